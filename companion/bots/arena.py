@@ -4,30 +4,16 @@ A turn has 11 to the power of the number of robots possible orders. So each side
 plans. A plan is answered robot by robot: each robot gets its best order while the others keep
 theirs, until nothing improves. The answers become plans, too. The small matrix of plans against
 plans is solved with mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum,
-2003). With a certain weight, the opponent is assumed to play its plain plan (restricted Nash
-response: Johanson, Zinkevich and Bowling, 2007).
+2003). Every pair of plans is played by the game's own rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
-from companion.bots.arena_rules import (
-    ATTACK,
-    DECIDED,
-    DEFEND,
-    DESTRUCT,
-    NOTHING,
-    Codes,
-    Field,
-    Robots,
-    Weights,
-    robots_of,
-)
 from companion.bots.base import (
     Bot,
     Choice,
@@ -40,32 +26,48 @@ from companion.bots.mixed_strategies import solve
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
-from companion.games.arena.orders import CODES, parse_orders
+from companion.games.arena.board import DIRECTIONS, terrain_of
+from companion.games.arena.orders import (
+    ATTACKS,
+    DEFEND,
+    DESTRUCT,
+    MOVES,
+    NOTHING,
+    Orders,
+    parse_orders,
+)
 from companion.games.arena.screen import order_words
-from companion.games.arena.state import is_spawning
+from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning, lead
+from companion.games.arena.turn import play
 
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level, such as node budget, rounds of answers, and noise."""
+    """Parameters of a level: rounds of answers, passes over the robots in each, and noise."""
 
-    nodes: int
     rounds: int
     sweeps: int
     noise: float
-    trust: float
-    """Probability that the other side plays its plain plan."""
     rashness: float
     """Factor of the weight for being near the enemy. Beginners run into fire."""
 
 
 STRENGTHS = {
-    1: Strength(nodes=500, rounds=0, sweeps=1, noise=1.2, trust=0.0, rashness=60.0),
-    2: Strength(nodes=1500, rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
-    3: Strength(nodes=7000, rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
+    1: Strength(rounds=0, sweeps=1, noise=1.2, rashness=60.0),
+    2: Strength(rounds=2, sweeps=1, noise=0.1, rashness=5.0),
+    3: Strength(rounds=6, sweeps=2, noise=0.0, rashness=1.0),
 }
-Mix = list[tuple[Codes, float]]
+Plan = tuple[str, ...]
+"""One order for each robot of a side, by rising numbers."""
+Mix = list[tuple[Plan, float]]
 """Plans of a side with their shares."""
+MAX_NODES = 1000
+"""Maximum number of turns played for one decision. 7000 gave no more wins in 24 games."""
+DECIDED = 10_000.0
+"""Value of a game that is won."""
+_UNREACHED = 99
+_AHEAD_NEAR_FACTOR = 0.4
+"""Factor of the weight for being near the enemy while the side is ahead."""
 _DECISIVE_LEAD = 200.0
 """Lead in points that usually decides a game: about four robots."""
 _MIN_PLAYED_SHARE = 0.05
@@ -75,10 +77,21 @@ _MIN_SHARE = 0.03
 """Maximum number of plans of the other side that an answer considers, and the minimum share of
 each.
 """
-_MAX_ENEMIES = 2
-"""Maximum number of enemies for which a plan is checked against all their orders for a sure win."""
 _ROUNDS = 240
 """Rounds of regret matching."""
+
+
+class Weights(NamedTuple):
+    """Weights of the evaluation, in hit points."""
+
+    robot: float = 22.0
+    """A robot on the board, in addition to its hit points."""
+    contact: float = 5.0
+    """A robot beside an enemy, which it can hit in the next turn."""
+    doomed: float = 6.0
+    """An enemy that the robots beside it can destroy in the next turn."""
+    near: float = 0.8
+    """Each step of an own robot towards the nearest enemy."""
 
 
 class ArenaBot(Bot):
@@ -87,12 +100,11 @@ class ArenaBot(Bot):
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
-        self._side = SEATS.index(seat)
         # the weights get a noise that stays the same for the whole game
         noise = self._strength.noise
         weights = Weights(*[weight * (1 + noise * self.rng.uniform(-1, 1)) for weight in Weights()])
         weights = weights._replace(near=weights.near * self._strength.rashness)
-        self._field = Field(Arena().options(options), weights, self._side)
+        self._evaluation = _Evaluation(Arena().options(options), weights, seat)
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return orders for every robot, drawn from the mixed strategy with the turn's own seed."""
@@ -102,55 +114,120 @@ class ArenaBot(Bot):
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Compare these orders with the best plan, both against the other side's mixed strategy."""
         search, _ = self._search(view)
-        return share_of_game(search.loss(search.codes_of(action)), _DECISIVE_LEAD)
+        return share_of_game(search.loss(search.plan_of(action)), _DECISIVE_LEAD)
 
-    def _search(self, view: Mapping[str, Any]) -> tuple[_Search, Codes]:
+    def _search(self, view: Mapping[str, Any]) -> tuple[_Search, Plan]:
         """Return the search of a turn, and the plan that it draws with the turn's own seed."""
-        robots = robots_of(view, self._field.terrain)
-        search = _Search(self._field, robots, self._side, self._strength)
-        return search, search.plan(Random(f"{self.seed}/{robots.turn}"))
+        state = self._evaluation.state_of(view)
+        search = _Search(self._evaluation, state, self._strength)
+        return search, search.plan(Random(f"{self.seed}/{state.turn}"))
+
+
+class _Evaluation:
+    """The evaluation of positions for a seat, on the board of the options."""
+
+    def __init__(self, options: ArenaOptions, weights: Weights, seat: Seat) -> None:
+        self.options = options
+        self.weights = weights
+        self.seat = seat
+        self.side = seat.number
+        self.terrain = terrain_of(options.board)
+        self.steps = [self._steps_to(place) for place in range(len(self.terrain.squares))]
+        """Number of steps between each two places, ignoring robots. A high number if there is no
+        way.
+        """
+
+    def _steps_to(self, goal: int) -> list[int]:
+        ahead = self.terrain.ahead
+        steps = [_UNREACHED] * len(ahead)
+        steps[goal] = 0
+        reached = [goal]
+        for place in reached:  # the list grows during the loop
+            for other in ahead[place]:
+                if other is not None and steps[other] == _UNREACHED:
+                    steps[other] = steps[place] + 1
+                    reached.append(other)
+        return steps
+
+    def state_of(self, view: Mapping[str, Any]) -> State:
+        """Return the state of a view."""
+        texts = self.terrain.texts
+        south, north = (
+            tuple(
+                Robot(int(number), texts.index(robot["square"]), robot["points"])
+                for number, robot in view["robots"][seat].items()
+            )
+            for seat in SEATS
+        )
+        return State(self.options, self.terrain, (south, north), view["turn"])
+
+    def value(self, state: State) -> float:
+        """Return the value of a position: robots, hit points, contacts, distances to the enemy."""
+        mine = state.robots[self.side]
+        theirs = state.robots[1 - self.side]
+        points_ahead = lead(state) if self.side == 0 else -lead(state)
+        if state.outcome:
+            winners = state.outcome.winners
+            won = (self.seat in winners) - (self.seat.other in winners)
+            return DECIDED * won + points_ahead
+        total = self.weights.robot * (len(mine) - len(theirs)) + points_ahead
+        # nearness counts more in later turns, but less for the side that is ahead
+        near = self.weights.near * (1 + state.turn / self.options.turns)
+        if total > 0:
+            near *= _AHEAD_NEAR_FACTOR
+        enemies = [robot.place for robot in theirs]
+        for robot in mine:
+            total -= near * min(map(self.steps[robot.place].__getitem__, enemies))
+        return total + self._contacts(mine, theirs) - self._contacts(theirs, mine)
+
+    def _contacts(self, robots: Sequence[Robot], enemies: Sequence[Robot]) -> float:
+        """Return the value for these robots of standing beside enemies, which they can hit and
+        which can hit them.
+        """
+        total = 0.0
+        places = {robot.place for robot in enemies}
+        for robot in robots:
+            beside = len(places.intersection(self.terrain.ahead[robot.place]))
+            if beside:
+                total += self.weights.contact
+                if beside * self.options.attack >= robot.points:
+                    total -= self.weights.doomed
+        return total
 
 
 class _Search:
-    """The matrix game of one turn.
+    """The matrix game of one turn. Pairs are (own side, other side)."""
 
-    Plans are tuples of orders. Side 0 is the own side, 1 the other.
-    """
-
-    def __init__(self, field: Field, robots: Robots, side: int, strength: Strength) -> None:
-        self.field = field
-        self.robots = robots
+    def __init__(self, evaluation: _Evaluation, state: State, strength: Strength) -> None:
+        self.evaluation = evaluation
+        self.state = state
         self.strength = strength
-        self.trust = strength.trust
         self.nodes = 0
-        self.max_nodes = strength.nodes
-        self.sign = 1.0 if side == 0 else -1.0
-        mine = [index for index, owner in enumerate(robots.sides) if owner == side]
-        theirs = [index for index, owner in enumerate(robots.sides) if owner != side]
-        self.units = (mine, theirs)
-        """Indexes of each side's robots."""
-        self.plans: tuple[list[Codes], list[Codes]] = ([], [])
-        self.table: dict[tuple[int, int], float] = {}
-        """Value of each pair of plans for the own side, by their indexes in `plans`."""
-        self._choices = tuple([self._orders(index) for index in units] for units in self.units)
+        side = evaluation.side
+        self.robots = state.robots[side], state.robots[1 - side]
+        self.plans: tuple[list[Plan], list[Plan]] = ([], [])
+        self.values: dict[tuple[Plan, Plan], float] = {}
+        """Value of each pair of plans that was played."""
+        self._choices = self._orders(0), self._orders(1)
 
     # ---- what comes of plans ----
 
-    def joined(self, mine: Sequence[int], theirs: Sequence[int]) -> list[int]:
-        """Return the orders of all robots, in the order of the robots."""
-        codes = [NOTHING] * len(self.robots.sides)
-        for units, plan in zip(self.units, (mine, theirs), strict=True):
-            for index, code in zip(units, plan, strict=True):
-                codes[index] = code
-        return codes
-
-    def value(self, mine: Sequence[int], theirs: Sequence[int]) -> float:
+    def value(self, mine: Plan, theirs: Plan) -> float:
         """Return the value for the own side after a turn with these two plans."""
-        self.nodes += 1
-        after = self.field.play(self.robots, self.joined(mine, theirs))
-        return self.sign * self.field.value(after)
+        pair = mine, theirs
+        if pair not in self.values:
+            self.nodes += 1
+            orders = self._given(0, mine), self._given(1, theirs)
+            if self.evaluation.side == 1:
+                orders = orders[::-1]
+            self.values[pair] = self.evaluation.value(play(self.state, orders).state)
+        return self.values[pair]
 
-    def _value_against(self, side: int, plan: Sequence[int], mix: Mix) -> float:
+    def _given(self, side: int, plan: Plan) -> Orders:
+        numbers = [robot.number for robot in self.robots[side]]
+        return Orders(tuple(zip(numbers, plan, strict=True)))
+
+    def _value_against(self, side: int, plan: Plan, mix: Mix) -> float:
         """Return the value of a side's plan, for that side, against a mix of plans."""
         if side == 0:
             return sum([share * self.value(plan, other) for other, share in mix])
@@ -158,11 +235,11 @@ class _Search:
 
     # ---- the plan to play ----
 
-    def plan(self, rng: Random) -> Codes:
+    def plan(self, rng: Random) -> Plan:
         """Return the plan to play: a sure win, or else a plan drawn from the mixed strategy."""
         for side in (0, 1):
             self._add(side, self.plain(side))
-            self._add(side, (DEFEND,) * len(self.units[side]))
+            self._add(side, (DEFEND,) * len(self.robots[side]))
         if (sure := self._sure_win()) is not None:
             self._add(0, sure)
             return sure
@@ -170,9 +247,8 @@ class _Search:
         if not self.strength.rounds:  # a beginner assumes that enemies stay
             return self._answer(0, self._expected_plans())
         mine, _ = self._solve()
-        replies = range(len(self.plans[1]))
-        for row, plan in enumerate(self.plans[0]):
-            if min(self.table[row, column] for column in replies) >= DECIDED / 2:
+        for plan in self.plans[0]:
+            if min(self.value(plan, reply) for reply in self.plans[1]) >= DECIDED / 2:
                 return plan
         weights = [share if share > _MIN_PLAYED_SHARE else 0.0 for share in mine]
         return rng.choices(self.plans[0], weights)[0]
@@ -184,10 +260,10 @@ class _Search:
             answer = self._answer(0, self._mix(1, theirs))
             reply = self._answer(1, self._mix(0, mine))
             added = [self._add(0, answer), self._add(1, reply)]
-            if not any(added) or self.nodes >= self.max_nodes:
+            if not any(added) or self.nodes >= MAX_NODES:
                 return
 
-    def _add(self, side: int, plan: Codes) -> bool:
+    def _add(self, side: int, plan: Plan) -> bool:
         """Add a plan of a side. Return whether it is new."""
         is_new = plan not in self.plans[side]
         if is_new:
@@ -195,13 +271,8 @@ class _Search:
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float]) -> Mix:
-        """Return a side's likeliest plans with shares, with trust in the other's plain plan."""
-        trust = self.trust * side
-        plans = self.plans[side]
-        mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
-        if trust:
-            mix.append((plans[0], trust))
-        mix.sort(key=lambda item: item[1], reverse=True)
+        """Return a side's likeliest plans with their shares."""
+        mix = sorted(zip(self.plans[side], shares, strict=True), key=lambda item: -item[1])
         return [(plan, share) for plan, share in mix[:_MAX_MIXED] if share > _MIN_SHARE]
 
     def _expected_plans(self) -> Mix:
@@ -211,128 +282,77 @@ class _Search:
         """
         if self.strength.rounds:
             return self._mix(1, self._solve()[1])
-        staying = [NOTHING if code < ATTACK else code for code in self.plans[1][0]]
+        staying = [NOTHING if code in MOVES else code for code in self.plans[1][0]]
         return [(tuple(staying), 1.0)]
 
     def _solve(self) -> tuple[list[float], list[float]]:
         """Return the mixed strategies of both sides for the matrix of all plans so far."""
-        trust = self.trust
-        rows = []
-        for row, plan in enumerate(self.plans[0]):
-            for column, other in enumerate(self.plans[1]):
-                if (row, column) not in self.table:
-                    self.table[row, column] = self.value(plan, other)
-            values = [self.table[row, column] for column in range(len(self.plans[1]))]
-            # trust shifts the other side's mix towards its plain plan, which is column 0
-            rows.append([(1 - trust) * value + trust * values[0] for value in values])
+        mine, theirs = self.plans
+        rows = [[self.value(plan, other) for other in theirs] for plan in mine]
         return solve(rows, _ROUNDS, in_turn=False)
 
-    def _answer(self, side: int, mix: Mix) -> Codes:
+    def _answer(self, side: int, mix: Mix) -> Plan:
         """Return the best plan found against a mix, starting from the best plan so far."""
 
-        def value_of(plan: Sequence[int]) -> float:
+        def value_of(plan: Plan) -> float:
             return self._value_against(side, plan, mix)
 
         best = max(self.plans[side], key=value_of)
-        plan, _ = self._improve(
-            side,
-            best,
-            value_of,
-            self.strength.sweeps,
-        )
-        return plan
+        return self._improve(side, best, value_of)
 
-    def _improve(
-        self,
-        side: int,
-        first: Codes,
-        value_of: Callable[[Sequence[int]], float],
-        sweeps: int,
-    ) -> tuple[Codes, float]:
-        """Return an improved plan and its value.
+    def _improve(self, side: int, plan: Plan, value_of: Callable[[Plan], float]) -> Plan:
+        """Return an improved plan.
 
         Each robot in turn gets its best order while the others keep theirs.
         """
-        plan = list(first)
-        value = value_of(plan)
-        for _ in range(sweeps):
-            has_changed = False
-            for unit, orders in enumerate(self._choices[side]):
-                for code in orders:
-                    if self.nodes >= self.max_nodes:
-                        return tuple(plan), value
-                    before = plan[unit]
-                    if code == before:
-                        continue
-                    plan[unit] = code
-                    other = value_of(plan)
-                    if other > value + 1e-9:
-                        value = other
-                        has_changed = True
-                    else:
-                        plan[unit] = before
-            if not has_changed:
+        most = value_of(plan)
+        for _ in range(self.strength.sweeps):
+            before = plan
+            for place, orders in enumerate(self._choices[side]):
+                for order in orders:
+                    if self.nodes >= MAX_NODES:
+                        return plan
+                    other = (*plan[:place], order, *plan[place + 1 :])
+                    value = value_of(other)
+                    if value > most + 1e-9:
+                        plan, most = other, value
+            if plan == before:
                 break
-        return tuple(plan), value
+        return plan
 
-    # ---- a win in this turn ----
-
-    def _sure_win(self) -> Codes | None:
-        """Return a plan that wins in this turn against all orders of the other side, or None."""
-        theirs = self.units[1]
-        is_last = self.robots.turn >= self.field.options.turns
-        if len(theirs) > _MAX_ENEMIES or not (is_last or all(map(self._can_destroy, theirs))):
+    def _sure_win(self) -> Plan | None:
+        """Return a plan that wins in this turn whatever the last enemy does, or None."""
+        if len(self.robots[1]) > 1:
             return None
-        replies = list(product(*self._choices[1]))
+        replies = [(order,) for order in self._choices[1][0]]
 
-        def wins_of(plan: Sequence[int]) -> float:
-            # all wins count alike, and these evaluations are not part of the level's budget
-            self.max_nodes += len(replies)
-            values = [self.value(plan, reply) for reply in replies]
-            return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
+        def wins_of(plan: Plan) -> float:
+            # all wins count alike
+            return sum([min(DECIDED, self.value(plan, reply)) for reply in replies])
 
-        for first in self.plans[0]:
-            plan, most = self._improve(
-                0,
-                first,
-                wins_of,
-                1,
-            )
-            if most >= DECIDED * len(replies):
-                return plan
-        return None
-
-    def _can_destroy(self, index: int) -> bool:
-        """Return whether an enemy robot can be destroyed in this turn even if it defends."""
-        field = self.field
-        robots = self.robots
-        options = self.field.options
-        ways = field.ways[robots.places[index]]
-        near = sum(ways[robots.places[mine]] <= 3 for mine in self.units[0])
-        damage = max(options.attack, options.blast) // 2
-        return near * damage >= robots.points[index]
+        plan = self._improve(0, self.plans[0][0], wins_of)
+        return plan if wins_of(plan) >= DECIDED * len(replies) else None
 
     # ---- single orders ----
 
-    def plain(self, side: int) -> Codes:
+    def plain(self, side: int) -> Plan:
         """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy."""
-        robots = self.robots
-        field = self.field
-        foes = {robots.places[index]: robots.points[index] for index in self.units[1 - side]}
-        occupied = {robots.places[index] for index in self.units[side]}
+        steps_to = self.evaluation.steps
+        foes = {robot.place: robot.points for robot in self.robots[1 - side]}
+        occupied = {robot.place for robot in self.robots[side]}
         plan = []
-        for index in self.units[side]:
-            ahead = field.terrain.ahead[robots.places[index]]
+        for robot in self.robots[side]:
+            ahead = list(zip(DIRECTIONS, self.state.terrain.ahead[robot.place], strict=True))
             # hit the weakest neighbour
-            hits = [(foes[place], way) for way, place in enumerate(ahead) if place in foes]
+            hits = [(foes[place], way) for way, place in ahead if place in foes]
             if hits:
-                plan.append(ATTACK + min(hits)[1])
+                plan.append(f"a{min(hits)[1]}")
                 continue
             # otherwise move one step towards the nearest enemy
             steps = []
-            for way, place in enumerate(ahead):
+            for way, place in ahead:
                 if place is not None and place not in occupied:
-                    steps.append((min(field.ways[place][foe] for foe in foes), way, place))
+                    steps.append((min(steps_to[place][foe] for foe in foes), way, place))
             if not steps:
                 plan.append(DEFEND)
                 continue
@@ -341,68 +361,58 @@ class _Search:
             plan.append(way)
         return tuple(plan)
 
-    def _orders(self, index: int) -> list[int]:
-        """Return the orders of a robot that can have an effect."""
-        field = self.field
-        robots = self.robots
-        side = robots.sides[index]
-        place = robots.places[index]
+    def _orders(self, side: int) -> list[list[str]]:
+        """Return for each robot of a side the orders that can have an effect."""
+        state = self.state
+        terrain = state.terrain
         # squares where a hit can have an effect: enemies and the squares that they can enter
         near: set[int | None] = set()
-        for owner, other in zip(robots.sides, robots.places, strict=True):
-            if owner != side:
-                near.update((other, *field.terrain.ahead[other]))
-        if is_spawning(field.options, robots.turn):
-            near.update(field.terrain.spawns[1 - side])
-        codes = [DEFEND]
-        for way, target in enumerate(field.terrain.ahead[place]):
-            if target is not None:
-                codes.append(way)
-                if target in near:
-                    codes.append(ATTACK + way)
-        if not near.isdisjoint(field.terrain.around[place]):
-            codes.append(DESTRUCT)
-        return codes
+        for robot in self.robots[1 - side]:
+            near.update((robot.place, *terrain.ahead[robot.place]))
+        if is_spawning(state.options, state.turn):
+            near.update(*terrain.spawns)
+        choices = []
+        for robot in self.robots[side]:
+            orders = [DEFEND]
+            for way, place in zip(DIRECTIONS, terrain.ahead[robot.place], strict=True):
+                if place is not None:
+                    orders += [way, f"a{way}"] if place in near else [way]
+            if not near.isdisjoint(terrain.around[robot.place]):
+                orders.append(DESTRUCT)
+            choices.append(orders)
+        return choices
 
-    def codes_of(self, action: str) -> Codes:
-        """Return the codes of the own side's orders in notation. Robots left out do nothing."""
-        orders_by_number = dict(parse_orders(action).given)
-        numbers = [self.robots.numbers[index] for index in self.units[0]]
-        return tuple(
-            CODES.index(orders_by_number[number]) if number in orders_by_number else NOTHING
-            for number in numbers
-        )
+    def plan_of(self, action: str) -> Plan:
+        """Return the own side's orders in notation as a plan. Robots left out do nothing."""
+        given = dict(parse_orders(action).given)
+        return tuple(given.get(robot.number, NOTHING) for robot in self.robots[0])
 
     # ---- what is told ----
 
-    def loss(self, codes: Codes) -> float:
-        """Return the loss of these orders against the best plan, for the other side's mix."""
+    def loss(self, tried: Plan) -> float:
+        """Return the loss of a plan against the best one, for the other side's mix."""
         mix = list(zip(self.plans[1], self._solve()[1], strict=True))
         best = max(self._value_against(0, plan, mix) for plan in self.plans[0])
-        return best - self._value_against(0, codes, mix)
+        return best - self._value_against(0, tried, mix)
 
-    def choice(self, plan: Codes) -> Choice:
+    def choice(self, plan: Plan) -> Choice:
         """Return a plan of the own side in notation, with the reasons for it."""
         nodes = self.nodes  # positions evaluated for the reasons do not count
-        orders = [
-            f"{self.robots.numbers[index]}:{CODES[code]}"
-            for index, code in zip(self.units[0], plan, strict=True)
-        ]
-        return Choice(" ".join(orders), nodes, (*self._reasons(plan), *self._outlook(plan)))
+        reasons = (*self._reasons(plan), *self._outlook(plan))
+        return Choice(str(self._given(0, plan)), nodes, reasons)
 
-    def _reasons(self, plan: Codes) -> list[str]:
+    def _reasons(self, plan: Plan) -> list[str]:
         """Return the reasons for a plan as sentences, the most important first."""
-        places = self.robots.places
-        foes = {places[index] for index in self.units[1]}
+        foes = {robot.place for robot in self.robots[1]}
         targets = [
-            self.field.terrain.ahead[places[index]][code - ATTACK]
-            for index, code in zip(self.units[0], plan, strict=True)
-            if ATTACK <= code < DEFEND
+            self.state.terrain.ahead[robot.place][ATTACKS[order]]
+            for robot, order in zip(self.robots[0], plan, strict=True)
+            if order in ATTACKS
         ]
         reasons = []
-        if any(target in foes for target in targets):
+        if not foes.isdisjoint(targets):
             reasons.append(say("This strikes where a robot of the other side stands now."))
-        if any(target not in foes for target in targets):
+        if not foes.issuperset(targets):
             reasons.append(say("This strikes where a robot of the other side is likely to go."))
         if DESTRUCT in plan:
             reasons.append(say("A robot that is lost anyway takes others down with it."))
@@ -412,7 +422,7 @@ class _Search:
             reasons.append(say("This closes in, so that several robots meet one."))
         return reasons
 
-    def _outlook(self, plan: Codes) -> tuple[str, ...]:
+    def _outlook(self, plan: Plan) -> tuple[str, ...]:
         """Return the other side's likeliest plan, and the differences to the second best plan."""
         mix = self._expected_plans()
         theirs, share = mix[0]
@@ -420,19 +430,20 @@ class _Search:
             reply = expected_reply(self._words(1, theirs), share)
         else:
             reply = say("The other side’s robots are expected to stay where they are.")
-        others = {
-            other: self._value_against(0, other, mix) for other in self.plans[0] if other != plan
-        }
-        second = max(others, key=others.__getitem__, default=plan)
-        less = self._value_against(0, plan, mix) - others.get(second, 0.0)
-        differing = [code if code != own else None for code, own in zip(second, plan, strict=True)]
-        scale = _DECISIVE_LEAD if self.strength.rounds else _DECISIVE_LEAD * self.strength.rashness
-        return reasons_of(reply, second_best(self._words(0, differing), less / scale))
 
-    def _words(self, side: int, plan: Sequence[int | None]) -> list[str]:
-        """Return a side's orders in words, without those that are None."""
-        words = []
-        for index, code in zip(self.units[side], plan, strict=True):
-            if code is not None:
-                words.append(order_words(self.robots.numbers[index], CODES[code]))
-        return words
+        def value_of(other: Plan) -> float:
+            return self._value_against(0, other, mix)
+
+        others = [other for other in self.plans[0] if other != plan]
+        second = max(others, key=value_of, default=plan)
+        less = value_of(plan) - value_of(second)
+        scale = _DECISIVE_LEAD if self.strength.rounds else _DECISIVE_LEAD * self.strength.rashness
+        return reasons_of(reply, second_best(self._words(0, second, plan), less / scale))
+
+    def _words(self, side: int, plan: Plan, known: Plan = ()) -> list[str]:
+        """Return a side's orders in words, without those of the plan that is `known`."""
+        return [
+            order_words(robot.number, order)
+            for place, (robot, order) in enumerate(zip(self.robots[side], plan, strict=True))
+            if known[place : place + 1] != (order,)
+        ]

@@ -23,28 +23,14 @@ from companion.bots.base import (
     second_best,
     share_of_game,
 )
-from companion.bots.scouts_rules import (
-    WIN,
-    Node,
-    Terrain,
-    number_of,
-    position_of,
-    rank_values,
-    swapped,
-)
+from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest
-from companion.games.scouts.notation import read
+from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import play_of
-from companion.games.scouts.state import (
-    Position,
-    lay_rock,
-    masks_after,
-    move_scout,
-    pass_turn,
-)
+from companion.games.scouts.state import Position, lay_rock, move_scout, pass_turn
 from companion.games.screen import Play
 
 _SURE = WIN / 2
@@ -78,14 +64,13 @@ class Strength:
     widths: tuple[tuple[int, ...], ...]
     noise: float
 
-    def known_by(self, node: Node) -> tuple[int, ...]:
+    def known_by(self, position: Position) -> tuple[int, ...]:
         """Return the part of a position that identifies a repetition.
 
         A level without search compares only its own scouts, upper and lower. While both sides
         wander about, the whole position would not repeat for very long.
         """
-        own, _, own_low, *_ = node
-        return node if self.widths else (own, own_low)
+        return position[:6] if self.widths else (position.own, position.own_low)
 
 
 STRENGTHS = {
@@ -95,15 +80,15 @@ STRENGTHS = {
 }
 
 Plays = tuple[tuple[int, int], ...]
-"""Plays of one turn, each by the masks of its origin and target."""
+"""Plays of one turn, each by the numbers of its origin and target."""
 
 
 class Turn(NamedTuple):
-    """A turn: its estimated value, its plays, and the node after it."""
+    """A turn: its estimated value, its plays, and the position after them."""
 
     value: float
     plays: Plays
-    after: Node
+    after: Position
 
 
 _value_of = attrgetter("value")
@@ -115,7 +100,7 @@ class ScoutsBot(Bot):
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
-        self._values = rank_values(self.rng, self._strength.noise)
+        self._evaluation = Evaluation(rank_values(self.rng, self._strength.noise))
         self._files = self.rng.choice(_SET_UPS)
         self._may_stack = options.get("stacking", "on") == "on"
         self._plan: dict[Position, str] = {}
@@ -131,7 +116,7 @@ class ScoutsBot(Bot):
             return Choice(self._plan[position], 0, self._why)
         if not position.due:
             return Choice(".", 0)
-        search = self._search(position)
+        search = _Search(self._evaluation, self._strength, self._visits)
         turn = search.best(position)
         if turn is None:
             return Choice(".", search.nodes)
@@ -147,21 +132,20 @@ class ScoutsBot(Bot):
         position = position_of(view, self._may_stack)
         if position.to_place:
             return 0.0
-        search = self._search(position)
+        search = _Search(self._evaluation, self._strength, self._visits)
         tried = read(action)
         if not position.due:
-            rocks = [search.value_of_rock(position, read(text).covered) for text in (".", best)]
-            less = max(rocks) - search.value_of_rock(position, tried.covered)
-            return share_of_game(less, _DECISIVE_LEAD)
+            rocks = []
+            for decision in (tried, read("."), read(best)):
+                kind = int(decision.kind is Kind.ROCK)
+                rock = (kind, decision.covered) if decision.covered else None
+                rocks.append(search.value_of_rock(position, rock))
+            return share_of_game(max(rocks) - rocks[0], _DECISIVE_LEAD)
         turn = search.best(position)
         if turn is None or len(tried.squares) < 2:
             return None
         after = move_scout(position, 1 << tried.squares[0], 1 << tried.squares[-1])
         return share_of_game(turn.value - search.value_from(after), _DECISIVE_LEAD)
-
-    def _search(self, position: Position) -> _Search:
-        terrain = Terrain(self._values, position.stone, position.may_stack)
-        return _Search(terrain, position.seat, self._strength, self._visits)
 
     def _place(self, position: Position) -> int:
         """Return the next free square of this game's set-up."""
@@ -174,7 +158,7 @@ class ScoutsBot(Bot):
         self._plan = {}
         for origin, target in plays:
             self._plan[position] = _play_of(position, origin, target).text
-            position = move_scout(position, origin, target)
+            position = move_scout(position, 1 << origin, 1 << target)
         if rock is not None and not position.is_won:
             self._plan[position] = str(rock_decision(*rock))
             position = lay_rock(position, *rock)
@@ -183,7 +167,7 @@ class ScoutsBot(Bot):
 
 def _play_of(position: Position, origin: int, target: int) -> Play:
     """Return the dash between two squares, or the shortest chain of jumps if there is no dash."""
-    ends = SQUARES[number_of(origin)], SQUARES[number_of(target)]
+    ends = SQUARES[origin], SQUARES[target]
     plays = map(play_of, decisions(position, shortest))
     return next(play for play in plays if (play.squares[0], play.squares[-1]) == ends)
 
@@ -192,7 +176,7 @@ def _words(position: Position, steps: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
     for origin, target in steps:
         yield _play_of(position, origin, target).label
-        position = move_scout(position, origin, target)
+        position = move_scout(position, 1 << origin, 1 << target)
 
 
 class _Search:
@@ -203,13 +187,11 @@ class _Search:
 
     def __init__(
         self,
-        terrain: Terrain,
-        seat: int,
+        evaluation: Evaluation,
         strength: Strength,
         visits: Mapping[tuple[int, ...], int],
     ) -> None:
-        self.terrain = terrain
-        self.seat = seat
+        self.evaluation = evaluation
         self.strength = strength
         self.visits = visits
         self.nodes = 0
@@ -218,12 +200,8 @@ class _Search:
 
     def best(self, position: Position) -> Turn | None:
         """Return the best turn with its value, or None if nothing can be played."""
-        node = position[:6]
-        value = self.terrain.value(node, self.seat)
         turns = []
-        for score, plays, after in self._turns(
-            node, self.seat, value, position.due, position.played
-        ):
+        for score, plays, after in self._turns(position, self.evaluation.value(position)):
             visits = self.visits.get(self.strength.known_by(after), 0)
             turns.append(Turn(score - _REPETITION_COST * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
@@ -244,64 +222,61 @@ class _Search:
         ranked = []
         alpha = -inf
         for _, plays, after in turns[: widths[0]]:
-            value = self.terrain.value(after, self.seat)
-            boredom = _REPETITION_COST * self.visits.get(after, 0)
+            reply = pass_turn(after)
+            boredom = _REPETITION_COST * self.visits.get(after[:6], 0)
             # negamax: the value is that of the side that plays next
+            value = self.evaluation.value(reply)
             window = (-inf, -alpha - boredom)
-            score = -self._turn_value(swapped(after), -value, widths[1:], window) - boredom
+            score = -self._turn_value(reply, value, widths[1:], window) - boredom
             ranked.append(Turn(score, plays, after))
             alpha = max(alpha, score)
         return sorted(ranked, key=_value_of, reverse=True)
 
-    def _turns(
-        self, node: Node, seat: int, value: float, due: int = 2, played: int = 0
-    ) -> list[Turn]:
+    def _turns(self, position: Position, value: float) -> list[Turn]:
         """Return the possible turns, one for each position, best first by first estimate.
 
-        If a turn wins, return only this one.
+        If a turn wins, return only this one. `value` is that of the position.
         """
         self.nodes += 1
-        terrain = self.terrain
+        moves = self.evaluation.moves
         # plain tuples, because there are thousands of them
-        turns: list[tuple[float, Plays, Node]] = []
-        for gain, origin, target in terrain.moves(node, seat, played):
+        turns: list[tuple[float, Plays, Position]] = []
+        for gain, origin, target in moves(position):
             first = (origin, target)
-            after = masks_after(node, seat, origin, target)
-            if gain >= WIN:
+            after = move_scout(position, 1 << origin, 1 << target)
+            if after.is_won:
                 return [Turn(WIN, (first,), after)]
-            seconds = terrain.moves(after, seat, target) if due > 1 else []
+            seconds = moves(after)
             if not seconds:
                 turns.append((value + gain, (first,), after))
             for more, start, end in seconds:
                 if more >= WIN:
-                    end_node = masks_after(after, seat, start, end)
-                    return [Turn(WIN, (first, (start, end)), end_node)]
+                    after = move_scout(after, 1 << start, 1 << end)
+                    return [Turn(WIN, (first, (start, end)), after)]
                 turns.append((value + gain + more, (first, (start, end)), after))
         turns.sort(key=itemgetter(0), reverse=True)
-        return _distinct_turns(turns, seat)
+        return _distinct_turns(turns)
 
     def _turn_value(
         self,
-        node: Node,
+        position: Position,
         value: float,
         widths: tuple[int, ...],
         window: tuple[float, float],
-        mine: bool = False,
     ) -> float:
         """Return the value of a position for the side that begins a whole turn.
 
         `window` is alpha and beta.
         """
-        seat = self.seat if mine else 1 - self.seat
         alpha, beta = window
         if not widths:
-            return self._last_turn_value(node, seat, value, beta)
+            return self._last_turn_value(position, value, beta)
         best = -inf
-        for total, _, after in self._turns(node, seat, value)[: widths[0]]:
+        for total, _, after in self._turns(position, value)[: widths[0]]:
             if total >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            score = -self._turn_value(swapped(after), -total, widths[1:], reply_window, not mine)
+            score = -self._turn_value(pass_turn(after), -total, widths[1:], reply_window)
             # prefer early wins and late losses
             if score > _SURE:
                 score -= 1
@@ -312,14 +287,14 @@ class _Search:
                 break
         return best if best > -inf else value
 
-    def _last_turn_value(self, node: Node, seat: int, value: float, beta: float) -> float:
+    def _last_turn_value(self, position: Position, value: float, beta: float) -> float:
         """Return the value of the last turn of a line.
 
         It is that of the best pair of plays. The second play is not carried out.
         """
         self.nodes += 1
-        terrain = self.terrain
-        firsts = sorted(terrain.moves(node, seat, 0), reverse=True)
+        moves = self.evaluation.moves
+        firsts = sorted(moves(position), reverse=True)
         if not firsts:
             return value
         if firsts[0][0] >= WIN:
@@ -330,8 +305,7 @@ class _Search:
         for gain, origin, target in firsts:
             if value + gain + most_follow_up <= best:
                 break
-            after = masks_after(node, seat, origin, target)
-            seconds = terrain.moves(after, seat, target)
+            seconds = moves(move_scout(position, 1 << origin, 1 << target))
             score = value + gain
             if seconds:
                 score += max(seconds)[0]
@@ -354,26 +328,19 @@ class _Search:
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
         near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
         best = None
-        most = self.value_of_rock(position, 0)
-        for kind, covered in near[:_ROCKS_TRIED]:
-            value = self.value_of_rock(position, covered)
+        most = self.value_of_rock(position, None)
+        for rock in near[:_ROCKS_TRIED]:
+            value = self.value_of_rock(position, rock)
             if value > most:
-                best = (kind, covered)
+                best = rock
                 most = value
         return best
 
-    def value_of_rock(self, position: Position, covered: int) -> float:
-        """Return the value of a turn after its plays if a rock covers these squares.
-
-        With `covered` 0 no rock is laid.
-        """
-        node = swapped(position[:6])
-        other = 1 - self.seat
-        terrain = self.terrain.with_stone(covered)
-        search = _Search(terrain, self.seat, self.strength, self.visits)
-        value = -search._last_turn_value(node, other, terrain.value(node, other), inf)
-        self.nodes += search.nodes
-        return value - _ROCK_VALUE if covered else value
+    def value_of_rock(self, position: Position, rock: tuple[int, int] | None) -> float:
+        """Return the value of a turn after its plays, if it ends with this rock or without one."""
+        reply = pass_turn(lay_rock(position, *rock) if rock else position)
+        value = -self._last_turn_value(reply, self.evaluation.value(reply), inf)
+        return value - _ROCK_VALUE if rock else value
 
     def value_from(self, position: Position) -> float:
         """Return the value of the best turn that continues from here."""
@@ -381,16 +348,15 @@ class _Search:
             return WIN
         if position.due and (turn := self.best(position)):
             return turn.value
-        node = position[:6]
         widths = self.strength.widths[-1] if self.strength.widths else ()
-        ended = Turn(self.terrain.value(node, self.seat), (), node)
+        ended = Turn(0.0, (), position)
         return self._ranked([ended], (1, *widths[1:]))[0].value
 
     def reasons(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
         """Return the reasons for a turn as sentences, the most important first."""
-        own, _, _, foe_low, intel, _ = turn.after
+        own, _, _, foe_low, intel, *_ = turn.after
         words = []
         if turn.value >= _SURE:
             words.append(say("This brings intel home."))
@@ -421,15 +387,10 @@ class _Search:
         if abs(turn.value) >= _SURE:
             return ()
         after = _after_plays(position, turn.plays)
-        terrain = self.terrain
-        if rock is None:
-            after = pass_turn(after)
-        else:
-            after = pass_turn(lay_rock(after, *rock))
-            terrain = terrain.with_stone(rock[1])
+        after = pass_turn(lay_rock(after, *rock) if rock else after)
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = replace(self.strength, widths=(widths,) if widths else ())
-        answer = _Search(terrain, after.seat, strength, {}).best(after)
+        answer = _Search(self.evaluation, strength, {}).best(after)
         second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
         return reasons_of(
             expected_reply(_words(after, answer.plays if answer else ())),
@@ -442,17 +403,18 @@ class _Search:
 
 def _after_plays(position: Position, plays: Plays) -> Position:
     for origin, target in plays:
-        position = move_scout(position, origin, target)
+        position = move_scout(position, 1 << origin, 1 << target)
     return position
 
 
-def _distinct_turns(turns: Iterable[tuple[float, Plays, Node]], seat: int) -> list[Turn]:
-    """Return the best turns with the nodes after them, one for each node."""
-    done: dict[Node, Turn] = {}
+def _distinct_turns(turns: Iterable[tuple[float, Plays, Position]]) -> list[Turn]:
+    """Return the best turns with the positions after them, one for each position."""
+    done: dict[tuple[int, ...], Turn] = {}
     for score, plays, after in turns:
-        node = masks_after(after, seat, *plays[1]) if len(plays) > 1 else after
-        if node not in done:
-            done[node] = Turn(score, plays, node)
+        # the second play of a turn is carried out only here
+        position = _after_plays(after, plays[1:])
+        if position[:6] not in done:
+            done[position[:6]] = Turn(score, plays, position)
             if len(done) == _MAX_TURNS:
                 break
     return list(done.values())

@@ -1,4 +1,4 @@
-"""The opponent for Scouts: its lean rules beside the game's, wins found, and plans."""
+"""The opponent for Scouts: its values, wins found, and plans."""
 
 from __future__ import annotations
 
@@ -10,49 +10,23 @@ from bot_tools import bot_of, is_legal, states
 from scouts_tools import GAME, after, at
 
 from companion.bots.base import LEVELS
-from companion.bots.scouts_rules import WIN, Terrain, position_of, rank_values, swapped
+from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
 from companion.core.kit import Seat
-from companion.games.scouts.board import squares_in
-from companion.games.scouts.moves import chains, dashes, movers
-from companion.games.scouts.state import Position, State
-from companion.games.scouts.state import move_scout as after_play
-
-VALUES = rank_values(Random(0), 0.0)
-
-
-def targets(position: Position) -> set[tuple[int, int]]:
-    """Every play of the game's own rules, as masks."""
-    found = set()
-    for square in squares_in(movers(position)):
-        ends = [1 << target for target in squares_in(dashes(position, square))]
-        found |= {
-            (1 << square, end)
-            for end in [*ends, *(1 << chain[-1] for chain in chains(position, square))]
-        }
-    return found
+from companion.games.scouts.state import State, move_scout
 
 
 @pytest.mark.parametrize("stacking", ["on", "off"])
-def test_the_lean_rules_are_those_of_the_game(stacking: str) -> None:
-    for state in states("scouts", 300, 150, stacking=stacking):
+def test_a_gain_is_the_difference_of_two_values(stacking: str) -> None:
+    evaluation = Evaluation(rank_values(Random(0), 0.0))
+    for state in states("scouts", 100, 150, stacking=stacking):
         position = state.position
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position
-        if position.to_place:
-            continue
-        terrain = Terrain(VALUES, position.stone, position.may_stack)
-        node, seat = position[:6], position.seat
-        listed = terrain.moves(node, seat, position.played) if position.due else []
-        assert {(origin, target) for _, origin, target in listed} == targets(position)
-        for gain, origin, target in listed:
-            right = after_play(position, origin, target)
-            mine = right[:6]
-            assert (gain >= WIN) == right.is_won
-            if gain < WIN:
-                gained = terrain.value(mine, seat) - terrain.value(node, seat)
+        for gain, origin, target in evaluation.moves(position):
+            played = move_scout(position, 1 << origin, 1 << target)
+            assert (gain >= WIN) == played.is_won
+            if not played.is_won:
+                gained = evaluation.value(played) - evaluation.value(position)
                 assert gain == pytest.approx(gained, abs=1e-6)
-                assert terrain.value(swapped(mine), 1 - seat) == pytest.approx(
-                    -terrain.value(mine, seat)
-                )
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -2,9 +2,9 @@
 
 Pairs of buffers are valued by the position after the turn. Level 3 looks these values up in a table
 that `tests/bench/bots/solve.py` computed. It plays close to the equilibrium. By a bounded amount it
-deviates towards the best answer to the player that it observes (a restricted Nash response:
-Johanson, Zinkevich and Bowling, 2007). Level 2 plays the best answer to a beginner. Level 1 is that
-beginner. Both have a noise in their evaluation that is fixed for a game. On boards without a table,
+deviates towards the best answer to what people tend to play (a restricted Nash response: Johanson,
+Zinkevich and Bowling, 2007). Level 2 plays the best answer to a beginner. Level 1 is that beginner.
+Both have a noise in their evaluation that is fixed for a game. On boards without a table,
 the value of a position is the game's own lead: who is nearer to bringing a flag home.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from companion.bots.base import Bot, Choice, expected_reply, reasons_of, second_best
-from companion.bots.outbuffered.other_player import OtherPlayer
-from companion.bots.outbuffered.turn_game import TurnGame, Vector, balance, kinds_of_player, soft
+from companion.bots.outbuffered.turn_game import TurnGame, Vector, balance, likely_mix, soft
 from companion.bots.outbuffered.turns import (
     BUFFERS,
     VALUE_OF,
@@ -47,10 +46,11 @@ _TRUST = (0.95, 0.7, 0.4)
 
 Each resulting strategy is mixed with the equilibrium until its risk is small enough.
 """
+_MAX_RISK = 0.025
+"""Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one."""
 _GAME = Outbuffered()
 _WINS = say("This wins whatever the other side does.")
 _BALANCED = say("Orders that vary leave the other side no good answer.")
-_READS = say("This is based on how the other side tends to play.")
 _BEST = say("This looks best against what most people do here.")
 
 
@@ -64,28 +64,21 @@ class OutbufferedBot(Bot):
         self._turns = Turns(self._options)
         self._me = SEATS.index(seat)
         self._visits: Counter[Position] = Counter()
-        self._other = OtherPlayer()
         self._table = None
         if self._options.board == STANDARD_MAP and TABLE.is_file():
             name = "blocks" if self._options.own_flag_blocks_base else "standard"
             with np.load(TABLE, allow_pickle=False) as tables:
                 self._table = tables[name]
 
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Update the model of the other player from the position after a turn."""
-        if not view.get("outcome"):
-            self._other.ended_in(self._turns.position(view))
-
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the buffer for this turn."""
         position = self._turns.position(view)
-        self._other.ended_in(position)
         self._visits[position] += 1
         game = self._game(position, view)
         if (sure := game.sure_win()) is not None:
             return Choice(BUFFERS[game.rows[sure]], len(BUFFERS), (_WINS,))
         if self.level == 3:
-            return self._equilibrium(position, game)
+            return self._equilibrium(game)
         return self._guess(position, game)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
@@ -147,36 +140,31 @@ class OutbufferedBot(Bot):
 
     # ---- level 3 ---------------------------------------------------------------------------------
 
-    def _equilibrium(self, position: Position, game: TurnGame) -> Choice:
+    def _equilibrium(self, game: TurnGame) -> Choice:
         """Return a buffer drawn from a strategy near the equilibrium.
 
-        The strategy deviates towards the best answer to the player that was observed.
+        The strategy deviates towards the best answer to what people tend to play.
         """
         mine, theirs, value = balance(game.payoff, None, 0.0)
-        habit = self._other.habit(position, game)
-        kinds = np.array([*kinds_of_player(game, theirs), habit])
-        guess = self._other.guess(kinds)
+        guess = likely_mix(game, theirs)
         best = mine
         reason = _BALANCED
         answer = theirs
         best_gain = float(mine @ game.payoff @ guess)
-        may_lose = self._other.may_lose()
         # deviate towards the guess as far as the risk allows
         for trust in _TRUST:
             leaning, _, safe = balance(game.payoff, guess, trust)
-            # mix with the equilibrium so that the risk is at most `may_lose`
-            share = np.float32(min(1.0, may_lose / max(1e-6, value - safe)))
+            # mix with the equilibrium so that the risk is at most `_MAX_RISK`
+            share = np.float32(min(1.0, _MAX_RISK / max(1e-6, value - safe)))
             mixed = share * leaning + (1 - share) * mine
             gain = float(mixed @ game.payoff @ guess)
             if gain > best_gain:
                 best = mixed
-                reason = _READS
+                reason = _BEST
                 answer = guess
                 best_gain = gain
         shares = np.where(best < _MIN_PLAYED_SHARE, 0, best)
         row = self.rng.choices(range(len(shares)), shares.tolist())[0]
-        given_away = game.payoff.T @ best - np.float32(value)
-        self._other.expect(position, game, row, kinds, given_away)
         why = self._reason_lines(game, row, answer, reason)
         return Choice(BUFFERS[game.rows[row]], len(BUFFERS) ** 2, why)
 

@@ -122,30 +122,22 @@ def soft(value: Vector, temperature: float) -> Vector:
     return np.asarray(weights / weights.sum(), np.float32)
 
 
-def kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
-    """Return the mix of each kind of player as the other side, over the distinct columns."""
+def likely_mix(game: TurnGame, balanced: Vector) -> Vector:
+    """Return what the other side tends to play, over the distinct columns.
+
+    Each kind of player is equally likely: one who plays anything, one who plays the mix of
+    `balance`, and those who play the best answer to any buffer, to an idle side, or to a beginner.
+    """
     their_payoff = -game.payoff
     columns = their_payoff.shape[1]
-    idle = their_payoff[0]
     naive = their_payoff.mean(axis=0)
-    beginner = soft(-their_payoff.mean(axis=1), 0.05)
-    expects_beginner = their_payoff.T @ beginner
-    careful = their_payoff.min(axis=0)
-    return [
-        # any buffer
+    expects_beginner = their_payoff.T @ soft(-their_payoff.mean(axis=1), 0.05)
+    kinds = [
         np.full(columns, 1 / columns, np.float32),
-        # the mix of `balance`
         balanced,
-        # the best answers to any buffer, exactly and with slips
-        soft(naive, 0.01),
         soft(naive, 0.05),
-        # the best answers to an idle side
-        soft(idle, 0.02),
-        # the best answers to a beginner, exactly, and with slips to most beginners
-        soft(expects_beginner, 0.01),
+        soft(their_payoff[0], 0.02),
+        # with slips to what most beginners play
         soft(0.75 * expects_beginner + 0.25 * naive, 0.05),
-        # the best of the worst cases
-        soft(careful, 0.02),
-        # the best of the best cases
-        soft(their_payoff.max(axis=0), 0.05),
     ]
+    return np.asarray(np.mean(kinds, axis=0), np.float32)
