@@ -4,7 +4,9 @@ A turn has 11 to the power of the number of robots possible orders. So each side
 plans. A plan is answered robot by robot: each robot gets its best order while the others keep
 theirs, until nothing improves. The answers become plans, too. The small matrix of plans against
 plans is solved with mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum,
-2003). Every pair of plans is played by the game's own rules.
+2003). With a certain weight, the opponent is assumed to play its plain plan (restricted Nash
+response: Johanson, Zinkevich and Bowling, 2007). Every pair of plans is played by the game's own
+rules.
 """
 
 from __future__ import annotations
@@ -48,14 +50,16 @@ class Strength:
     rounds: int
     sweeps: int
     noise: float
+    trust: float
+    """Probability that the other side plays its plain plan."""
     rashness: float
     """Factor of the weight for being near the enemy. Beginners run into fire."""
 
 
 STRENGTHS = {
-    1: Strength(rounds=0, sweeps=1, noise=1.2, rashness=60.0),
-    2: Strength(rounds=2, sweeps=1, noise=0.1, rashness=5.0),
-    3: Strength(rounds=6, sweeps=2, noise=0.0, rashness=1.0),
+    1: Strength(rounds=0, sweeps=1, noise=1.2, trust=0.0, rashness=60.0),
+    2: Strength(rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
+    3: Strength(rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
 }
 Plan = tuple[str, ...]
 """One order for each robot of a side, by rising numbers."""
@@ -271,8 +275,13 @@ class _Search:
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float]) -> Mix:
-        """Return a side's likeliest plans with their shares."""
-        mix = sorted(zip(self.plans[side], shares, strict=True), key=lambda item: -item[1])
+        """Return a side's likeliest plans with shares, with trust in the other's plain plan."""
+        trust = self.strength.trust * side
+        plans = self.plans[side]
+        mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
+        if trust:
+            mix.append((plans[0], trust))
+        mix.sort(key=lambda item: -item[1])
         return [(plan, share) for plan, share in mix[:_MAX_MIXED] if share > _MIN_SHARE]
 
     def _expected_plans(self) -> Mix:
@@ -288,7 +297,12 @@ class _Search:
     def _solve(self) -> tuple[list[float], list[float]]:
         """Return the mixed strategies of both sides for the matrix of all plans so far."""
         mine, theirs = self.plans
-        rows = [[self.value(plan, other) for other in theirs] for plan in mine]
+        trust = self.strength.trust
+        rows = []
+        for plan in mine:
+            values = [self.value(plan, other) for other in theirs]
+            # trust shifts the other side's mix towards its plain plan, which is the first one
+            rows.append([(1 - trust) * value + trust * values[0] for value in values])
         return solve(rows, _ROUNDS, in_turn=False)
 
     def _answer(self, side: int, mix: Mix) -> Plan:
@@ -370,7 +384,7 @@ class _Search:
         for robot in self.robots[1 - side]:
             near.update((robot.place, *terrain.ahead[robot.place]))
         if is_spawning(state.options, state.turn):
-            near.update(*terrain.spawns)
+            near.update(terrain.spawns[(self.evaluation.side + 1 - side) % 2])
         choices = []
         for robot in self.robots[side]:
             orders = [DEFEND]

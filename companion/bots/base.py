@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.core.i18n import Said, joined, say, unpacked
+from companion.core.i18n import joined, say
 from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
@@ -47,17 +47,6 @@ class Verdict:
 def share_of_game(points: float, points_a_game: float) -> float:
     """Return a lead as a share of a game, 0 to 1."""
     return min(1.0, max(0.0, points / points_a_game))
-
-
-def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Return reasons of a built-in opponent as translatable sentences.
-
-    Reasons without parts come as plain English.
-    """
-    return tuple(
-        line if isinstance(line, Said) else unpacked({"say": line, "many": "", "parts": {}})
-        for line in reasons
-    )
 
 
 def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import hmac
 import os
-import re
 import select
 import signal
 import subprocess
@@ -22,7 +21,7 @@ import msgspec
 from companion.bots.base import Choice, Verdict, reasons_of
 from companion.bots.bot_engine import MAX_LINE, limit_process
 from companion.core.errors import CompanionError
-from companion.core.i18n import plain_words, unpacked
+from companion.core.i18n import Verbatim, plain_words, unpacked
 from companion.core.kit import Seat
 from companion.core.names import is_printable
 from companion.core.ports import Closeable
@@ -37,8 +36,6 @@ _ROOT = Path(__file__).parents[2]
 not.
 """
 _CHUNK = 65_536
-_PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
-"""Pattern of a sentence with parts. It allows only plain names as fields of `str.format`."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
@@ -51,13 +48,6 @@ class BotFailure(CompanionError, RuntimeError):
     kind = "bot"
 
 
-class _Sentence(msgspec.Struct):
-    """A sentence of a built-in opponent. Its parts are sentences, words or numbers."""
-
-    pattern: str = msgspec.field(name="say")
-    parts: dict[str, str | int | _Sentence] = msgspec.field(name="with", default_factory=dict)
-
-
 class _Reply(msgspec.Struct):
     """All fields that an opponent may send in any reply."""
 
@@ -65,7 +55,7 @@ class _Reply(msgspec.Struct):
     ok: bool = False
     action: str = ""
     nodes: int = 0
-    why: list[str | _Sentence] = []
+    why: list[Any] = []
     loss: float | None = None
 
 
@@ -77,18 +67,12 @@ def seed_of(key: bytes, purpose: str) -> int:
     return int.from_bytes(hmac.digest(key, purpose.encode(), hashlib.sha256)[:6])
 
 
+_OUR_PROGRAM = [sys.executable, "-m", "companion.bots.bot_engine"]
+
+
 def bot_command(game: str, level: int, seed: int) -> list[str]:
     """Return the command that starts a built-in opponent."""
-    return [
-        sys.executable,
-        "-m",
-        "companion.bots.bot_engine",
-        game,
-        "--level",
-        str(level),
-        "--seed",
-        str(seed),
-    ]
+    return [*_OUR_PROGRAM, game, "--level", str(level), "--seed", str(seed)]
 
 
 class BotProcess(Closeable):
@@ -131,6 +115,7 @@ class BotProcess(Closeable):
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
         limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
+        self._is_ours = list(command[:3]) == _OUR_PROGRAM
         if self.child.stdin is None or self.child.stdout is None:
             raise AssertionError("the child was started with pipes")
         self._pipes = (self.child.stdin, self.child.stdout)
@@ -168,10 +153,9 @@ class BotProcess(Closeable):
     def _choice(self, reply: _Reply) -> Choice:
         if not 0 < len(reply.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
-        try:
-            reasons = [_clean_reason(reason) for reason in reply.why[:_MAX_REASONS]]
-        except (ValueError, KeyError, RecursionError):
-            self._fail("answered nonsense")
+        # the words of a program from outside are shown as they are, and only in one line
+        clean = sentence_of if self._is_ours else _one_line
+        reasons = map(clean, reply.why[:_MAX_REASONS])
         return Choice(reply.action, max(0, reply.nodes), reasons_of(*reasons))
 
     def close(self) -> None:
@@ -256,26 +240,17 @@ def _wait_for(pipe: int, event: int, ends_s: float) -> None:
         raise TimeoutError
 
 
-def _clean_reason(reason: str | _Sentence) -> str:
-    """Return a reason, or a part of one, as safe text.
-
-    Raises `ValueError` or `KeyError` if it is not a valid sentence or too long.
-    """
-    if isinstance(reason, str):
-        return _one_line(reason[:_MAX_REASON])
-    pattern = reason.pattern
-    if len(pattern) > _MAX_REASON or not _PATTERN.fullmatch(pattern):
-        raise ValueError(pattern)
-    parts: dict[str, str | int] = {}
-    for name, part in reason.parts.items():
-        parts[name] = part if isinstance(part, int) else _clean_reason(part)
-    sentence: str = unpacked({"say": pattern, "many": "", "parts": parts})
-    if len(sentence) > _MAX_REASON or _one_line(sentence) != sentence:
-        raise ValueError(pattern)
-    return sentence
+def sentence_of(reason: Any) -> Any:
+    """Return a reason of a built-in opponent, or a part of one, as a translatable sentence."""
+    if isinstance(reason, int):
+        return reason
+    pattern, parts = (reason, {}) if isinstance(reason, str) else (reason["say"], reason["with"])
+    sentences = {name: sentence_of(part) for name, part in parts.items()}
+    return unpacked({"say": pattern, "many": "", "parts": sentences})
 
 
-def _one_line(words: str) -> str:
+def _one_line(words: Any) -> str:
     """Return a program's text in one line, without unprintable or direction characters."""
-    letters = [letter for letter in words if letter.isspace() or is_printable(letter)]
-    return " ".join("".join(letters).split())
+    letters = str(words)[:_MAX_REASON]
+    shown = [letter for letter in letters if letter.isspace() or is_printable(letter)]
+    return Verbatim(" ".join("".join(shown).split()))

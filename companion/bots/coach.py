@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from companion.bots import knows
-from companion.bots.base import LEVELS, Verdict, said_by_bot
+from companion.bots.base import LEVELS, Verdict
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
 from companion.bots.machine_players import START_S, THINK_S
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
@@ -122,7 +122,7 @@ class Coach:
             except (BotFailure, Malformed, Illegal) as error:
                 log.warning("The coach gave no answer (%s)", error.kind)
                 continue
-            why = said_by_bot(verdict.best.why)
+            why = verdict.best.why
             if not done:
                 return Hint(verdict.best.action, orders, why)
             is_nearly_best = verdict.loss is not None and verdict.loss <= _MAX_GOOD_LOSS

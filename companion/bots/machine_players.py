@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 
 from companion.bots import knows
-from companion.bots.base import Choice, said_by_bot
+from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
 from companion.bots.characters import CHARACTERS, Character, cast
 from companion.core.clock import Clock
@@ -170,7 +170,8 @@ class _MachinePlayer:
             process.close()
 
     def _hand_in(self, plan: _Plan) -> float:
-        self._table.machines.keep_reasons(self._seat, plan.moment, self._reasons(plan.choice))
+        reasons = plan.choice.why if plan.choice else ()
+        self._table.machines.keep_reasons(self._seat, plan.moment, reasons)
         try:
             if plan.choice is None:
                 self._table.machines.act_by_chance(self._seat, plan.moment)
@@ -193,18 +194,6 @@ class _MachinePlayer:
             if plan.choice is not None:
                 self._complain("")
         return 0.0
-
-    def _reasons(self, choice: Choice | None) -> tuple[str, ...]:
-        """Return the reasons of a choice.
-
-        Those of built-in opponents are translatable. Those of external engines stay as they are.
-        """
-        if choice is None:
-            return ()
-        character = self._machines.character(self._known_turn.name if self._known_turn else "")
-        if character and character.command:
-            return tuple(map(Verbatim, choice.why))
-        return said_by_bot(choice.why)
 
     def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
         """Return the minimum delay before handing in.

@@ -10,18 +10,16 @@ import resource
 import select
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from mqtt_tools import until
 
 from companion.bots.base import Choice
 from companion.bots.bot_engine import MAX_TASKS
-from companion.bots.bot_process import BotFailure, BotProcess, bot_command
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command, sentence_of
 from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import game_named
@@ -99,24 +97,9 @@ def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
     orders = {"say": "{p0}, {p1}", "with": {"p0": "up", "p1": "shoot"}}
     parts = {"percent": 40, "orders": orders}
     why = {"say": "I thought you would: {orders}. ({percent} %)", "with": parts}
-    (reason,) = chosen({"action": "UUS", "why": [why]}).why
+    reason = sentence_of(why)
     assert reason == "I thought you would: up, shoot. (40 %)"
     assert translate(reason, "es") == "Pensé que harías esto: arriba, disparar. (40\u00a0%)"
-
-
-BLOWN_UP = reduce(
-    lambda part, _: {"say": "{a}" * 130, "with": {"a": part}}, range(9), dict[str, Any](say="x" * 9)
-)
-
-
-WRONG_REASONS: tuple[Mapping[str, Any], ...] = (
-    {"say": "{a.__class__}", "with": {"a": "x"}},
-    {"say": "{a:99999999}", "with": {"a": 1}},
-    {"say": "{a} {b}", "with": {"a": "x"}},
-    {"say": "{a}{a}", "with": {"a": "x" * 300}},
-    {"say": ""},
-    BLOWN_UP,
-)
 
 
 @pytest.mark.parametrize(
@@ -125,14 +108,10 @@ WRONG_REASONS: tuple[Mapping[str, Any], ...] = (
         ("hello", "answered nonsense"),
         ('{"action": 5}', "answered nonsense"),
         ("[" * 5000, "answered nonsense"),
-        *(
-            (json.dumps({"action": "UUS", "why": [reason]}), "answered nonsense")
-            for reason in WRONG_REASONS
-        ),
         ('{"error": {"message": "secret UUS"}}', "refused a request"),
         ('{"ready": true}\n{"ready": true}', "answered more than it was asked"),
     ],
-    ids=range(11),
+    ids=range(5),
 )
 def test_a_wrong_answer(answer: str, message: str) -> None:
     code = f"{READY} input(); print({answer!r}, flush=True); {WAIT}"

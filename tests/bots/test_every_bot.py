@@ -14,7 +14,7 @@ import pytest
 from bot_tools import bot_of, is_legal, played, states
 
 from companion.bots import binmat, scouts
-from companion.bots.base import LEVELS, said_by_bot
+from companion.bots.base import LEVELS
 from companion.core.i18n import LANGUAGES, translate
 from companion.core.kit import SEATS
 from companion.games import GAMES
@@ -98,7 +98,7 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
     game, told = GAMES[name], list[str]()
     for number, state in enumerate(positions(name, 6, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)
-        why = said_by_bot(bot_of(name, seat, level, number).choose(game.view(state, seat)).why)
+        why = bot_of(name, seat, level, number).choose(game.view(state, seat)).why
         assert all(
             len(line) <= 400
             and line not in (translate(line, each) for each in LANGUAGES if each != "en")

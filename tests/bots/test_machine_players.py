@@ -16,7 +16,7 @@ from inside import live_of
 from table_tools import Played, hands_follow, playing
 
 from companion.bots import machine_players
-from companion.bots.bot_process import bot_command
+from companion.bots.bot_process import bot_command, sentence_of
 from companion.bots.machine_players import TRIES, MachinePlayers
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
@@ -175,7 +175,7 @@ def explained(played: Played) -> tuple[str, ...]:
 
 
 def test_why_it_did_that_is_told_when_the_last_step_is_shown(tmp_path: Path, against: Set) -> None:
-    against.programs.why = ("This gathers intel.",)
+    against.programs.why = (sentence_of("This gathers intel."),)
     against.played.begin()
     against.round()
     against.round(3.1)

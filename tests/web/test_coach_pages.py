@@ -11,7 +11,8 @@ import pytest
 from table_tools import hands_follow
 from web_fixtures import Place, error_of, open_place, page_of, view_of
 
-from companion.bots.base import Choice, Verdict, said_by_bot
+from companion.bots.base import Choice, Verdict
+from companion.bots.bot_process import sentence_of
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from web.routes.history import HistoryPages
@@ -97,8 +98,8 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     ada = place.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = place.to_orders()
-    ours = said_by_bot(["This wins whatever the other side does."])
-    place.table.machines.keep_reasons(Seat.NORTH, moment, (*ours, "<i>flag</i>"))
+    ours = sentence_of("This wins whatever the other side does.")
+    place.table.machines.keep_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
     early = ada.post("/api/seat/south/coach", json=question(place, "theirs"))
     assert error_of(early)["message"] == "The machine has nothing to explain right now"
     settle(place, "LIS", "LIS")

@@ -1,40 +1,25 @@
 """Rounds of Kahmate for the search: the plays of a round, and the states after each.
 
-States, actions and courses are the game's own. Runs that meet several opponents are left out, and
-so are detours without effect.
+States, actions and courses are the game's own. Runs that meet several opponents are left out.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from companion.core.kit import SEATS
-from companion.games.kahmate.actions import (
-    Action,
-    EndTurn,
-    Pass,
-    Path,
-    Run,
-    Tackle,
-)
+from companion.games.kahmate.actions import Action, EndTurn
 from companion.games.kahmate.board import (
     CLEAR_LEAD,
     IN_GOAL,
     NUMBERS,
-    OWN_LINE,
-    SPEED,
-    STEPS,
     TEAMS,
     file_of,
     rank_of,
-    ranks_ahead,
 )
-from companion.games.kahmate.courses import course_of
-from companion.games.kahmate.moves import able, kicks, passes, ways_to_carrier
-from companion.games.kahmate.moves import runs as every_run
+from companion.games.kahmate.moves import canonical
 from companion.games.kahmate.state import (
     EMPTY,
     FULL_HAND,
@@ -167,83 +152,20 @@ def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 
 
 def plays(state: State, *, all_meetings: bool) -> Iterator[tuple[Action, Course]]:
-    """Yield the plays of the seat on turn, without the end of the round.
+    """Yield the plays of the seat on turn, one for each course, without the end of the round.
 
     :param all_meetings: whether pieces without the ball may run into opponents, too
     """
-    for action in _actions(state, all_meetings=all_meetings):
-        yield action, course_of(state, action)
-
-
-def _actions(state: State, *, all_meetings: bool) -> Iterator[Any]:
-    yield from passes(state)
-    for kick in kicks(state):
+    for action, course in canonical(state):
+        if course is None:
+            continue
+        may_meet = all_meetings or course.mover == state.carrier
+        if course.kind is Kind.RUN and len(course.face_offs) > may_meet:
+            continue
         # never kick the ball to an opponent
-        if state.board[kick.end] == EMPTY:
-            yield kick
-    yield from tackles(state)
-    for piece in able(state):
-        yield from runs(state, piece, all_meetings or piece == state.carrier)
-
-
-def runs(state: State, piece: int, may_meet: bool) -> Iterator[Run]:
-    """Yield one run to each square that a piece reaches, past at most one opponent.
-
-    The run picks up a loose ball if it can. This is a breadth-first search by path length. Its
-    nodes include the opponent met and whether the piece has the ball.
-    """
-    board = state.board
-    start = state.places[piece]
-    goal = OWN_LINE[1 - state.seat]
-    forbidden = state.other_carrier
-    loose = state.ball if state.carrier == EMPTY else IN_GOAL
-    # a node: square, whether the piece has the ball, and the opponent met
-    first = (start, start == state.ball, EMPTY)
-    ways: list[tuple[tuple[int, bool, int], Path]] = [(first, (start,))]
-    visited = {first}
-    for _ in range(SPEED[piece]):
-        further = []
-        for (square, has_ball, met), path in ways:
-            if has_ball and rank_of(square) == goal:
-                yield Run(path, True)
-            for to in STEPS[square]:
-                other = board[to]
-                if other == forbidden != EMPTY:
-                    continue
-                meets = met
-                if other != met and state.stands_against(other):
-                    if met != EMPTY or not may_meet:
-                        continue
-                    meets = other
-                place = (to, has_ball or to == loose, meets)
-                if place in visited:
-                    continue
-                visited.add(place)
-                way = (*path, to)
-                # a run may pass others, but ends on a free square or where it began
-                if other in (EMPTY, piece):
-                    yield Run(way)
-                further.append((place, way))
-        ways = further
-
-
-def tackles(state: State) -> Iterator[Tackle]:
-    """Yield tackles of the other side's carrier by one piece or by two, each by a shortest path."""
-    ways: list[Path] = []
-    for piece in able(state):
-        # the search for a path takes long if there is none
-        if steps_apart(state.places[piece], state.ball) <= SPEED[piece]:
-            ways += itertools.islice(ways_to_carrier(state, piece), 1)
-    for way in ways:
-        yield Tackle((way,), state.ball)
-    if state.ran:
-        return
-    for pair in itertools.combinations(ways, 2):
-        # the piece that is farther ahead is named first
-        first, second = pair
-        if ranks_ahead(first[0], second[0], state.seat) > 0:
-            first, second = second, first
-        yield Tackle((first, second), state.ball)
+        if course.kind is Kind.KICK and state.board[course.end] != EMPTY:
+            continue
+        yield action, course
 
 
 def steps_apart(square: int, other: int) -> int:
@@ -258,19 +180,16 @@ def waiting_course(state: State, face_off: Mapping[str, Any], announced: int | N
 
     :param announced: the announced target, if known. Otherwise the first course that fits is taken
     """
-    movers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
-    actions: Iterable[Pass | Run | Tackle] = tackles(state)
-    if face_off["kind"] == Kind.RUN:
-        actions = every_run(state, movers[0])
-    elif face_off["kind"] == Kind.PASS:
-        actions = passes(state)
+    movers = {state.board[NUMBERS[name]] for name in face_off["attackers"]}
     defender = state.board[NUMBERS[face_off["defender"]]]
-    fitting = []
-    for action in actions:
-        course = course_of(state, action)
-        meets = [met.defender for met in course.face_offs]
-        if sorted(course.movers) == sorted(movers) and defender in meets:
-            fitting.append(course)
+    fitting = [
+        course
+        for _, course in canonical(state)
+        if course is not None
+        and course.kind == face_off["kind"]
+        and movers == set(course.movers)
+        and defender in {met.defender for met in course.face_offs}
+    ]
     # the target of a pass is the square of its ball
     return min(
         fitting,
