@@ -384,7 +384,8 @@ class _Search:
         for robot in self.robots[1 - side]:
             near.update((robot.place, *terrain.ahead[robot.place]))
         if is_spawning(state.options, state.turn):
-            near.update(terrain.spawns[(self.evaluation.side + 1 - side) % 2])
+            # squares where the other side's robots appear
+            near.update(terrain.spawns[side if self.evaluation.side else 1 - side])
         choices = []
         for robot in self.robots[side]:
             orders = [DEFEND]

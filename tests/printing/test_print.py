@@ -21,7 +21,7 @@ from companion.games import GAMES
 from companion.games.aids import Extras
 from companion.printing.join_card import join_card_pdf
 from companion.printing.kit_pages.sheets import KitStyle, kit_pdf
-from companion.printing.kit_printer import KEPT_BYTES, KitPrinter, PrinterBusy
+from companion.printing.kit_printer import KitPrinter
 from companion.printing.pdf_pen import broken, printable, text_width
 from companion.printing.tiling import MARGIN_MM, Paper
 
@@ -220,27 +220,14 @@ def test_a_table_card_without_wifi_has_the_addresses_to_type() -> None:
 # ---- the press -----------------------------------------------------------------------------------
 
 
-def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
+def test_the_press_prints_the_same_but_once() -> None:
     press = KitPrinter(GAMES)
     first = press.kit("outbuffered", {}, "a4", "en")
     assert press.kit("outbuffered", {}, "a4", "en") is first
     assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
     assert press.kit("outbuffered", {}, "a4", "en") is first, "both have room"
-    press.kept["large"] = b"x" * KEPT_BYTES
-    press.kit("outbuffered", {}, "letter", "en")
-    assert sum(map(len, press.kept.values())) <= KEPT_BYTES
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
         press.plan("outbuffered", "a5", "en")
-
-
-def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.printing.kit_printer.WAIT_S", 0.01)
-    press = KitPrinter(GAMES)
-    kept = press.kit("outbuffered", {}, "a4", "en")
-    with press.running:
-        assert press.kit("outbuffered", {}, "a4", "en") is kept, "what is kept needs no press"
-        with pytest.raises(PrinterBusy, match="Wait a moment and try again"):
-            press.kit("outbuffered", {}, "letter", "en")
 
 
 # ---- the commands --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The opponent for Kahmate: it searches rounds and replies, and plays cards by mixed strategies.
 
-A face-off is a matrix game of the cards in hand. Its stake is the value of the board afterwards. To
+A face-off is a matrix game of the cards in hand. To
 keep two opponents from passing forever, repetitions and idle rounds lose value with every quiet
 round.
 """
@@ -22,7 +22,7 @@ from companion.bots.base import (
     share_of_game,
 )
 from companion.bots.kahmate.evaluation import PIP, TRY, card_matrix, lead_of
-from companion.bots.kahmate.moves import key_of, state_of, waiting_course
+from companion.bots.kahmate.moves import key_of, state_of
 from companion.bots.kahmate.search import STRENGTHS, Candidate, Search
 from companion.bots.mixed_strategies import solve
 from companion.core.i18n import say
@@ -49,6 +49,8 @@ _RANDOM_CARD_SHARE = 0.06
 """Added probability of a random card, for each card of a face-off. Without it two equal opponents
 would tie forever.
 """
+_STAKE = 80.0
+"""Assumed value of a face-off: what it wins, and what it loses."""
 _REASONS: Mapping[type[Action], str] = {
     Run: say("The run gains ground, or covers it."),
     Pass: say("The pass gives the ball to somebody with more room."),
@@ -67,14 +69,9 @@ class KahmateBot(Bot):
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._visits: Counter[tuple[object, ...]] = Counter()
         self._cards = 0
-        self._announced_target: int | None = None
-        """Target of the last run or pass in the events."""
 
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
-        """Remember positions, and the target of a run or pass that waits for cards."""
-        for event in events:
-            if event.get("kind") in ("run", "pass"):
-                self._announced_target = NUMBERS.get(str(event.get("to")), IN_GOAL)
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
+        """Remember the position after a turn."""
         if view.get("phase") == "round":
             self._cards = 0
             if not view["ran"]:
@@ -85,14 +82,7 @@ class KahmateBot(Bot):
         if view["phase"] == "placing":
             return self._placement()
         if view["phase"] == "face-off":
-            return self._card(
-                _Duel(
-                    self.seat,
-                    view,
-                    self._announced_target,
-                    self.level,
-                )
-            )
+            return self._card(_Duel(self.seat, view, self.level))
         self._cards = 0
         state = state_of(view)
         search = Search(
@@ -113,7 +103,7 @@ class KahmateBot(Bot):
         if view["phase"] == "placing":
             return 0.0
         if view["phase"] == "face-off":
-            duel = _Duel(self.seat, view, self._announced_target, self.level)
+            duel = _Duel(self.seat, view, self.level)
             gains = [sum(map(mul, row, duel.reply)) for row in duel.payoff]
             return share_of_game(max(gains) - gains[duel.hand.index(int(action))], TRY)
         state = state_of(view)
@@ -153,30 +143,20 @@ class KahmateBot(Bot):
 
 
 class _Duel:
-    """A face-off as a matrix game of cards, seen by one seat.
+    """A face-off as a matrix game of cards, seen by one seat."""
 
-    :param announced: target of the run or pass that waits for cards, if it is known
-    """
-
-    def __init__(
-        self,
-        seat: Seat,
-        view: Mapping[str, Any],
-        announced: int | None,
-        level: int,
-    ) -> None:
+    def __init__(self, seat: Seat, view: Mapping[str, Any], level: int) -> None:
         state = state_of(view)
         face_off = view["face_off"]
-        course = waiting_course(state, face_off, announced)
-        lead = lead_of(course.movers, state.board[NUMBERS[face_off["defender"]]])
-        stake = Search(STRENGTHS[2], 0).stake(state, course)
+        movers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
+        lead = lead_of(movers, state.board[NUMBERS[face_off["defender"]]])
         self.hand = state.cards[state.seat]
         self.other_hand = state.cards[1 - state.seat]
         self.payoff = card_matrix(
             self.hand,
             self.other_hand,
             lead,
-            stake,
+            (_STAKE, _STAKE, -_STAKE),
             PIP,
         )
         self.mix, self.reply = solve(self.payoff, _CARD_ROUNDS[level])

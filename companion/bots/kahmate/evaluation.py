@@ -158,8 +158,8 @@ def _win_chance(state: State, attacker: int, defender: int, before: float) -> fl
 def try_chance(state: State) -> float:
     """Return the chance of the seat on turn to score in the rest of its round.
 
-    It takes the best sequence of runs and passes. Kicks and sequences with more than two runners
-    are ignored.
+    It takes the best run after any passes. Kicks and sequences with more than one runner are
+    ignored.
     """
     seat = state.seat
     goal = OWN_LINE[1 - seat]
@@ -180,8 +180,6 @@ def try_chance(state: State) -> float:
         best = max(best, alone * held.get(runner, 0.0), *with_fetched_ball[line])
         if best >= _CERTAIN:
             return 1.0
-        if alone > best and not state.ran:
-            best = max(best, alone * _carry_chance(state, runner, held))
     return best
 
 
@@ -263,27 +261,6 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                     further.add(to)
         edge = further
     return by_any_path, with_fetched_ball
-
-
-def _carry_chance(state: State, runner: int, held: dict[int, float]) -> float:
-    """Return the chance that a team-mate carries the ball to where it can pass to the runner."""
-    end = state.places[runner]
-    seat = state.seat
-    best = 0.0
-    for mate in able(state):
-        ranks_apart = abs(rank_of(state.places[mate]) - rank_of(end))
-        is_near = ranks_apart <= SPEED[mate] + PASS_REACH + 1
-        if mate == runner or not is_near or (held and mate not in held):
-            continue
-        by_any_path, with_fetched_ball = reach(state, mate, SPEED[mate])
-        chances, factor = (by_any_path, held[mate]) if held else (with_fetched_ball, 1.0)
-        # try every square from which a pass reaches the runner
-        for spot in range(AREA):
-            chance = chances[spot] * factor
-            is_free = state.board[spot] in (EMPTY, mate)
-            if chance > best and is_free and is_pass(seat, spot, end):
-                best = max(best, _pass_chance(state, mate, spot, runner, chance))
-    return best
 
 
 # ---- value ---------------------------------------------------------------------------------------

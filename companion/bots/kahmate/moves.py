@@ -171,30 +171,3 @@ def plays(state: State, *, all_meetings: bool) -> Iterator[tuple[Action, Course]
 def steps_apart(square: int, other: int) -> int:
     """Return the number of steps between squares on an empty board."""
     return abs(rank_of(square) - rank_of(other)) + abs(file_of(square) - file_of(other))
-
-
-def waiting_course(state: State, face_off: Mapping[str, Any], announced: int | None) -> Course:
-    """Return the course that waits for cards in a view.
-
-    The view tells its kind, its movers and the defender.
-
-    :param announced: the announced target, if known. Otherwise the first course that fits is taken
-    """
-    movers = {state.board[NUMBERS[name]] for name in face_off["attackers"]}
-    defender = state.board[NUMBERS[face_off["defender"]]]
-    fitting = [
-        course
-        for _, course in canonical(state)
-        if course is not None
-        and course.kind == face_off["kind"]
-        and movers == set(course.movers)
-        and defender in {met.defender for met in course.face_offs}
-    ]
-    # the target of a pass is the square of its ball
-    return min(
-        fitting,
-        key=lambda course: (
-            announced not in (course.end, course.ball),
-            abs(len(course.face_offs) - face_off["of"]),
-        ),
-    )

@@ -8,14 +8,13 @@ from random import Random
 
 from companion.bots.kahmate.evaluation import (
     TRY,
-    Stake,
     chance_of,
     quiet_value,
     try_chance,
     value_of,
 )
 from companion.bots.kahmate.moves import END_ROUND, Play, end_round, key_of, lost, plays, won
-from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED, ranks_ahead
+from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
 from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
 _FREE_BALL = 25.0
@@ -28,10 +27,6 @@ _DARE_BONUS = 1.5
 """Bonus of a face-off for every quiet round."""
 _IDLE_COST, _MORE_IDLE_COST = 4.0, 2.0
 """Penalty of a round without any play, and how much it grows for every quiet round."""
-_IMPATIENCE = 0.8
-"""Bonus of each rank that the ball gains, for every quiet round. It makes a waiting carrier
-impatient.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +165,12 @@ class Search:
     def _mood(self, state: State, candidate: Candidate) -> float:
         """Return the level's noise plus penalties for repetitions and idle rounds.
 
-        Gaining ground and daring face-offs get a bonus. Bonuses, and the penalty for idle rounds,
-        grow with the number of quiet rounds.
+        Daring face-offs get a bonus. It grows with the number of quiet rounds, and so does the
+        penalty for idle rounds.
         """
         after = candidate.ends[0].after
         key = key_of(after) if after is not None else (str(candidate.first[0]),)
         points = -_REPEAT_COST * self.visits.get(key, 0)
-        if after is not None:
-            points += _IMPATIENCE * min(self.quiet_rounds, 40) * _ranks_gained(state, after)
         if candidate.dares:
             points += _DARE_BONUS * self.quiet_rounds
         elif candidate.first == END_ROUND and not state.ran:
@@ -278,13 +271,6 @@ class Search:
             odds=odds,
         )
 
-    def stake(self, state: State, course: Course) -> Stake:
-        """Return the values of winning by more than 2, winning by less, and losing a face-off."""
-        values = [self._value(end) for end in outcomes(state, course)]
-        if course.kind is Kind.TACKLE:
-            return values[0], values[1], values[2]
-        return values[0], values[0], values[1]
-
 
 def outcomes(at: State, course: Course) -> tuple[End, ...]:
     """Return the possible ends of a course with face-offs. The first one is that all are won."""
@@ -315,14 +301,6 @@ def _round_end(chance: float, at: State) -> End:
 def _ranked(candidates: list[Candidate]) -> list[Candidate]:
     """Return the candidates, best first. The sort is stable."""
     return sorted(candidates, key=_value_of, reverse=True)
-
-
-def _ranks_gained(state: State, after: State) -> int:
-    """Return the number of ranks that the own side's ball gains in a round."""
-    piece = EMPTY if after.ball == IN_GOAL else after.board[after.ball]
-    if piece == EMPTY or SEAT_OF[piece] != state.seat or state.ball == IN_GOAL:
-        return 0
-    return ranks_ahead(state.ball, after.ball, state.seat)
 
 
 def _potential(state: State) -> float:
