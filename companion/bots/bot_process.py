@@ -6,14 +6,13 @@ import contextlib
 import hashlib
 import hmac
 import os
-import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from threading import Lock
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from typing import Any, NoReturn
 
 import msgspec
@@ -35,7 +34,6 @@ _ROOT = Path(__file__).parents[2]
 """Folder of the packages. The child runs there, so that it finds this program whether installed or
 not.
 """
-_CHUNK = 65_536
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
@@ -119,8 +117,6 @@ class BotProcess(Closeable):
         if self.child.stdin is None or self.child.stdout is None:
             raise AssertionError("the child was started with pipes")
         self._pipes = (self.child.stdin, self.child.stdout)
-        for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)
 
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
         """Start a game in a seat. `deadline_s` is the timeout of the reply."""
@@ -180,20 +176,23 @@ class BotProcess(Closeable):
         raise BotFailure(f"The opponent {what}")
 
     def _ask(self, request: Mapping[str, Any], deadline_s: float) -> _Reply:
-        ends_s = time.monotonic() + deadline_s
         line = _encode(request) + b"\n"
         if len(line) > MAX_LINE:
             self._fail("cannot be sent a line that is too long")
         with self._call_lock:
             if not self._is_open:
                 raise BotFailure("The opponent has ended")
+            answers: SimpleQueue[bytes] = SimpleQueue()
+            # another thread waits for the pipes, because a child's child may keep them open
+            Thread(target=self._exchange, args=(line, answers), daemon=True).start()
             try:
-                self._write(line, ends_s)
-                answer = self._read_line(ends_s)
-            except TimeoutError:
+                answer = answers.get(timeout=deadline_s)
+            except Empty:
                 self._fail(f"did not answer within {deadline_s:g} s")
-            except OSError:
-                self._fail("has ended")
+        if not answer.endswith(b"\n"):
+            self._fail(
+                "answered a line that is too long" if len(answer) > MAX_LINE else "has ended"
+            )
         if b'"error"' in answer[:12]:
             self._fail("refused a request")
         try:
@@ -201,43 +200,15 @@ class BotProcess(Closeable):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._fail("answered nonsense")
 
-    def _write(self, line: bytes, ends_s: float) -> None:
-        """Send a line to the child. Raises `TimeoutError`."""
-        pipe = self._pipes[0].fileno()
-        remaining = memoryview(line)
-        while remaining:
-            _wait_for(pipe, select.POLLOUT, ends_s)
-            with contextlib.suppress(BlockingIOError):
-                remaining = remaining[os.write(pipe, remaining) :]
-
-    def _read_line(self, ends_s: float) -> bytes:
-        """Return one line of the child, without its end. Raises `TimeoutError`."""
-        pipe = self._pipes[1].fileno()
-        answer = bytearray()
-        while not answer.endswith(b"\n"):
-            _wait_for(pipe, select.POLLIN, ends_s)
-            try:
-                chunk = os.read(pipe, _CHUNK)
-            except BlockingIOError:
-                continue
-            if not chunk:
-                self._fail("has ended")
-            answer += chunk
-            if len(answer) > MAX_LINE:
-                self._fail("answered a line that is too long")
-            # a second line would be taken for the reply to the next request
-            if b"\n" in answer[:-1]:
-                self._fail("answered more than it was asked")
-        return bytes(answer[:-1])
-
-
-def _wait_for(pipe: int, event: int, ends_s: float) -> None:
-    """Wait until a pipe is ready. Raises `TimeoutError` at `ends_s`."""
-    poll = select.poll()
-    poll.register(pipe, event)
-    left_s = ends_s - time.monotonic()
-    if left_s <= 0 or not poll.poll(left_s * 1000):
-        raise TimeoutError
+    def _exchange(self, line: bytes, answers: SimpleQueue[bytes]) -> None:
+        """Send a line to the child and put its answer, or b"" if it has ended."""
+        to_child, from_child = self._pipes
+        try:
+            while line:
+                line = line[to_child.write(line) :]
+            answers.put(from_child.readline(MAX_LINE + 1))
+        except (OSError, ValueError):
+            answers.put(b"")
 
 
 def sentence_of(reason: Any) -> Any:

@@ -109,9 +109,8 @@ def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
         ('{"action": 5}', "answered nonsense"),
         ("[" * 5000, "answered nonsense"),
         ('{"error": {"message": "secret UUS"}}', "refused a request"),
-        ('{"ready": true}\n{"ready": true}', "answered more than it was asked"),
     ],
-    ids=range(5),
+    ids=range(4),
 )
 def test_a_wrong_answer(answer: str, message: str) -> None:
     code = f"{READY} input(); print({answer!r}, flush=True); {WAIT}"

@@ -37,7 +37,7 @@ from companion.games.kahmate.actions import (
     Tackle,
     parse,
 )
-from companion.games.kahmate.board import FILES, IN_GOAL, NUMBERS, RANKS
+from companion.games.kahmate.board import FILES, NUMBERS, RANKS
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.screen import play_of
 from companion.games.kahmate.state import State

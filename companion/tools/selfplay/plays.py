@@ -1,24 +1,18 @@
-"""Simulated hands that make plays under the camera, and people who tap them instead.
-
-They make mistakes, and the table has to name the rule.
-"""
+"""Simulated hands that make plays under the camera, and people who tap them instead."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.games.screen import Play
-from companion.table.board_check import hand_moves, tops
+from companion.table.board_check import hand_moves
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import PieceMatch
 
 BY_HAND = 0.75
 """Probability that a play is made on the board. Otherwise it is tapped, and hands follow."""
-WRONG_PLAY = 0.1
-"""Probability that a hand first makes a move that is not a legal play."""
 
 
 class PlayMatch(PieceMatch):
@@ -46,8 +40,6 @@ class PlayMatch(PieceMatch):
         # only a play that changes the board can be made there
         is_seen = bool(layouts) and dict(layouts[0]) != dict(self.look().board.layout)
         if play.is_by_hand and is_seen and self.players[seat].rng.random() <= BY_HAND:
-            if self.rng.random() < WRONG_PLAY:
-                self._play_wrongly(seat)
             self._play_on_board(seat, play, layouts[0])
         else:
             self.hand_in(seat, play.text)
@@ -83,57 +75,3 @@ class PlayMatch(PieceMatch):
                 self.hand_in(seat, play.text)
                 return
             self.round()
-
-    def _play_wrongly(self, seat: Seat) -> None:
-        """Make an illegal move, wait until the table reports it with the rule, and take it back."""
-        play = self._illegal_move(seat)
-        if play is None:
-            return
-        origin, target, face = play
-        self.report.wrong_placements_made += 1
-        piece = self.piece(face, origin)
-        self.put(piece, target)
-        problem = self.wait_for_problem(target)
-        if problem is None:
-            return
-        reason = self.look().board.why_not
-        # the report has to name the way back and the rule
-        names_rule = reason is not None and reason.rule is not None
-        self.report.wrong_placements_noticed += problem.home == origin and names_rule
-        self.put(piece, origin)
-        for _ in range(people.PATIENCE_FRAMES):
-            if not self.look().board.problems:
-                return
-            self.round()
-        sign = self.look().sign.text
-        raise Stuck(f"{face} is back on {origin}, but the table says “{sign}”")
-
-    def _illegal_move(self, seat: Seat) -> tuple[Square, Square, str] | None:
-        """Return origin, target and face of an illegal move with an own single piece."""
-        board = self.look().board.layout
-        legal = self._legal_pictures(seat)
-        own = []
-        for square, faces in board.items():
-            face = self.kit.face(faces[0])
-            if len(faces) == 1 and face.seat is seat and face.size == (1, 1):
-                own.append((square, face.name))
-        free = [square for square in self.kit.board.squares if square not in board]
-        self.rng.shuffle(own)
-        self.rng.shuffle(free)
-        for origin, name in own:
-            for target in free[:4]:
-                after = {**tops(board), target: name}
-                del after[origin]
-                if after not in legal:
-                    return origin, target, name
-        return None
-
-    def _legal_pictures(self, seat: Seat) -> list[dict[Square, str]]:
-        """Return the top faces on the board after each legal play."""
-        pictures: list[dict[Square, str]] = []
-        for play in self.game.plays(self.state, seat):
-            action = self.game.parse(play.text)
-            step = self.game.apply(self.state, {seat: action}, self.chance())
-            layouts = self.game.layouts_by_hand(self.state, seat, action, step)
-            pictures += map(tops, layouts)
-        return pictures
