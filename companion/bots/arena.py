@@ -303,7 +303,7 @@ class _Search:
             values = [self.value(plan, other) for other in theirs]
             # trust shifts the other side's mix towards its plain plan, which is the first one
             rows.append([(1 - trust) * value + trust * values[0] for value in values])
-        return solve(rows, _ROUNDS, in_turn=False)
+        return solve(rows, _ROUNDS)
 
     def _answer(self, side: int, mix: Mix) -> Plan:
         """Return the best plan found against a mix, starting from the best plan so far."""

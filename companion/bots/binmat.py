@@ -14,7 +14,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, reasons_of, second_best, share_of_game
+from companion.bots.base import Bot, Choice, reasons_of, second_best
 from companion.bots.binmat_rules import (
     ATTACKS,
     DEFENDS,
@@ -115,21 +115,6 @@ class BinmatBot(Bot):
             best, played, lines = self._best_by_halving(deals, rng, candidates, points)
             nodes += played
         return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
-
-    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
-        """Compare an action with the best one in playouts of the same deals."""
-        if "lanes" not in view:
-            return 0.0
-        state = state_of(view)
-        if action not in legal(state, self.seat) or not self._strength.deals:
-            return None
-        rng = Random(f"{self.seed}/{state.turns_left}/judge")
-        better = 0.0
-        deals = sum(self._strength.deals)
-        for deal in islice(random_deals(state, self._index, self._held, rng), deals):
-            seed = rng.random()
-            better += self._playout(deal, best, seed) - self._playout(deal, action, seed)
-        return share_of_game(better, deals)
 
     def _noise(self, text: str) -> float:
         """Return the noise of the evaluation for this kind of action, fixed for the whole game."""

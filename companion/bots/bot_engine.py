@@ -15,7 +15,7 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import msgspec
 
@@ -45,29 +45,18 @@ class _New(msgspec.Struct, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
 
 
-class _See(msgspec.Struct, forbid_unknown_fields=True):
+class _Turn(msgspec.Struct, forbid_unknown_fields=True):
+    """A view, the events that led to it, and the action to judge."""
+
     view: dict[str, Any]
     events: list[dict[str, Any]] = []
+    action: str = ""
 
 
-class _Choose(msgspec.Struct, forbid_unknown_fields=True):
-    view: dict[str, Any]
-
-
-class _Judge(msgspec.Struct, forbid_unknown_fields=True):
-    view: dict[str, Any]
-    action: str
-
-
-class _Request(msgspec.Struct, forbid_unknown_fields=True):
-    """A request, of which exactly one field is given."""
-
-    new: _New | None = None
-    see: _See | None = None
-    choose: _Choose | None = None
-    judge: _Judge | None = None
-
-
+_Verb = Literal["new", "see", "choose", "judge"]
+_parse_request = msgspec.json.Decoder(dict[_Verb, msgspec.Raw]).decode
+_parse_new = msgspec.json.Decoder(_New).decode
+_parse_turn = msgspec.json.Decoder(_Turn).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -87,38 +76,39 @@ class BotEngine:
     def answer(self, line: bytes) -> bytes:
         """Return the reply to one request, both without the end of line."""
         try:
-            return _encode(self._reply(_parse_request(line)))
+            return _encode(self._reply(line))
         except CompanionError as error:
             fault = {"kind": error.kind, "message": str(error.message)}
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            fault = {"kind": Malformed.kind, "message": f"Not a request: {error}"}
         except Exception as error:  # keep running: the table chooses another move
             message = f"The opponent cannot play this view ({type(error).__name__})"
             fault = {"kind": "error", "message": message}
         return _encode({"error": fault})
 
-    def _reply(self, body: msgspec.Struct) -> dict[str, Any]:
-        if isinstance(body, _New):
-            self._bot = bot_for(
-                self._game,
-                body.seat,
-                body.options,
-                self._level,
-                self._seed,
-            )
+    def _reply(self, line: bytes) -> dict[str, Any]:
+        if len(line) > MAX_LINE:
+            raise Malformed(f"A request has at most {MAX_LINE} bytes")
+        request = _parse_request(line)
+        if len(request) != 1:
+            raise Malformed("A request has exactly one of new, see, choose, judge")
+        ((verb, body),) = request.items()
+        if verb == "new":
+            new = _parse_new(body)
+            self._bot = bot_for(self._game, new.seat, new.options, self._level, self._seed)
             return {"ready": True}
+        turn = _parse_turn(body)
         if self._bot is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
-        if isinstance(body, _See):
-            self._bot.see(body.view, body.events)
+        if verb == "see":
+            self._bot.see(turn.view, turn.events)
             return {"ok": True}
-        if isinstance(body, _Choose):
-            _require_due(self._bot, body.view)
-            return _choice_json(self._bot.choose(body.view))
-        if isinstance(body, _Judge):
-            _require_due(self._bot, body.view)
-            game_named(self._game).parse(body.action)
-            verdict = self._bot.judge(body.view, body.action)
-            return {**_choice_json(verdict.best), "loss": verdict.loss}
-        raise AssertionError("these are all of the bodies")
+        _require_due(self._bot, turn.view)
+        if verb == "choose":
+            return _choice_json(self._bot.choose(turn.view))
+        game_named(self._game).parse(turn.action)
+        verdict = self._bot.judge(turn.view, turn.action)
+        return {**_choice_json(verdict.best), "loss": verdict.loss}
 
 
 def _require_due(bot: Bot, view: dict[str, Any]) -> None:
@@ -143,21 +133,6 @@ def _sentence_json(line: object) -> object:
         parts = {name: _sentence_json(part) for name, part in line.parts.items()}
         return {"say": line.pattern, "with": parts}
     return line if isinstance(line, int) else str(line)
-
-
-def _parse_request(line: bytes) -> msgspec.Struct:
-    """Parse a request, an object with exactly one name. Raises `Malformed`."""
-    if len(line) > MAX_LINE:
-        raise Malformed(f"A request has at most {MAX_LINE} bytes")
-    try:
-        request = msgspec.json.decode(line, type=_Request)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(f"Not a request: {error}") from None
-    bodies = (request.new, request.see, request.choose, request.judge)
-    given = [body for body in bodies if body is not None]
-    if len(given) != 1:
-        raise Malformed("A request has exactly one of new, see, choose, judge")
-    return given[0]
 
 
 def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:

@@ -9,13 +9,8 @@ from collections.abc import Sequence
 from operator import mul
 
 
-def solve(
-    payoff: Sequence[Sequence[float]], rounds: int, *, in_turn: bool = True
-) -> tuple[list[float], list[float]]:
+def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], list[float]]:
     """Return the mixed strategies of both sides. Rows maximise `payoff`, columns minimise it.
-
-    :param in_turn: columns answer the rows' newest mix, which converges faster. Otherwise both
-    sides answer at once
 
     >>> mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
     >>> round(mine[0], 1), round(theirs[0], 1)
@@ -29,11 +24,10 @@ def solve(
     mine = shares_of(regrets)
     theirs = shares_of(column_regrets)
     for number in range(1, rounds + 1):
-        before = mine
         gains = [sum(map(mul, row, theirs)) for row in payoff]
         mine = _next_mix(regrets, gains, mine)
-        answered = mine if in_turn else before
-        column_gains = [-sum(map(mul, column, answered)) for column in columns]
+        # columns answer the rows' newest mix, which converges faster
+        column_gains = [-sum(map(mul, column, mine)) for column in columns]
         theirs = _next_mix(column_regrets, column_gains, theirs)
         # later rounds have more weight in the average
         for index, share in enumerate(mine):

@@ -16,7 +16,6 @@ import msgspec
 
 from companion import __version__
 from companion.bots import bot_engine
-from companion.bots.characters import CHARACTERS
 from companion.cli.backup import backup, restore
 from companion.cli.history import export, history, import_game, replay
 from companion.cli.hotspot import hotspot, wifi
@@ -202,9 +201,6 @@ def calibrate(options: argparse.Namespace) -> int:
 # ---- selfplay, engine, bot -----------------------------------------------------------------------
 
 
-_OPPONENTS = [character.name for character in CHARACTERS]
-
-
 def _add_task(parser: argparse.ArgumentParser) -> None:
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--game", choices=GAMES, help="which one")
@@ -217,13 +213,6 @@ def _add_task(parser: argparse.ArgumentParser) -> None:
     _add_task,
     argument("--games", type=count, default=1, metavar="N"),
     argument("--seed", type=int, default=1, metavar="S"),
-    argument(
-        "--against",
-        choices=_OPPONENTS,
-        default="",
-        metavar="NAME",
-        help=f"the machine: {', '.join(_OPPONENTS)}",
-    ),
     argument("--json", action="store_true", help="one JSON line per game"),
 )
 def selfplay(options: argparse.Namespace) -> int:
@@ -232,7 +221,7 @@ def selfplay(options: argparse.Namespace) -> int:
     if options.check:
         return _check_game(options.check)
     is_good = True
-    for report in play_games(options.game, options.games, options.seed, options.against):
+    for report in play_games(options.game, options.games, options.seed):
         as_json = msgspec.json.encode(report, enc_hook=plain_words).decode()
         print(as_json if options.json else report.sentence(), flush=True)
         is_good &= report.is_good()

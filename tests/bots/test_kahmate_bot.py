@@ -11,7 +11,6 @@ from bot_tools import states_in_a_row
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
 from companion.bots.kahmate.moves import end_round, key_of, lost, plays, state_of, won
-from companion.bots.kahmate.search import STRENGTHS, Search
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.kahmate.actions import Card
@@ -39,14 +38,6 @@ def after_cards(waiting: State, course: Course, lead: int) -> State | None:
             after: State = GAME.apply(waiting, cards, Random(0)).state
             return after
     return None
-
-
-def test_a_level_without_replies_answers_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else answered rounds would be compared with unanswered ones."""
-    monkeypatch.delattr(Search, "_value_after_reply")
-    *_, state = states_in_a_row("kahmate", 20, 21, {})
-    assert not state.is_placing
-    assert Search(STRENGTHS[1], 0).loss(state_of(GAME.view(state, None)), None) is not None
 
 
 def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:

@@ -53,28 +53,8 @@ def test_hands_are_followed_through_the_first_turns(
     assert report.wrong_placements_noticed == report.wrong_placements_made
 
 
-def test_hands_move_the_machines_pieces_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "MAX_TURNS", 4)
-    report = next(iter(play_games("scouts", 1, 4, "Pip")))
-    assert report.winners is not None or (report.turns, report.reason) == (
-        4,
-        "It was broken off.",
-    ), report.sentence()
-    assert report.misread_layouts == 0
-    assert report.wrong_placements_noticed == report.wrong_placements_made
-
-
 def test_hidden_hands_are_dealt_anew_as_the_table_deals_them_also_after_an_order_was_taken_back() -> (
     None
 ):
     report = next(iter(play_games("binmat", 1, 2)))
     assert report.is_good(), report.sentence()
-
-
-def test_hidden_hands_are_played_against_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "MAX_TURNS", 8)
-    reports = list(play_games("binmat", 1, 0, "Pip"))
-    assert [report.seed for report in reports] == [0]
-    for report in reports:
-        assert (report.turns, report.reason) == (8, "It was broken off."), report.sentence()
-        assert report.misread_layouts == 0

@@ -44,7 +44,6 @@ _CARD_PRICE = 0.05
 """Price of a pip in the odds of one face-off, as a share of its stake."""
 _CARD_ROUNDS = 40
 """Rounds of regret matching for the odds of one face-off."""
-_CERTAIN = 0.999
 _MAX_CHANCE = 0.99
 """Maximum assumed chance that a face-off or a round ends as expected.
 
@@ -139,16 +138,9 @@ def chance_of(state: State, attackers: Sequence[int], defender: int) -> Stake:
     return odds(state.cards[seat], state.cards[1 - seat], lead_of(attackers, defender))
 
 
-def _win_chance(state: State, attacker: int, defender: int, before: float) -> float:
-    """Return the chance to win a face-off on a path that was reached with the chance `before`.
-
-    If `before` is below 1, there was a face-off earlier on the path.
-    """
-    attack = state.cards[state.seat]
-    defence = state.cards[1 - state.seat]
-    if before < 1 and len(attack) == 1:
-        attack = defence = FULL_HAND
-    by_much, by_little, _ = odds(attack, defence, lead_of((attacker,), defender))
+def _win_chance(state: State, attacker: int, defender: int) -> float:
+    """Return the assumed chance to win a face-off."""
+    by_much, by_little, _ = chance_of(state, (attacker,), defender)
     return min(_MAX_CHANCE, by_much + by_little)
 
 
@@ -178,8 +170,6 @@ def try_chance(state: State) -> float:
         by_any_path, with_fetched_ball = reach(state, runner, SPEED[runner] - 1)
         alone = max(by_any_path[line])
         best = max(best, alone * held.get(runner, 0.0), *with_fetched_ball[line])
-        if best >= _CERTAIN:
-            return 1.0
     return best
 
 
@@ -218,7 +208,7 @@ def _pass_chance(state: State, giver: int, start: int, taker: int, chance: float
     for square in squares_between(start, end):
         other = state.board[square]
         if state.stands_against(other):
-            chance *= _win_chance(state, giver, other, chance)
+            chance *= _win_chance(state, giver, other)
     return chance
 
 
@@ -251,7 +241,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                 factor = 1.0
                 # a standing opponent in the way costs a face-off
                 if state.stands_against(other):
-                    factor = _win_chance(state, runner, other, chance)
+                    factor = _win_chance(state, runner, other)
                 if chance * factor > by_any_path[to]:
                     by_any_path[to] = chance * factor
                     further.add(to)

@@ -9,7 +9,6 @@ from random import Random
 from companion.bots.kahmate.evaluation import (
     TRY,
     chance_of,
-    quiet_value,
     try_chance,
     value_of,
 )
@@ -34,8 +33,7 @@ class Strength:
     """Search parameters of a level.
 
     The beam has `width` states in `depth` layers of own plays. The best `replies` rounds are
-    answered with a search of `reply_width`. `noise` is in points. With `overlooks`, every third
-    threat is missed.
+    answered with a search of `reply_width`. `noise` is in points.
     """
 
     width: int
@@ -43,7 +41,6 @@ class Strength:
     replies: int
     reply_width: int
     noise: float
-    overlooks: bool
 
 
 STRENGTHS = {
@@ -52,8 +49,7 @@ STRENGTHS = {
         depth=1,
         replies=0,
         reply_width=0,
-        noise=60.0,
-        overlooks=True,
+        noise=100.0,
     ),
     2: Strength(
         width=4,
@@ -61,7 +57,6 @@ STRENGTHS = {
         replies=0,
         reply_width=0,
         noise=60.0,
-        overlooks=False,
     ),
     3: Strength(
         width=7,
@@ -69,17 +64,12 @@ STRENGTHS = {
         replies=14,
         reply_width=2,
         noise=0.0,
-        overlooks=False,
     ),
 }
 MAX_NODES = 8_000
 _REPLY_DEPTH = 2
 """Number of plays in the other side’s answer."""
-_MAX_TRIED = 3
-"""Maximum number of rounds that are answered for a play that is judged."""
 _value_of = attrgetter("value")
-_OVERLOOKED_SHARE = 0.34
-"""Share of the threats of a try that a level with `overlooks` misses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +134,16 @@ class Search:
         return self.ranked[0]
 
     def loss(self, state: State, course: Course | None) -> float | None:
-        """Return how much better the best round is than the best one with this course.
+        """Return how much better the best round is than the best one with this course, before any
+        reply.
 
         Return None if the search has no such round.
         """
-        strength = self.strength
-        candidates = _ranked(self.rounds(state, strength.width, strength.depth, all_meetings=True))
-        best = candidates[: max(1, strength.replies)]
-        tried = [line for line in candidates if line.first[1] == course][:_MAX_TRIED]
-        if strength.replies and candidates[0].value < TRY - 1:
-            # a line may be both among the best and tried, but is answered only once
-            lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
-            for line in lines.values():
-                line.value = self._value_after_reply(line)
+        rounds = self.rounds(state, self.strength.width, self.strength.depth, all_meetings=True)
+        tried = [line.value for line in rounds if line.first[1] == course]
         if not tried:
             return None
-        value = max(line.value for line in tried)
-        return max(line.value for line in (*best, *tried)) - value
+        return max(line.value for line in rounds) - max(tried)
 
     def _mood(self, state: State, candidate: Candidate) -> float:
         """Return the level's noise plus penalties for repetitions and idle rounds.
@@ -211,7 +194,7 @@ class Search:
         """
         self.nodes += 1
         ended = end_round(state)
-        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -self._perceived_value(ended))]
+        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -value_of(ended))]
         layer: list[tuple[Play | None, State]] = [(None, state)]
         visited = {key_of(state)}
         for number in range(depth):
@@ -245,18 +228,7 @@ class Search:
         if end.after is None:
             return TRY
         self.nodes += 1
-        return end.scores * TRY + (1 - end.scores) * -self._perceived_value(end.after)
-
-    def _perceived_value(self, state: State) -> float:
-        """Return the value of a state for the seat on turn.
-
-        A level with `overlooks` misses some of the chances of a try.
-        """
-        if self.strength.overlooks:
-            rng = Random(f"{self.seed} {state.places} {state.ball}")
-            if rng.random() < _OVERLOOKED_SHARE:
-                return quiet_value(state)
-        return value_of(state)
+        return end.scores * TRY + (1 - end.scores) * -value_of(end.after)
 
     def _gamble(self, first: Play, at: State, course: Course) -> Candidate:
         """Return a round that ends with face-offs."""

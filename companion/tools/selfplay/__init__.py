@@ -19,17 +19,16 @@ from companion.tools.selfplay.plays import PlayMatch
 __all__ = ["Phone", "Report", "Stuck", "play_games"]
 
 
-def play_games(name: str, games: int, seed: int, against: str = "") -> Iterator[Report]:
+def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
     """Play games with the seeds `seed`, `seed + 1` …, and yield a report for each.
 
-    Each game has a new installation in a temporary folder. `against` is the character that plays
-    North, or South for odd seeds.
+    Each game has a new installation in a temporary folder.
     """
     for number in itertools.islice(itertools.count(seed), games):
-        yield _play_game(name, number, against)
+        yield _play_game(name, number)
 
 
-def _play_game(name: str, seed: int, against: str) -> Report:
+def _play_game(name: str, seed: int) -> Report:
     """Play one game on a new installation. `seed` decides how the people play."""
     clock = FakeClock()
     game = game_named(name)
@@ -43,7 +42,6 @@ def _play_game(name: str, seed: int, against: str) -> Report:
     at_pad = Random(f"{name}/{seed}").choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
     if has_cards:
         at_pad = ()  # hidden hands need phones
-    machine = Seat.SOUTH if seed % 2 else Seat.NORTH
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(
             state_dir=folder,
@@ -55,9 +53,7 @@ def _play_game(name: str, seed: int, against: str) -> Report:
             for seat in SEATS:
                 rng = Random(f"{seed}/{seat}")
                 player = players[seat] = SimulatedPlayer(seat, None, rng)
-                if against and seat is machine:
-                    player.machine = against
-                elif seat not in at_pad:
+                if seat not in at_pad:
                     player.phone = Phone(f"http://127.0.0.1:{companion.server.port}", seat)
             kind = CardMatch if has_cards else PlayMatch
             return kind(companion, clock, game, seed, ways[seed % len(ways)], players).play()

@@ -112,15 +112,11 @@ class Phone:
 
 @dataclass
 class SimulatedPlayer:
-    """A simulated person at one seat, with a phone or a pad.
-
-    With `machine` the seat is played by the machine's character of that name.
-    """
+    """A simulated person at one seat, with a phone or a pad."""
 
     seat: Seat
     phone: Phone | None
     rng: Random
-    machine: str = ""
 
 
 @dataclass
@@ -192,17 +188,13 @@ class Match(ABC):
         """Decide for a seat that is due, and let the table know. Return the action."""
 
     def give_orders(self) -> None:
-        """Act for all seats that are due, in random order. A machine acts for itself."""
+        """Act for all seats that are due, in random order."""
         # before anybody acts, because the table draws for this turn
         drawn = self.chance()
         moment = self.look().moment
-        place = self.place()
         due = sorted(self.game.to_act(self.state))
         self.rng.shuffle(due)
-        actions = {seat: self.act(seat) for seat in due if not self.players[seat].machine}
-        if len(actions) < len(due):
-            self.until("The machine has its turn", place)
-            actions = self._played()
+        actions = {seat: self.act(seat) for seat in due}
         self.state = self.game.apply(self.state, actions, drawn).state
 
         now = self.look()
@@ -271,12 +263,6 @@ class Match(ABC):
             if self.place() != place:
                 self.check(before, self.look())
 
-    def _played(self) -> dict[Seat, Any]:
-        """Return the actions of the last turn from the journal, including a machine's."""
-        turn = self.companion.journal.restore().turns[-1]
-        actions = {seat: sealed.action for seat, sealed in turn.sealed.items()}
-        return {seat: self.game.parse(action) for seat, action in actions.items()}
-
     def until(self, done: str, before: object) -> None:
         """Run frames until `place` differs from `before`.
 
@@ -296,10 +282,8 @@ class Match(ABC):
         raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.small})")
 
     def _sit_down(self, player: SimulatedPlayer) -> None:
-        """Take a seat: by a name on a phone, by a key of the pad, or by seating a machine."""
-        if player.machine:
-            self.companion.table.machines.seat(player.seat, player.machine)
-        elif player.phone:
+        """Take a seat: by a name on a phone, or by a key of the pad."""
+        if player.phone:
             player.phone.post("take", {"name": f"Player {player.seat}"})
         else:
             self.press(player.seat, "ready")
