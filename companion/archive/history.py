@@ -52,8 +52,8 @@ class History:
     """The games of a journal, and imported games.
 
     `on_table` returns the number of the game on the table (0: none). `folder` is the cache of
-    summaries and pictures, which grows while the disk `has_room`. Without `album` there are no
-    photographs, and without `paint` no pictures.
+    summaries and pictures. Without `album` there are no photographs, and without `paint` no
+    pictures.
     """
 
     def __init__(
@@ -65,17 +65,15 @@ class History:
         on_table: Callable[[], int] = lambda: 0,
         album: PhotographFolder | None = None,
         paint: Painter | None = None,
-        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         self._journal = journal
         self._clock = clock
         self._on_table = on_table
         self._album = album
         self._paint = paint
-        self._summaries = Summaries(journal, folder, has_room)
+        self._summaries = Summaries(journal, folder)
         pictures = folder / "pictures" if folder else None
         self._pictures = FileCache(pictures, ".picture", MAX_PICTURES)
-        self._has_room = has_room
         self._lock = threading.RLock()
         self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
 
@@ -263,8 +261,7 @@ class History:
         album = self._album
         photograph = partial(album.photograph, number) if album else lambda _: None
         picture = self._paint(replay, turn, photograph)
-        if self._has_room():
-            self._pictures.keep(number, stamp, picture)
+        self._pictures.keep(number, stamp, picture)
         return picture
 
     # ---- bringing in, removing, forgetting -------------------------------------------------------

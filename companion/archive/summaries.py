@@ -6,7 +6,6 @@ Covers games of the journal and imported games.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -29,14 +28,12 @@ _LARGEST = 2**63 - 1
 class Summaries:
     """The summaries of one journal's games.
 
-    `folder` is the cache for games that are over (None: no cache). `has_room` returns whether the
-    disk has room for cached files.
+    `folder` is the cache for games that are over (None: no cache).
     """
 
-    def __init__(self, journal: Journal, folder: Path | None, has_room: Callable[[], bool]) -> None:
+    def __init__(self, journal: Journal, folder: Path | None) -> None:
         self._journal = journal
         self._files = FileCache(folder, ".summary")
-        self._has_room = has_room
         self._lock = threading.RLock()
         self._cache: dict[int, tuple[str, Summary]] = {}
         self._seat_inputs: tuple[int, list[Entry]] = (-1, [])
@@ -71,7 +68,7 @@ class Summaries:
             summary = self._read(number, stamp)
             if summary is None:
                 summary = self._fold(number, stamp)
-                if summary.is_over and self._has_room():
+                if summary.is_over:
                     # files from before the game's last change are of no use any more
                     self._files.remove(number)
                     self._files.keep(number, _cache_stamp(stamp), msgspec.json.encode(summary))

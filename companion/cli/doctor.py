@@ -8,7 +8,6 @@ command examines everything itself.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
@@ -20,9 +19,8 @@ from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, JournalError
 from companion.core.network import addresses
-from companion.core.ports import Camera, Frame
+from companion.core.ports import Frame
 from companion.diagnostics import machine as machinery
-from companion.diagnostics import network
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, fail, note, ok, warn, worst
 from companion.diagnostics.own_pages import ask_address, own_address
 from companion.diagnostics.probes import Machine
@@ -33,7 +31,6 @@ from companion.storage.journal import Journal
 from hardware.pins import missing_pins
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.exposure import DARK_WORDS, light_of
-from vision.cameras.lenses import LensShelf
 from web.security.tls import BadCertificate, certificate_context
 
 HELLO_TIMEOUT_S = 3.0
@@ -138,7 +135,6 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     yield from _pins(settings)
     yield from examine_broker(settings.mqtt)
     yield from _journal(settings)
-    yield network.port(settings.web.host, settings.web.port)
     yield from _certificate(settings.web)
     yield from installation(settings, machine, addresses(settings.web.host))
 
@@ -150,7 +146,6 @@ def _camera(settings: Settings) -> Iterator[Finding]:
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
             yield _picture(camera.name, camera.frame())
-            yield ok("lens", _lens_words(settings, camera))
     except CameraError as error:
         # playing without a camera is fine, but a camera that is connected or configured has to work
         is_missing = settings.camera.source == "auto" and not cameras()
@@ -169,18 +164,6 @@ def _picture(name: str, frame: Frame) -> Finding:
     if light_of(frame.luma) == "dark":
         return note("camera", f"{name}, {width} x {height}: {DARK_WORDS}.")
     return ok("camera", f"{name}, {width} x {height}.")
-
-
-def _lens_words(settings: Settings, camera: Camera) -> str:
-    lens, exact = LensShelf(settings.lenses_path, settings.camera).lens_of(camera)
-    # the focal ratio is in widths of the picture, and half a width spans half the angle
-    angle = math.degrees(2 * math.atan(0.5 / lens.focal_ratio))
-    if exact:
-        return f"{angle:.1f} degrees across, measured by companion calibrate."
-    return (
-        f"About {angle:.0f} degrees across; the board teaches the rest, "
-        "companion calibrate measures it."
-    )
 
 
 def _pins(settings: Settings) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,6 +124,11 @@ def play(options: argparse.Namespace) -> None:
             words = "The game %s from %s is not loaded: %s"
             log.warning(words, game.name, game.package, game.trouble)
     run(settings, settings_path(options), True if options.simulate else None, greet)
+    # Everything is closed. Threads of libraries may still be in native code, and would crash while
+    # Python ends.
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)
 
 
 # ---- read, doctor, calibrate ---------------------------------------------------------------------

@@ -8,30 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from companion.core.i18n import say
 from companion.diagnostics import probes
-from companion.diagnostics.findings import Finding, fail, note, ok
+from companion.diagnostics.findings import Finding, note, ok
 from companion.diagnostics.probes import Machine
 
 _LOCAL = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
-
-
-def port(host: str, number: int) -> Finding:
-    """Return whether the pages' port is free. Only useful while no companion runs."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        # as in the server: a port that was just closed counts as free
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, number))
-        except OSError as error:
-            text = say(
-                "{host}:{port} cannot be used ({error}). Is a companion running already? If not, "
-                "set [web] port.",
-                host=host,
-                port=number,
-                error=error.strerror,
-            )
-            return fail("port", text)
-    return ok("port", say("{port} is free.", port=number))
 
 
 def reach(addresses: Sequence[str]) -> Finding:

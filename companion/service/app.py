@@ -120,7 +120,9 @@ class Companion(Closeable):
         self.power: PowerKey | None = None
         self.space = DiskSpace(settings.journal_path.parent)
         self.album = PhotographFolder(
-            settings.photographs_path, settings.camera.photographs_mb, self._has_room
+            settings.photographs_path,
+            settings.camera.photographs_mb,
+            lambda: self.space.has_room,
         )
         self.own_wifi: OwnWifi | None = None
         """Opens the table's own Wi-Fi. None outside of an installed service, which alone may do
@@ -202,7 +204,6 @@ class Companion(Closeable):
             on_table=lambda: self.table.progress().number,
             album=self.album,
             paint=moving_picture,
-            has_room=self._has_room,
         )
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
@@ -214,9 +215,6 @@ class Companion(Closeable):
                 settings=self.settings.history,
             )
         )
-
-    def _has_room(self) -> bool:
-        return self.space.has_room
 
     def _open_network(self) -> None:
         """Open the adapters to other programs: the home's broker, and a hub of many tables."""

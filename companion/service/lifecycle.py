@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from companion.core.config import Settings, WebSettings, retired_settings
+from companion.core.config import Settings, retired_settings
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined
 from companion.core.ports import Closeable
 from companion.core.resources import save_memory
-from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.maintenance.settings.last_good import WELL_AFTER_S, LastGoodSettings
 from companion.service.systemd import Manager, Word
 from companion.table.listeners import TableListener
@@ -35,8 +34,6 @@ LOOK_S = 2.0
 """Interval in seconds at which the watchdog is fed and the status is updated, unless systemd wants
 it more often.
 """
-ANSWER_TIMEOUT_S = 10.0
-"""Timeout in seconds for the first page."""
 
 
 def run(
@@ -164,7 +161,6 @@ class ManagerNotifier(Closeable):
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
         if manager.is_there:
             companion.table.connect(TableListener(on_lamps=self._lamps))
-            until_answered(companion.settings.web, companion.server.port)
             manager.tell(READY="1", **self._status_fields())
             self._thread.start()
 
@@ -214,12 +210,3 @@ def status_of(table: Table) -> str:
     """
     view = table.view()
     return f"{view.title}: {view.sign.text}" if view.game else view.sign.text
-
-
-def until_answered(web: WebSettings, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
-    """Wait until the pages answer. Raises `SystemTrouble` after the timeout."""
-    address = own_address(web, port)
-    try:
-        ask_address(address, IS_COMPANION, "/health", timeout_s=timeout_s)
-    except OSError as error:
-        raise SystemTrouble(f"The pages do not answer at {address}: {error}") from None

@@ -1,4 +1,4 @@
-"""Free space for the games. Photographs and pictures of games stop before games do."""
+"""Free space for the games. Photographs stop before games do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from companion.core.i18n import say
 
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
-"""Minimum free bytes for photographs and pictures of games, and for starting a game. The longest
+"""Minimum free bytes for photographs, and for starting a game. The longest
 game takes 0.1 MB.
 """
 _EASE = 1.25
@@ -45,7 +45,7 @@ class DiskSpace:
 
     @property
     def has_room(self) -> bool:
-        """Return whether there is room for photographs and pictures of games."""
+        """Return whether there is room for photographs."""
         return self.level is DiskLevel.PLENTY
 
     @property

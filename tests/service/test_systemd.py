@@ -17,10 +17,9 @@ import pytest
 from service import until
 from simulated_room import local_settings
 
-from companion.core.config import CameraSettings, VoiceSettings, WebSettings
-from companion.core.errors import SystemTrouble
+from companion.core.config import CameraSettings, VoiceSettings
 from companion.service.app import Companion
-from companion.service.lifecycle import ManagerNotifier, until_answered
+from companion.service.lifecycle import ManagerNotifier
 from companion.service.systemd import Manager, Word
 
 Said = list[dict[str, str]]
@@ -118,14 +117,6 @@ def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, e
             silent.clear()
             until("food again", lambda: len(ear.heard("WATCHDOG")) > fed)
             until("the lamp", lambda: (run / "lamp").read_text() == "ready")
-
-
-def test_pages_that_do_not_answer_are_not_ready() -> None:
-    with (
-        socket.create_server(("127.0.0.1", 0)) as deaf,
-        pytest.raises(SystemTrouble, match="do not answer"),
-    ):
-        until_answered(WebSettings(host="127.0.0.1"), deaf.getsockname()[1], timeout_s=0.05)
 
 
 def test_a_hung_service_is_starved_killed_and_the_game_goes_on(tmp_path: Path, ear: Ear) -> None:

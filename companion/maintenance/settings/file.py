@@ -232,28 +232,4 @@ def _set_entry(document: Any, key: str, value: object) -> None:
     if value is None:
         branch.pop(name, None)
         return
-    if name in branch:
-        branch[name] = tomlkit.item(value)
-    else:
-        _append_entry(branch, name, tomlkit.item(value))
-
-
-def _append_entry(branch: Any, name: str, item: Any) -> None:
-    """Add an entry after the last one of its table. Blank lines and comments after that belong to
-    the next table.
-    """
-    from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
-
-    # the table gets its own heading now, but must not take the comment of its first child
-    if isinstance(branch, Table) and branch.is_super_table():
-        branch.trivia.comment = branch.trivia.comment_ws = ""
-    body = branch.value.body if isinstance(branch, Table) else []
-    after = []
-    while body and body[-1][0] is None:
-        after.append(body.pop())
-    # comments right below the heading of an empty table belong to it
-    if not any(key is not None for key, _ in body):
-        while after and isinstance(after[-1][1], Comment):
-            body.append(after.pop())
-    branch[name] = item
-    body.extend(reversed(after))
+    branch[name] = tomlkit.item(value)
