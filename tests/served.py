@@ -43,7 +43,7 @@ def served(
     """
     settings = local_settings(
         folder,
-        camera=CameraSettings(source=picture) if picture else CameraSettings(),
+        camera=CameraSettings(source=picture) if picture else CameraSettings(fps=5),
         table=TableSettings(reading_time_s=reading_time_s),
         voice=VoiceSettings(by="off"),
     )

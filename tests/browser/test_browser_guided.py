@@ -136,19 +136,21 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
     scrolls: list[tuple[str, str]] = []
     hides: dict[str, int] = {}
     covers: list[str] = []
-    told = ""
+    before = None
     for _ in range(40 * MOST_TOUCHES):
         target = window.execute_script(_AT)
         if target is None:
             break
-        told, before = sign(window), told
-        if target or told != before:  # while the other side acts there may be the most to read
+        # while the other side acts there may be the most to read
+        if (target, told := sign(window)) != before:
+            before = (target, told)
             scrolls += [(target or told, tall) for tall in too_tall(window)]
+            if target:
+                touched += [target] if touched[-1:] != [target] else []
+                hides[target] = len(window.execute_script(_HIDDEN))
+                covers += window.execute_script(_COVERED)
+                assert len(touched) < MOST_TOUCHES, touched
         if target:
-            touched += [target] if touched[-1:] != [target] else []
-            hides[target] = len(window.execute_script(_HIDDEN))
-            covers += window.execute_script(_COVERED)
-            assert len(touched) < MOST_TOUCHES, touched
             touch(window, target)
         wait(0.1)
     view = client.get("/api/view")

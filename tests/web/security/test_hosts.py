@@ -4,29 +4,31 @@ beside it counts.
 
 from __future__ import annotations
 
+import itertools
 import socket
 from collections.abc import Iterator
 
 import pytest
-from web_fixtures import HOST_KEY, Place
+from web_fixtures import HOST_KEY, open_place
 
 from web.server.server import Server, serve
 
-ELSEWHERE = "127.0.0.66"
-"""An address of this machine that is not its own screen's."""
+ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.count())
+"""Addresses of this machine that are not its own screen's: each asks once."""
 
 
-@pytest.fixture
-def server(place: Place) -> Iterator[Server]:
-    with serve(place.app, "127.0.0.1", 0) as running:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("hosts")
+    with open_place(folder) as place, serve(place.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 
 
-def answer(server: Server, head: bytes, source: str = ELSEWHERE) -> bytes:
+def answer(server: Server, head: bytes, source: str = "") -> bytes:
     """All that comes back for a request whose lines are these."""
     with socket.create_connection(
-        ("127.0.0.1", server.port), timeout=60, source_address=(source, 0)
+        ("127.0.0.1", server.port), timeout=60, source_address=(source or next(ELSEWHERE), 0)
     ) as line:
         line.sendall(head + b"Connection: close\r\n\r\n")
         got = b""
