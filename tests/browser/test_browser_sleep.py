@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import WALL, Client, browser, tap, until
+from service import WALL, Client, browser, comes_to, tap, until
 
 pytestmark = pytest.mark.browser
 
@@ -18,10 +18,17 @@ Object.defineProperty(navigator, 'wakeLock', { value: { request: async kind => {
   window.locks.push(lock);
   return lock;
 } } });
-const later = window.setTimeout;
-window.setTimeout = (call, ms) => later(call, ms >= 60000 ? 300 : ms);
+const [later, forget, naps] = [window.setTimeout, window.clearTimeout, new Map()];
+let number = 0;
+window.setTimeout = (call, ms, ...more) => {
+  if (!(ms >= 60000)) return later(call, ms, ...more);
+  naps.set(number -= 1, call);
+  return number;
+};
+window.clearTimeout = id => { naps.delete(id) || forget(id); };
+window.nap = () => { for (const [id, call] of [...naps]) naps.delete(id) && call(); };
 """
-"""The browser gives a lock, and a minute or more is over in a moment."""
+"""The browser gives a lock, and what waits for a minute or more comes when the test says so."""
 
 
 def is_dark(window: WebDriver) -> bool:
@@ -32,15 +39,23 @@ def held(window: WebDriver) -> int:
     return int(window.execute_script("return window.locks.filter(each => !each.released).length"))
 
 
+def nap(window: WebDriver) -> bool:
+    """Nobody has played for long: is the screen dark, without a lock?"""
+    window.execute_script("window.nap()")
+    return is_dark(window) and held(window) == 0
+
+
 def test_a_table_screen_goes_dark_and_wakes_by_a_touch_or_an_event(tmp_path: Path) -> None:
     with served(tmp_path, "outbuffered") as service, browser(WALL) as window:
         window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FAKES})
+        client = Client(service.url)
+        comes_to(client, "orders")  # nothing happens by itself any more
         window.get(service.url)
-        until("a dark screen", lambda: is_dark(window))
-        until("no lock", lambda: held(window) == 0)
+        until("a lock", lambda: held(window) == 1)
+        until("a dark screen", lambda: nap(window))
         tap(window, "#dark")
         assert not is_dark(window)
         until("a lock", lambda: held(window) == 1)
-        until("dark again", lambda: is_dark(window))
-        Client(service.url).post("/api/seat/south/take", name="Mara")
+        until("dark again", lambda: nap(window))
+        client.post("/api/seat/south/take", name="Mara")
         until("awake by an event", lambda: not is_dark(window))

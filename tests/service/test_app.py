@@ -62,7 +62,7 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
         assert companion.notes[1] == "The camera is being opened; the pages work already."
         assert opened.wait(60)
         with urllib.request.urlopen(
-            f"http://127.0.0.1:{companion.server.port}/", timeout=20
+            f"http://127.0.0.1:{companion.server.port}/", timeout=60
         ) as answer:
             assert answer.status == 200
         version = companion.table.version

@@ -202,7 +202,7 @@ def test_a_thread_that_dies_is_logged_without_words(console: io.StringIO) -> Non
 
     thread = threading.Thread(target=fail, name="eye")
     thread.start()
-    thread.join(5)
+    thread.join(60)
     said = console.getvalue()
     assert said.startswith(
         "CRITICAL The thread eye has died event=thread_died of=eye\nValueError\n"

@@ -86,7 +86,7 @@ class RealRig:
             raise RuntimeError("the event loop dies")
 
         camera.device.process_requests = fails
-        camera.device._preview.thread.join(10)
+        camera.device._preview.thread.join(60)
 
     def close(self) -> None:
         """Nothing but the cameras is held."""

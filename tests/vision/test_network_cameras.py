@@ -119,7 +119,7 @@ def test_pictures_of_a_stream_are_read_newest_first(has_length: bool) -> None:
         connection.sendall(HEAD)
         for tone in (10,) * 40:  # FFmpeg looks at some kilobytes first
             connection.sendall(part_of(jpeg_of(tone), has_length))
-        go.wait(5)
+        go.wait(60)
         for tone in (60, 120, *(200,) * 9):
             connection.sendall(part_of(jpeg_of(tone), has_length))
         connection.recv(1)
