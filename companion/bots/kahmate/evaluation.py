@@ -258,12 +258,12 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
 
 def value_of(state: State) -> float:
     """Return the value of a state for the seat on turn, at the beginning of its round."""
-    points = quiet_value(state)
+    points = _quiet_value(state)
     chance = min(_MAX_CHANCE, try_chance(state))
     return points + chance * (TRY - points)
 
 
-def quiet_value(state: State) -> float:
+def _quiet_value(state: State) -> float:
     """Return the same value without the chance of a try in this round."""
     seat = state.seat
     points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
