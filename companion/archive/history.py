@@ -37,7 +37,7 @@ from companion.core.errors import CompanionError, Illegal, JournalError, Malform
 from companion.core.files import why_refused
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
-from companion.games import GAMES, game_named
+from companion.games import GAMES
 from companion.games.base import OptionRow
 from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
@@ -121,7 +121,6 @@ class History:
             is_imported=is_imported(stamp),
             chosen=_chosen_text(summary),
             coached=summary.coached,
-            is_closed=summary.is_over and self._lies_on_table(number) and _hides(summary),
         )
 
     def _ending(self, number: int, summary: Summary) -> Ending:
@@ -162,11 +161,6 @@ class History:
             sentence = say("This game was never finished: none of it is shown")
             if line.ending is Ending.ON:
                 sentence = say("The game is still on: it is shown when it is over")
-            elif line.is_closed:
-                sentence = say(
-                    "This game can still be taken back: it is shown when another one is on the "
-                    "table"
-                )
             raise Illegal(Refusal.WRONG_PHASE, sentence)
         return self._replay_of(line)
 
@@ -186,12 +180,9 @@ class History:
         return replay
 
     def finale(self, number: int) -> Finale | None:
-        """Return the finale of a game, even if the game may still be taken back.
-
-        Return None if the game is not over or cannot be replayed.
-        """
+        """Return the finale of a game. None if it is not over or cannot be replayed."""
         line = self.line(number)
-        if line is None or not (line.has_replay or line.is_closed):
+        if line is None or not line.has_replay:
             return None
         try:
             return finale_of(self._replay_of(line), self._evening_games(line))
@@ -335,13 +326,6 @@ class History:
             if self._summaries.summary(number, stamp).is_over:
                 games.append(self._line(number, stamp))
         return records_of(games)
-
-
-def _hides(summary: Summary) -> bool:
-    """Return whether anything stays hidden after the end of this game, such as face-down cards."""
-    game = game_named(summary.game)
-    is_hidden = game.hides(game.options(summary.options))
-    return bool(is_hidden) and not summary.is_disclosed
 
 
 def _chosen_text(summary: Summary) -> str:

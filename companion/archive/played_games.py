@@ -48,8 +48,7 @@ class GameLine:
     `begun` is Unix time (0: unknown). `length_s` is without pauses (0: unknown). `players` has
     everybody who sat at a seat, in order, the last one at the end. `reason` is a sentence, which
     for a broken game says what is wrong. `options` has those that differ from the defaults, each as
-    its title and its choice. `is_closed` says that the game is over but still on the table, and
-    that its notation would reveal hidden parts if it is taken back.
+    its title and its choice.
     """
 
     number: int
@@ -64,7 +63,6 @@ class GameLine:
     winners: tuple[Seat, ...] = ()
     reason: str = ""
     is_imported: bool = False
-    is_closed: bool = False
     chosen: str = ""
     """Sentence on what the owner chose instead of chance. Empty: nothing."""
     coached: tuple[Seat, ...] = ()
@@ -72,8 +70,8 @@ class GameLine:
 
     @property
     def has_replay(self) -> bool:
-        """Return whether the game is over for good, so that all of it may be shown."""
-        return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED) and not self.is_closed
+        """Return whether the game is over, so that all of it may be shown."""
+        return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ class Summary(msgspec.Struct, frozen=True):
     trouble: Any = ""
     digest: str = ""
     is_chosen: bool = False
-    is_disclosed: bool = False
     coached: tuple[Seat, ...] = ()
 
 
@@ -131,7 +130,6 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         trouble=packed(trouble),
         digest=digest_of(head.game, game_file(session).turns) if outcome else "",
         is_chosen=head.is_chosen,
-        is_disclosed=session.is_disclosed,
         coached=tuple(sorted(session.coached)),
     )
 

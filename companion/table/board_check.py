@@ -74,19 +74,9 @@ def tops(layout: Layout) -> dict[Square, str]:
 
 
 def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
-    """Return the top face of each square.
-
-    A hidden square keeps its previous face, unless that piece is seen elsewhere.
-    """
-    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
-    previous = tops(board)
-    # Faces of the layout that are not seen anywhere now.
-    unseen = Counter(previous.values()) - Counter(faces.values())
-    for square in sorted(reading.unknown & previous.keys()):
-        if unseen[previous[square]] > 0:
-            unseen[previous[square]] -= 1
-            faces[square] = previous[square]
-    return faces
+    """Return the top face of each square. A hidden square keeps its previous face."""
+    faces = {square: face for square, face in tops(board).items() if square in reading.unknown}
+    return {**reading.seen, **faces}
 
 
 def as_people_lay(
@@ -134,8 +124,8 @@ def hand_moves(
     shows it.
 
     Equal pieces are matched first on the same square, then in the order of their squares. Pieces
-    with the same origin and target make one move. A turn below another piece counts as done once
-    hands have `touched` its square.
+    with the same origin and target make one move. A turn below another piece counts as done,
+    because no picture shows it.
     """
     before, after = kit.anchored(before), kit.anchored(after)
     reading = as_people_lay(kit, after, reading, before, touched)
@@ -155,9 +145,6 @@ def hand_moves(
         )
         ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
         done = _is_done(ordered, origin, target, after, reading)
-        # No picture shows a turn below the top, so a hand over the square must be enough.
-        is_below = origin == target and target is not None and stack[-1] not in ordered
-        done &= not is_below or target in touched
         moves.append(HandMove(ordered, origin, target, done, any(turned for _, turned in pieces)))
     return tuple(moves)
 
@@ -455,19 +442,6 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
         if now in (None, was) or (not homes & vacated if homes else was is None):
             return False
     return True
-
-
-def turned_below(before: Layout, after: Layout) -> set[Square]:
-    """Return the squares where a piece turns over below one that stays on top, such as a ball.
-
-    No picture shows this.
-    """
-    turned = set()
-    for square in before.keys() & after.keys():
-        was, now = before[square], after[square]
-        if len(was) == len(now) and was != now and was[-1] == now[-1]:
-            turned.add(square)
-    return turned
 
 
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:

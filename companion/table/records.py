@@ -225,10 +225,7 @@ class Abandon(Record, frozen=True, tag="abandon"):
 
 
 class Disclose(Record, frozen=True, tag="disclose"):
-    """A finished game can no longer be undone, so everything hidden in it may be shown.
-
-    `by` is who asked for it: a seat, or `host` for the owner.
-    """
+    """The end of a game is final, in journals of older versions. `by` is who said so."""
 
     by: str
 

@@ -126,8 +126,6 @@ class Session:
     """Whether this game began with a lesson."""
     is_alone: bool = False
     """Whether the lesson was left before its end."""
-    is_disclosed: bool = False
-    """Whether the game can no longer be undone, so that everything hidden may be shown."""
     commitment: str = ""
     """The commitment to the chance of the next game. Empty if there is none yet."""
     state: Any = None
@@ -252,14 +250,14 @@ class Session:
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
     @property
-    def is_opened(self) -> bool:
-        """Return whether everybody may see the source of chance.
+    def can_undo(self) -> bool:
+        """Return whether the last turn can be undone.
 
-        That is so when the game is over and nothing hidden can be of use any more.
+        Not at two tables, and not once the end of a game has shown everything that it hid.
         """
-        if self.phase is not Phase.OVER or self.game is None:
+        if self.before is None or self.game is None or self.remote is not None:
             return False
-        return self.is_disclosed or not self.game.hides(self.options)
+        return self.phase is not Phase.OVER or not self.game.hides(self.options)
 
     @property
     def kit(self) -> Kit | None:

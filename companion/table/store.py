@@ -9,7 +9,6 @@ import contextlib
 import logging
 import math
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -45,10 +44,8 @@ WRITE_AGAIN_S = 2.0
 """Seconds after which the table retries after a failed write."""
 LESSON_READS = 3
 """Factor by which texts of a lesson stay on the screen longer than those of a game."""
-BEAT_S = 0.1
+BEAT_S = 0.05
 """Maximum time in seconds between two checks of what is due."""
-SHORTEST_PAUSE_S = 0.0005
-"""Minimum time in seconds between two rounds of the thread, so that waiting callers come first."""
 FIRST_S, WORD_S = 1.0, 0.3
 """Reading time in seconds: to find a sentence, and for each of its words."""
 USUAL_READING_S = 3.0
@@ -109,8 +106,8 @@ class TableStore:
     These functions set `live` if nobody can see the difference, and call `publish` if somebody can.
     What must survive a restart goes through `accept` only.
 
-    `start` runs the thread that calls `do_due`, which returns the seconds until its next call.
-    Without the thread (tests, fast simulation) time passes after each input and in `step`.
+    `start` runs the thread that calls `do_due` at every beat and after every input. Without the
+    thread (tests, fast simulation) time passes after each input and in `step`.
     """
 
     def __init__(
@@ -118,7 +115,7 @@ class TableStore:
         journal: RecordJournal,
         clock: Clock,
         settings: TableSettings,
-        do_due: Callable[[], float],
+        do_due: Callable[[], None],
         choices: Choices | None = None,
     ) -> None:
         self.clock = clock
@@ -145,11 +142,9 @@ class TableStore:
         self._lock = threading.RLock()
         self._depth = 0
         """Number of nested holds of the thread that holds the table."""
-        self._waiting: deque[None] = deque()
         self._is_closed = False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self._pause_s = BEAT_S
         self.followers: tuple[Callable[[TableStore], None], ...] = ()
         """Functions that are called after every accepted input."""
         self.write_again_s = -math.inf
@@ -229,12 +224,7 @@ class TableStore:
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
-        # Waiting callers are counted: no turn times out while somebody waits who may have been in
-        # time.
-        self._waiting.append(None)
-        is_held = self._lock.acquire(timeout=HUNG_S)
-        self._waiting.pop()
-        if not is_held:
+        if not self._lock.acquire(timeout=HUNG_S):
             raise TimeoutError("the table hangs")
         self._depth += 1
         try:
@@ -247,11 +237,6 @@ class TableStore:
             self._wake.set()
             self._lock.release()
 
-    @property
-    def waiting(self) -> int:
-        """Return how many callers wait for the table."""
-        return len(self._waiting)
-
     def start(self) -> None:
         """Start the thread."""
         self._thread = threading.Thread(target=self._run, name="table", daemon=True)
@@ -263,9 +248,8 @@ class TableStore:
             if self._is_closed:
                 return
             self._depth += 1
-            self._pause_s = BEAT_S
             try:
-                self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
+                self._do_due()
                 # Once a turn is over and shown, appended records go into the file.
                 if self._has_ended_turn:
                     self._has_ended_turn = False
@@ -289,7 +273,7 @@ class TableStore:
 
     def _run(self) -> None:
         while not self._is_closed:
-            self._wake.wait(self._pause_s)
+            self._wake.wait(BEAT_S)
             self._wake.clear()
             self.step()
             self.round_s = self.clock.monotonic_s()
@@ -336,7 +320,7 @@ class TableStore:
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept a record that was stamped at a time, after the time-out that was due by then."""
-        if self.session.countdown and (time_out := time_out_of(self.session, at_s)):
+        if time_out := time_out_of(self.session, at_s):
             self.accept(time_out)
         self.accept(record)
 

@@ -6,7 +6,6 @@ in the journal and synced before `view` or a cue shows its effect.
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,13 +19,12 @@ from companion.core.ports import Closeable
 from companion.table import lobby, turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.game_chance import commit_next
-from companion.table.clocks.deadlines import pause_s, time_out_of
+from companion.table.clocks.deadlines import time_out_of
 from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.records import (
     Abandon,
     Decline,
-    Disclose,
     GameOptions,
     HandIn,
     MoveSeat,
@@ -46,7 +44,7 @@ from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import handle_press
 from companion.table.session import Phase, Viewer, named_sides
 from companion.table.state import WRITE_ERROR
-from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
+from companion.table.store import RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
@@ -186,8 +184,8 @@ class Table(Closeable):
         """Stop the thread. Accepted records are already on disk."""
         self._store.close()
 
-    def _do_due(self) -> float:
-        """Do what is due now. Return the seconds until something may be due again."""
+    def _do_due(self) -> None:
+        """Do what is due now."""
         store = self._store
         now_s = store.now_s()
         if store.open_seat:
@@ -198,7 +196,7 @@ class Table(Closeable):
         if store.listeners.delayed:
             store.listeners.send_delayed()
         if now_s < store.write_again_s:
-            return WRITE_AGAIN_S
+            return
         self._board.look_again()
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
@@ -222,21 +220,12 @@ class Table(Closeable):
             lobby.rematch(store)
         elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
             lobby.go_home(store)
-        # A waiting caller may have been in time.
-        elif (
-            session.countdown
-            and store.live.early is None
-            and not store.waiting
-            and (time_out := time_out_of(session, now_s))
-        ):
+        elif store.live.early is None and (time_out := time_out_of(session, now_s)):
             store.accept(time_out)
             # Nobody has acted for some turns, so stop the clock at the beginning of this one.
             if since_s := store.session.idle_since_s:
                 store.accept(Pause("idle", since_s))
-        if store.live.session.countdown is None:
-            return math.inf
         store.note_clock()
-        return pause_s(store.live.session, now_s)
 
     def _stamp(self, at_s: float | None) -> float:
         """Return the time at which an input counts: when it came in, but never in the future."""
@@ -279,10 +268,6 @@ class Table(Closeable):
         with self._store.hold():
             self._store.accept(Abandon())
             seating.send_machines_away(self._store)
-
-    def disclose(self, by: str) -> None:
-        """Show everything hidden in a finished game. After that it cannot be undone."""
-        self._store.submit(Disclose(by))
 
     # ---- the turn that is due --------------------------------------------------------------------
 

@@ -193,8 +193,6 @@ class FairnessView:
 
     chance: ChanceView | None
     next_commitment: str
-    can_disclose: bool
-    """Whether the game is over but still hides its source of chance, because it can be undone."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,8 @@ def undo(store: TableStore, moment: str | None = None) -> None:
     turn it was is asked first, if both seats have people.
     """
     session = store.session
+    if session.phase is Phase.OVER and not session.can_undo:
+        raise wrong_phase(say("There is no turn to take back"))
     if moment is not None:
         _require_open(store, moment)
         if len(session.last_turn.sealed) == 1:

@@ -197,7 +197,7 @@ def _match_view(live: TableState) -> MatchView:
         session.draw_offer,
         offer_words(session, None) if session.draw_offer else "",
         session.back_wanted,
-        can_undo=session.before is not None and session.remote is None,
+        can_undo=session.can_undo,
         can_swap=session.can_swap,
         log=_log(session),
         round=live.round,
@@ -205,8 +205,7 @@ def _match_view(live: TableState) -> MatchView:
 
 
 def _fairness_view(session: Session) -> FairnessView:
-    hides = session.phase is Phase.OVER and not session.is_opened and session.chance is not None
-    return FairnessView(chance_of(session), session.commitment if session.is_between else "", hides)
+    return FairnessView(chance_of(session), session.commitment if session.is_between else "")
 
 
 def _tableau(live: TableState, viewer: Viewer) -> CardUi | None:

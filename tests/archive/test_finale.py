@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from history_tools import SHORT, play
@@ -19,7 +18,6 @@ from companion.archive.finale import coached_in, turns_to_review
 from companion.archive.played_games import Ending, Finale, GameLine, SeatedPlayer
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.games.binmat.cards import DECK
 
 SOUTH, NORTH = SEATS
 
@@ -135,32 +133,3 @@ def test_every_game_says_who_leads_and_how_it_ended(name: str) -> None:
         assert len(set(leads)) > 1, "it says something"
         how = game.how_it_ended(state)
         assert 0 < len(how) <= 40, how
-
-
-def test_the_end_of_a_game_that_hides_cards_is_the_same_whatever_they_are(
-    room: Room, tmp_path: Path
-) -> None:
-    """Two games of cards with other hidden cards and the same public moves end in the same words
-    and pictures.
-    """
-    told = []
-    for place, deck in enumerate((DECK, (DECK[1], DECK[0], *DECK[2:]))):
-        (tmp_path / str(place)).mkdir()
-        with a_room(tmp_path / str(place)) as each:
-            told.append(hidden_game(each, deck))
-    assert told[0] == told[1]
-
-
-def hidden_game(room: Room, deck: tuple[str, ...]) -> Any:
-    """The defender draws from a lane that lies face down and resigns."""
-    room.table.new_game("binmat", {"way": "full", "deck": list(deck), "seconds": 0}, 1)
-    hands_follow(room.table)
-    for action in ("d0", "--"):
-        view = room.table.view()
-        (seat,) = [seat for seat in SEATS if view.seats[seat].awaited]
-        room.table.hand_in(seat, view.moment, action)
-        hands_follow(room.table)
-    room.table.resign(SOUTH)
-    told = finale(room)
-    assert not told.has_replay
-    return told.how, told.turning, told.turns, told.fits

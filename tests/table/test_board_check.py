@@ -17,10 +17,8 @@ from companion.table.board_check import (
     agrees,
     as_people_lay,
     hand_moves,
-    known_faces,
     plays_shown,
     problems,
-    turned_below,
 )
 from companion.table.session import Session
 from companion.table.state import who_and_what
@@ -92,17 +90,6 @@ def test_hand_moves_follow_stacks() -> None:
     assert not any(move.done for move in hand_moves(KIT, before, after, covered)), (
         "a hand is over where they were"
     )
-
-
-def test_what_turns_over_under_another_piece_needs_hands() -> None:
-    kit = game_named("kahmate").kit(game_named("kahmate").options({}))
-    before, after = layout(g7="pink fast turned over, ball"), layout(g7="pink fast, ball")
-    assert turned_below(before, after) == {sq("g7")}
-    seen = Reading({sq("g7"): "ball"}, frozenset(), quiet=True, game="kahmate")
-    assert agrees(after, seen, before), "as far as a picture goes"
-    for touched in (set(), {sq("g7")}):
-        (move,) = hand_moves(kit, before, after, seen, touched)
-        assert move.done is bool(touched)
 
 
 @pytest.mark.parametrize(
@@ -186,11 +173,3 @@ def test_the_one_play_is_found() -> None:
     assert plays_shown(outcomes, astray, before) == ([], [])
     both = [*outcomes, (1, outcomes[1][1])]
     assert plays_shown(both, seen, before) == ([2, 1], [])
-
-
-def test_what_is_hidden_is_remembered_unless_it_is_seen_elsewhere() -> None:
-    board = layout(a1="pink regular", c1="pink regular", e1="pink regular")
-    both = known_faces(reading("a1 c1", e1="pink regular"), board)
-    assert both == dict.fromkeys(map(sq, ("a1", "c1", "e1")), "pink regular")
-    one = known_faces(reading("a1 c1", e1="pink regular", g1="pink regular"), board)
-    assert one == dict.fromkeys(map(sq, ("a1", "e1", "g1")), "pink regular")

@@ -4,8 +4,6 @@ come too early.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from inside import live_of, session_of
 from table_tools import Played, hands_follow
@@ -346,14 +344,3 @@ def test_what_turns_over_below_another_is_done_once_a_hand_was_there(played: Pla
     played.show(below, unknown="a2")
     played.show(below)
     assert played.view.turn.stage == 1
-
-
-def test_no_picture_ticks_off_what_turns_over_below_a_ball(played: Played) -> None:
-    played.table.new_game("kahmate", {}, seed=1)
-    before = {sq("g7"): ("pink fast turned over", "ball")}
-    seen = Reading({sq("g7"): "ball"}, frozenset(), quiet=True, game="kahmate")
-    session = replace(session_of(played.table), phase=Phase.STAGES, board=before)
-    live = replace(live_of(played.table), session=session, reading=seen)
-    for touched in (frozenset(), frozenset({sq("g7")})):
-        after = {sq("g7"): ("pink fast", "ball")}
-        assert replace(live, touched=touched).shows(after) is bool(touched)

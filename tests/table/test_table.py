@@ -385,7 +385,7 @@ def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_pat
     with playing(tmp_path) as again:
         view = again.view
         assert view.phase is Phase.LOBBY
-        assert view.devices.notices[0].startswith("Game 1 cannot be continued (malformed entry")
+        assert view.devices.notices[0].startswith("Game 1 cannot be continued (malformed")
         assert "XYZ" not in view.devices.notices[0]
         assert view.seats[SOUTH].name == "South"
         again.table.new_game("outbuffered")

@@ -95,6 +95,7 @@ def plain_view(view: TableView) -> ViewJson:
         outcome=plain_outcome(view.match.outcome),
         camera=answer_of(CameraJson, view.devices.camera),
         chance=plain_chance(view.fairness.chance),
+        can_disclose=False,
     )
 
 

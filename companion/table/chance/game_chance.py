@@ -16,7 +16,7 @@ from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.chance.fairness import FairChance, commitment_of
 from companion.table.records import Commit, GameOptions, NewGame, Score
-from companion.table.session import Session, chosen_words
+from companion.table.session import Phase, Session, chosen_words
 from companion.table.store import TableStore
 
 _CHANCE = "chance"
@@ -112,7 +112,8 @@ def chance_of(session: Session) -> ChanceView | None:
     chosen = "" if session.is_guided else chosen_words(game, session.options, session.is_chosen)
     if is_drawn and fair:
         view = ChanceView(session.number, fair.commitment, chosen)
-        return reveal_chance(view, fair, fair.seed) if session.is_opened else view
+        is_over = session.phase is Phase.OVER
+        return reveal_chance(view, fair, fair.seed) if is_over else view
     if is_drawn and session.remote:
         both = say("Chance comes from both sealed orders.")
         chosen = joined(" ", filter(None, (chosen, both)))

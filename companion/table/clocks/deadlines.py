@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from companion.core.ports import Alarm, Cue, Signal
@@ -13,8 +12,6 @@ NOTE_S = 0.5
 """Interval in seconds at which a running clock is recorded. A power cut returns at most this time
 to the turn.
 """
-AFTER_S = 0.01
-"""Delay in seconds between the end of a turn and its handling, so that the buzzer sounds first."""
 LAST_SECONDS_S = (2.0, 1.0)
 """Seconds before the end at which a turn ticks, if it is longer than both (CUES: last two
 seconds).
@@ -64,24 +61,14 @@ def clock_after_restart(
 
 
 def time_out_of(session: Session, now_s: float) -> TimeOut | None:
-    """Return the time-out of the turn, if it is due."""
-    due_s = _due_s(session)
-    return None if due_s is None or now_s < due_s else TimeOut(session.moment, due_s)
+    """Return the time-out of the turn, if it is due.
 
-
-def pause_s(session: Session, now_s: float) -> float:
-    """Return the seconds until this clock runs out. Infinite while it is stopped."""
-    due_s = _due_s(session)
-    return math.inf if due_s is None else max(0.0, due_s + AFTER_S - now_s)
-
-
-def _due_s(session: Session) -> float | None:
-    """Return when this table's clock ends the turn. None if it does not.
-
-    It does not if the seat on turn is at the other table, or if this table waits for the answer to
-    a question.
+    None if the seat on turn is at the other table, or if this table waits for the answer to a
+    question.
     """
-    remote = session.remote
+    remote, countdown = session.remote, session.countdown
+    if countdown is None or countdown.due_s is None or now_s < countdown.due_s:
+        return None
     if remote is not None and (session.awaited != {remote.own} or remote.asked):
         return None
-    return session.countdown.due_s if session.countdown else None
+    return TimeOut(session.moment, countdown.due_s)

@@ -71,7 +71,7 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     session, game = live.session, live.session.game
     if game is None or not session.is_machines(seat) or session.remote is not None:
         return {}
-    if game.hides(session.options) and not session.is_opened:
+    if game.hides(session.options) and session.phase is not Phase.OVER:
         return {}
     open_reasons: dict[int, tuple[str, ...]] = {}
     number = None

@@ -17,7 +17,7 @@ from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
 from companion.table.records import FreeSeat, HandIn, TakeSeat
-from companion.table.session import MACHINE, Session, chance, turn_is_over
+from companion.table.session import MACHINE, Session, turn_is_over
 from companion.table.state import MAX_REASONS
 from companion.table.store import TableStore
 from companion.table.turns import hand_in
@@ -104,16 +104,10 @@ class MachineSeats:
 
 
 def state_before(session: Session, number: int) -> Any:
-    """Return the state after this number of turns of a game, by applying all of them again."""
-    game = session.playing
-    counts_turns = session.chance is not None or session.is_chosen
-    state = game.setup(session.options, chance(session.seed, 0))
-    for place, turn in enumerate(session.turns[:number], start=1):
-        actions = {seat: game.parse(sealed.action) for seat, sealed in turn.sealed.items()}
-        # Games of older versions drew by the tick of the moment.
-        tick = place if counts_turns else int(turn.moment.rpartition(".")[2])
-        state = game.apply(state, actions, chance(session.seed, tick)).state
-    return state
+    """Return the state after this number of turns of a game."""
+    while len(session.turns) > number and session.before:
+        session = session.before
+    return session.state
 
 
 def plain(value: Any) -> Any:

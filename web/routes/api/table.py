@@ -80,8 +80,7 @@ class SharedRoutes(PageGroup):
 
     @shared("disclose", "seat", "host")
     def disclose(self, by: str) -> None:
-        """Publish the secrets of a finished game. This cannot be undone."""
-        self._table.disclose(by)
+        """Do nothing: since version 1.1 a game that is over hides nothing."""
 
     @shared("choose", "seat", "table")
     def choose(self, by: str, body: GameName) -> None:
