@@ -94,7 +94,7 @@ class TableAtHub:
         self.folder, self.member, self.clock = folder, member, clock or RealClock()
         self.journal = Journal(folder / "journal.sqlite")
         self.played = Played(self.journal, self.clock)  # type: ignore[arg-type] # nothing here lets its time pass
-        self.bell = StaffBell(self.clock, self.played.table.redraw)
+        self.bell = StaffBell(self.played.table.redraw)
         self.health = ""
         self.line = HubAdapter(
             member,

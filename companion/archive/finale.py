@@ -36,7 +36,6 @@ def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
         turning=_turning_point(replay, turn, line.winners[0]) if turn else None,
         fits=not replay.trouble,
         evening=score_of(line, evening),
-        has_replay=line.has_replay,
         coached=coached_in(line, evening),
     )
 

@@ -142,6 +142,5 @@ class Finale:
     turning: TurningPoint | None
     fits: bool
     evening: Mapping[Seat, float] | None
-    has_replay: bool
     coached: tuple[Seat, ...] = ()
     """Seats whose players asked the coach, in this game or in another one of the evening."""

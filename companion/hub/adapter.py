@@ -103,7 +103,6 @@ class HubAdapter(Closeable):
 
     def state(self) -> bytes:
         """Return the encoded state of the table."""
-        self._bell.step()
         view = self._table.view()
         problems = view.board.problems[:_MAX_SENTENCES]
         names = {}

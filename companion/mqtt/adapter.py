@@ -49,7 +49,7 @@ class MqttAdapter(Closeable):
         self._table = table
         self._settings = settings
         self._clock = clock
-        self.bell = StaffBell(clock, table.redraw)
+        self.bell = StaffBell(table.redraw)
         """The staff call. It is available while somebody hears it."""
         self._threads = threads
         self.line: BrokerLine | None = None
@@ -161,7 +161,6 @@ class MqttAdapter(Closeable):
         line = self.line
         if line is None:
             return LOOK_S
-        self.bell.step()
         version = self._table.version  # changes with the bell, too
         if version == self._version and not self._signals:
             return 0.0

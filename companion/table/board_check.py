@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
@@ -231,44 +231,6 @@ def cards_agree(layout: Layout, reading: Reading) -> bool:
     )
 
 
-def card_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Problems:
-    """Return the faults in the zones of `target` while hands turn `before` into it.
-
-    Hidden zones have no faults.
-    """
-    faults = []
-    for zone, cards in sorted(target.items()):
-        if zone in reading.unknown:
-            continue
-        seen = set(reading.fans.get(zone, ())) - {"X"}
-        place = zone_words(kit, zone)
-        for card in sorted(seen - set(before.get(zone, ())) - set(cards)):
-            text = say("{card} does not belong in {place}: take it away.", card=card, place=place)
-            sign = say("Take {card} out of lane {lane}", card=card, lane=zone.file)
-            faults.append(Problem(card, zone, None, text, sign))
-        # "X" is an unreadable card. It may be the missing one.
-        if "X" not in reading.fans.get(zone, ()):
-            for card in sorted(set(cards) - seen):
-                text = say(
-                    "{card} is missing in {place}: lay it there, open.", card=card, place=place
-                )
-                sign = say("Put {card} back into lane {lane}", card=card, lane=zone.file)
-                faults.append(Problem(card, zone, zone, text, sign))
-    return tuple(faults)
-
-
-def zone_words(kit: Kit, zone: Square) -> str:
-    """Return the name of a zone on a board of cards, such as “the attacker's stack of lane 3”."""
-    seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
-    if zone.rank not in seats:
-        return say("the other's stack of lane {lane}", lane=zone.file)
-    return say(
-        "the {colour}'s stack of lane {lane}",
-        colour=kit.sides[seats[zone.rank]].name,
-        lane=zone.file,
-    )
-
-
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Problems:
     """Return the faults on the board while hands turn `before` into `target`.
 
@@ -285,33 +247,29 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Prob
         face = reading.seen.get(square)
         if _is_wrong(kit, face, before.get(square, ()), target.get(square, ())):
             wrong[square] = face
-    missing, hidden = {}, {}
+    # The faces of each stack that are not seen there: all of it, or all below the top.
+    absent = {}
     for square, stack in target.items():
-        is_unknown = square in reading.unknown
-        # The part of the stack that no camera can see: all of it, or all below the top.
-        hidden[square] = stack if is_unknown else stack[:-1]
-        if stack and not is_unknown and reading.seen.get(square) != stack[-1]:
-            missing[square] = stack[-1]
+        is_seen = square not in reading.unknown and reading.seen.get(square) in stack[-1:]
+        absent[square] = list(stack[:-1] if is_seen else stack)
     faults = []
+    homes = set()
     for square, face in wrong.items():
         if face is not None:
             problem = _misplaced(kit, face, square, target.get(square, ()))
-            problem = problem or _stray(face, square, missing, hidden, before)
+            problem = problem or _stray(face, square, absent, reading, before)
             faults.append(problem)
             # One fault per piece: do not report the place where it is missing as well.
-            if problem.home is not None:
-                missing.pop(problem.home, None)
-    for square in sorted(missing.keys() & wrong.keys()):
-        parts, seen = {"piece": missing[square], "square": square}, wrong[square]
-        text = say("{piece!c} is missing on {square}: put it there.", **parts)
-        if seen:
-            text = say(
-                "{piece!c} is missing on {square} ({other} is seen there): put it there.",
-                **parts,
-                other=seen,
-            )
-        remedy = say("Put the {piece} on {square}", **parts)
-        faults.append(Problem(missing[square], square, square, text, remedy))
+            homes.add(problem.home)
+            if problem.home is not None and face in absent.get(problem.home, ()):
+                absent[problem.home].remove(face)
+    for square, face in wrong.items():
+        stack = target.get(square, ())
+        if stack and face != stack[-1] and square not in homes:
+            parts = {"piece": stack[-1], "square": square}
+            text = say("{piece!c} is missing on {square}: put it there.", **parts)
+            remedy = say("Put the {piece} on {square}", **parts)
+            faults.append(Problem(stack[-1], square, square, text, remedy))
     return tuple(faults)
 
 
@@ -349,16 +307,19 @@ def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> P
 
 
 def _stray(
-    face: str, square: Square, missing: Mapping[Square, str], hidden: Layout, before: Layout
+    face: str,
+    square: Square,
+    absent: Mapping[Square, Sequence[str]],
+    reading: Reading,
+    before: Layout,
 ) -> Problem:
     """Return the fault of a piece that does not belong on its square.
 
-    It belongs where it is missing, else where it may lie out of sight (`hidden`), else beside the
-    board.
+    It belongs where it is `absent`, first where the camera sees that, else beside the board.
     """
     parts: dict[str, object] = {"piece": face, "square": square}
-    homes = [home for home, due in sorted(missing.items()) if due == face]
-    homes += [home for home, stack in sorted(hidden.items()) if face in stack and home != square]
+    homes = [home for home, stack in absent.items() if face in stack and home != square]
+    homes.sort(key=lambda home: (home in reading.unknown, home))
     if not homes:
         text = say("{piece!c} does not belong on {square}: take it off the board.", **parts)
         return Problem(face, square, None, text, say("Take the {piece} off {square}", **parts))
@@ -419,27 +380,21 @@ def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square
     piece on one that looks the same.
     """
     markers = dict(reading.markers)
-    for square, marker in before.items():
-        if reading.unknown and (square in reading.unknown or square in reading.markers):
-            markers[square] = marker
+    if reading.unknown:
+        for square in before.keys() & (reading.unknown | markers.keys()):
+            markers[square] = before[square]
     return markers
 
 
 def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
     """Return whether its marker proves every piece that is laid on one that looks the same.
 
-    True if there is no such piece. A marker proves it if it was read before where a piece has left,
-    or if it was read nowhere while the marker below was. A marker that was hidden before proves
-    nothing, because the piece may only have been straightened.
+    True if there is no such piece. A marker that was hidden before proves nothing, because the
+    piece may only have been straightened.
     """
-    vacated = {
-        square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)
-    }
     for square in hidden_growth(before, after):
         now, was = reading.markers.get(square), before.markers.get(square)
-        # Squares on which the marker now on top was read before.
-        homes = {home for home, marker in before.markers.items() if marker == now}
-        if now in (None, was) or (not homes & vacated if homes else was is None):
+        if was is None or now in (None, was):
             return False
     return True
 

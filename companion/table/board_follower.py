@@ -35,10 +35,6 @@ class BoardFollower:
         self._store = store
         self._place: tuple[object, str] | None = None
         """Place in the game for which the last reading was judged."""
-        self._last_board: str | None = None
-        """Game of the board that lay on the table last. Empty if none did, None before the first
-        reading.
-        """
 
     def saw(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
@@ -80,13 +76,6 @@ class BoardFollower:
         is_due = live.still_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_due and not reading.unknown else {}
         live = replace(live, suggested=suggested, laid=laid, choices=())
-        if reading.quiet:
-            last, self._last_board = self._last_board, reading.game or self._last_board or ""
-            # A new board chooses its game. One that lay there at the first reading, or is laid down
-            # again, is not new.
-            is_new = last is not None and reading.game not in (None, last)
-            if is_new and session.phase is Phase.LOBBY and session.seats:
-                live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         problems = problems_of(live)
         seat = _seat_on_turn(session) if is_due else None

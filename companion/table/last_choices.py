@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from companion.core.files import MAX_TEXT, read_file, replace_file
-
-log = logging.getLogger(__name__)
 
 
 class _StoredChoices(msgspec.Struct, forbid_unknown_fields=True):
@@ -31,14 +29,9 @@ class Choices:
         self._path = path
         self._stored = _StoredChoices()
         if path is not None:
-            try:
+            # Nothing was chosen yet, or it cannot be read: the defaults are offered.
+            with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 self._stored = msgspec.json.decode(read_file(path, MAX_TEXT), type=_StoredChoices)
-            except FileNotFoundError:
-                pass  # nothing was chosen yet
-            except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                log.warning(
-                    "What was chosen last cannot be read from %s: the defaults are offered", path
-                )
 
     @property
     def last(self) -> str:
@@ -52,9 +45,6 @@ class Choices:
     def remember(self, game: str, options: Mapping[str, Any]) -> None:
         """Store the last game and its options."""
         self._stored = _StoredChoices(game, {**self._stored.options, game: dict(options)})
-        if self._path is None:
-            return
-        try:
-            replace_file(self._path, msgspec.json.encode(self._stored))
-        except OSError as error:
-            log.warning("What was chosen cannot be remembered: %s", error.strerror or error)
+        if self._path is not None:
+            with suppress(OSError):
+                replace_file(self._path, msgspec.json.encode(self._stored))

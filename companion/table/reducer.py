@@ -66,7 +66,7 @@ from companion.table.session import (
     stage_signals,
     turn_is_over,
 )
-from companion.table.undo import ask_back, decline, take_back, undo
+from companion.table.undo import as_before, ask_back, decline, take_back, undo
 
 
 def fold(session: Session, record: AnyRecord) -> Advance:
@@ -254,10 +254,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     limit_s = earlier.countdown.limit_s
     # A clock that runs out at the same time as the original.
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
-    earlier = replace(
-        earlier, seats=session.seats, commitment=session.commitment, coached=session.coached
-    )
-    return replace(earlier, sealed={}, countdown=countdown)
+    return replace(as_before(session, earlier), tick=earlier.tick, countdown=countdown)
 
 
 def _reveal(

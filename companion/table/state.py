@@ -261,18 +261,16 @@ def problems_of(live: TableState) -> Problems:
     """Return the faults of the board. While something moves, the previous faults stay."""
     session, reading = live.session, live.reading
     kit, target = session.kit, session.target
-    if session.is_between or kit is None or target is None or not live.sees_board:
+    is_checked = not session.is_between and live.sees_board
+    if not is_checked or kit is None or kit.deck or target is None:
         return ()
     if not reading.quiet:
         return live.problems
-    if kit.deck:
-        problems = board_check.card_problems(kit, live.before, target, reading)
-    else:
-        problems = board_check.problems(kit, live.before, target, reading)
-        homes = set(map(attrgetter("home"), problems))
-        for problem in _missed_and_hidden(live, target):
-            if problem.home not in homes:
-                problems = (*problems, problem)
+    problems = board_check.problems(kit, live.before, target, reading)
+    homes = set(map(attrgetter("home"), problems))
+    for problem in _missed_and_hidden(live, target):
+        if problem.home not in homes:
+            problems = (*problems, problem)
     return tuple(problem for problem in problems if problem not in live.overruled)
 
 

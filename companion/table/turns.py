@@ -11,7 +11,7 @@ from dataclasses import replace
 import msgspec
 
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, Stale, wrong_phase
-from companion.core.i18n import say, to_owner
+from companion.core.i18n import say
 from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
@@ -42,11 +42,10 @@ def hand_in(store: TableStore, order: HandIn) -> str:
         return before.receipt
     if session.bank and not order.read_s:
         early = store.live.early
-        # The same press again, while the first one waits for the camera with its own time.
-        if early and salt and (early.seat, early.action, early.salt) == (seat, order.action, salt):
-            return ""
-        # This is a second press of the key. The first one has ended the turn.
-        if session.has_counted(seat, moment, order.action):
+        # This is a second press of the key. The first one waits for the camera, or has ended the
+        # turn.
+        first = early if early and early.seat is seat else before
+        if first and first.action == order.action:
             return ""
         if must_wait(store.live, order):
             store.publish(replace(store.live, early=order))
@@ -165,13 +164,12 @@ def _require_open(store: TableStore, moment: str) -> None:
 
 
 def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
-    """Raise `Illegal` if the camera sees another layout, with a sentence for `by` on what it sees.
+    """Raise `Illegal` if the camera sees another layout, with a sentence on what it sees.
 
     `force` overrules a camera that has disagreed for `DISAGREES_S`. The owner need not wait.
     """
     live, now_s = store.live, store.now_s()
-    kit = live.session.kit
-    if live.session.target is None or live.agrees or kit is None:
+    if live.session.target is None or live.agrees:
         return
     since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
     store.live = live = replace(live, disagrees_since_s=since_s)
@@ -181,13 +179,9 @@ def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
         return
     if live.problems:
         raise wrong_phase(live.problems[0].text)
-    todo = [i for i in instructions(live) if not i.move.done]
-    if todo:
-        # Begin with what the person who confirms has to do.
-        first = min(todo, key=lambda i: i.seat != by)
-        own = to_owner(first.text, kit.sides[first.seat].name)
-        text = own if first.seat == by else first.text
-        raise wrong_phase(say("Not seen yet: {todo}", todo=text))
+    for instruction in instructions(live):
+        if not instruction.move.done:
+            raise wrong_phase(say("Not seen yet: {todo}", todo=instruction.text))
 
 
 # ---- orders as tiles behind walls ----------------------------------------------------------------

@@ -52,18 +52,10 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
 
     If the board has changed, it is put back first as in a set-up, with the clock stopped.
     """
-    countdown, has_changed = earlier.countdown, earlier.board != session.board
+    undone = replace(_put_back(session, earlier), paused=session.paused, has_reverted=True)
     # The clock starts at once if no piece has to be put back.
-    if countdown and not session.paused and not has_changed:
-        countdown = countdown.start(record.now_s)
-    undone = replace(
-        _as_before(session, earlier),
-        phase=Phase.SETUP if has_changed else earlier.phase,
-        put_back=session.board or {},
-        countdown=countdown,
-        paused=session.paused,
-        has_reverted=True,
-    )
+    if undone.countdown and not undone.paused and undone.phase is Phase.ORDERS:
+        undone = replace(undone, countdown=undone.countdown.start(record.now_s))
     return undone, (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
@@ -75,17 +67,23 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
     earlier = session.before
     if earlier is None or session.phase is Phase.LOBBY:
         raise wrong_phase(say("There is no turn to take back"))
-    # If nothing has to be put back, no set-up is needed.
-    lies_as_before = earlier.board is None or earlier.board == session.target
     undone = replace(
-        _as_before(session, earlier),
-        phase=Phase.ORDERS if lies_as_before else Phase.SETUP,
-        put_back=session.target or {},
+        _put_back(session, earlier),
         outcome=None,
         draw_offer=None,
         paused="undo" if earlier.countdown else "",
     )
     return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
+
+
+def _put_back(session: Session, earlier: Session) -> Session:
+    """Return the earlier session, with a set-up first unless the board lies as it did then."""
+    lies_as_before = earlier.board is None or earlier.board == session.target
+    return replace(
+        as_before(session, earlier),
+        phase=Phase.ORDERS if lies_as_before else Phase.SETUP,
+        put_back=session.target or {},
+    )
 
 
 def ask_back(session: Session, record: AskBack) -> Advance:
@@ -118,7 +116,7 @@ def decline(session: Session, record: Decline) -> Advance:
     return replace(session, back_wanted=None, draw_offer=None, countdown=countdown), ()
 
 
-def _as_before(session: Session, earlier: Session) -> Session:
+def as_before(session: Session, earlier: Session) -> Session:
     """Return the earlier session with the parts that are never undone: seats, commitment,
     coaching.
     """

@@ -27,7 +27,6 @@ from companion.table.session import Phase, Sealed, Session, Viewer
 from companion.table.state import (
     NO_DRAFT,
     TableState,
-    headlines_of,
     instructions,
 )
 from companion.table.table_view import (
@@ -256,7 +255,7 @@ def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
     earlier = session.game.board_ui(session.before.state, viewer)
     return earlier and replace(
         earlier,
-        badges=_badges(live, earlier.badges),
+        badges=_badges(session, earlier.badges),
         open_action="",
         keys=(),
         sheet=None,
@@ -265,21 +264,14 @@ def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
     )
 
 
-def _badges(live: TableState, before: Mapping[Square, Badge]) -> Mapping[Square, Badge]:
-    """Return the badges on the pieces after the stage that is shown, without the effects of later
-    headlines. `before` has those before the turn.
+def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square, Badge]:
+    """Return the badges on the pieces after the stage that is shown. `before` has those before the
+    turn.
     """
-    session = live.session
-    badges = dict(session.shown_stage.badges)
+    badges = session.shown_stage.badges
     if session.has_moves and badges:  # some pieces are still on their old squares
         earlier = session.stages[session.stage - 1].badges if session.stage else before
         badges = {**earlier, **badges}
-    # Effects of later headlines are not shown yet, so the pieces keep their earlier figures.
-    later = headlines_of(session)[live.headline.number + 1 :] if live.headline else ()
-    for headline in reversed(later):
-        if headline.square and headline.most:
-            left = headline.left + headline.lost
-            badges[headline.square] = Badge(str(left), left / headline.most)
     return badges
 
 

@@ -14,7 +14,7 @@ from companion.core.config import WebSettings
 from companion.core.errors import Illegal
 from companion.games import GAMES
 from companion.storage.journal import Journal
-from companion.table.seats.staff_call import FORGOTTEN_S, Call, StaffBell
+from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
 from web.app import create_app
 from web.features import Features, Site
@@ -28,13 +28,13 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def bell(clock: FakeClock) -> StaffBell:
-    bell = StaffBell(clock)
+def bell() -> StaffBell:
+    bell = StaffBell()
     bell.hear(True)
     return bell
 
 
-def test_a_call_is_answered_and_not_repeated_at_once(bell: StaffBell, clock: FakeClock) -> None:
+def test_a_call_is_answered_and_not_repeated_at_once(bell: StaffBell) -> None:
     bell.ring("north")
     assert (bell.call, bell.by, bell.sentence()) == (
         Call.CALLED,
@@ -53,16 +53,7 @@ def test_a_call_is_answered_and_not_repeated_at_once(bell: StaffBell, clock: Fak
     assert bell.number == 2
 
 
-def test_a_call_that_nobody_ends_or_hears_is_forgotten(bell: StaffBell, clock: FakeClock) -> None:
-    bell.ring("south")
-    clock.advance(1)
-    bell.answer()
-    clock.advance(FORGOTTEN_S - 1)
-    bell.step()
-    assert bell.call is Call.COMING
-    clock.advance(1)
-    bell.step()
-    assert bell.call is Call.NONE
+def test_a_call_that_nobody_hears_is_forgotten(bell: StaffBell) -> None:
     bell.ring("south")
     bell.hear(False)
     assert bell.call is Call.NONE

@@ -468,7 +468,7 @@ def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) 
     played.show(pieces, game="kahmate")
     own = played.table.view(SOUTH)
     assert (own.own.laid, played.view.own.laid) == (game.format(actions[SOUTH]), None)
-    assert own.sign.text == "Read right? Then press ready"
+    assert own.sign.text == "Tap “As it lies on the board”"
     played.press(SOUTH, "ready")
     assert [bool(played.view.seats[seat].receipt) for seat in SEATS] == [True, False]
 

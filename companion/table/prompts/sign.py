@@ -58,13 +58,6 @@ def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
     return bool(doors) and "pad" not in doors
 
 
-def _tap(key: str, viewer: Viewer) -> str:
-    """Return which key to tap: on this page, or, for the table screen (None), on a phone at the
-    table.
-    """
-    return say("Tap “{key}”", key=key) if viewer else say("Tap “{key}” on a phone", key=key)
-
-
 def strange_words(kit: Kit | None, marker: int) -> str:
     """Return a sentence on a marker that belongs to no piece of this game, or is visible twice."""
     if face := kit.face_of_marker(marker) if kit else None:
@@ -224,7 +217,7 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
         look = say("Check that the pieces are where they should be.")
         return Sign(
             say("Camera cannot tell: confirm by hand"),
-            joined(" ", (look, _confirm_words(live, viewer))),
+            joined(" ", (look, _confirm_words(viewer))),
             BOTH,
         )
     return Sign(session.shown_stage.title)
@@ -248,15 +241,13 @@ def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Si
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
     if not live.sees_board:
-        small = joined(" ", (small, _confirm_words(live, viewer)))
+        small = joined(" ", (small, _confirm_words(viewer)))
     return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
 
 
-def _confirm_words(live: TableState, viewer: Viewer) -> str:
+def _confirm_words(viewer: Viewer) -> str:
     """Return how to confirm that hands are done."""
-    if not _is_by_phone(live, viewer):
-        return say("Then press ready.")
-    return say("Then tap Done.") if viewer else say("Then tap Done on a phone.")
+    return say("Then tap Done.") if viewer else say("Then tap Done, or press ready.")
 
 
 def _hidden(live: TableState, todo: list[Instruction]) -> str:
@@ -343,8 +334,9 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Si
         why = _STOPPED.get(session.paused, say("The clock is stopped."))
         if session.has_just_learned:
             why = _AFTER_LESSON
-        return Sign(_go_on_words(live, viewer), offer_words(session, viewer) or why, BOTH)
-    offer = offer_words(session, viewer) or _passed_words(session, viewer)
+        text = say("Start the clock") if session.paused == "start" else say("Resume")
+        return Sign(text, offer_words(session, viewer) or why, BOTH)
+    offer = offer_words(session, viewer) or _passed_words(session)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
         text = say("{side!c}: time is up", side=session.playing.sides[seat].name)
@@ -361,36 +353,20 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Si
     return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
 
 
-def _passed_words(session: Session, viewer: Viewer) -> str:
+def _passed_words(session: Session) -> str:
     """Return that the previous turn passed because its time ran out. Empty if it did not."""
     if not session.last_turn.by_time:
         return ""
     (seat,) = session.last_turn.sealed
-    if seat is viewer:
-        return say("Your time ran out: you passed.")
     return say("{side!c} passed: the time ran out.", side=session.playing.sides[seat].name)
 
 
 def _right_words(live: TableState, viewer: Viewer) -> str:
     """Return how to confirm that the open cards or pieces were read correctly."""
-    if not _is_by_phone(live, viewer):
-        return say("Read right? Then press ready")
-    if viewer is not None and viewer not in live.session.awaited:
+    if viewer is None or viewer not in live.session.awaited:
         return say("Was it read right?")
-    if live.has_cards or viewer is None:
-        return _tap(say("That is right"), viewer)
-    return _tap(say("As it lies on the board"), viewer)
-
-
-def _go_on_words(live: TableState, viewer: Viewer) -> str:
-    """Return how to start the clock. If anybody may press it, the table screen's sign is the
-    key.
-    """
-    is_start = live.session.paused == "start"
-    if not _is_by_phone(live, viewer):
-        return say("Press ready to start the clock") if is_start else say("Press ready to resume")
-    key = say("Start the clock") if is_start else say("Resume")
-    return key if viewer or live.session.is_open else _tap(key, viewer)
+    key = say("That is right") if live.has_cards else say("As it lies on the board")
+    return say("Tap “{key}”", key=key)
 
 
 def _over_sign(session: Session, viewer: Viewer) -> Sign:

@@ -1,4 +1,4 @@
-"""The key that calls the staff of a café. A call is answered, cancelled, or expires."""
+"""The key that calls the staff of a café. A call is answered or cancelled."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import threading
 from collections.abc import Callable
 from enum import StrEnum
 
-from companion.core.clock import Clock
 from companion.core.errors import wrong_phase
 from companion.core.i18n import say
-
-FORGOTTEN_S = 300.0
-"""Timeout in seconds after which a call expires."""
 
 
 class Call(StrEnum):
@@ -29,14 +25,12 @@ class StaffBell:
     `when_changed` is called after every change, in the thread that made it.
     """
 
-    def __init__(self, clock: Clock, when_changed: Callable[[], None] = lambda: None) -> None:
-        self._clock = clock
+    def __init__(self, when_changed: Callable[[], None] = lambda: None) -> None:
         self.when_changed = when_changed
         self._lock = threading.Lock()
         self.call = Call.NONE
         self.by = ""
         """The caller: a seat, `table` or `host`."""
-        self._since_s = 0.0
         self.number = 0
         """Number of calls since the start."""
         self._ears: frozenset[str] = frozenset()
@@ -61,7 +55,8 @@ class StaffBell:
                 return
             self._ears ^= {by}
             self.is_heard = bool(self._ears)
-        self.step()
+        if not self.is_heard:
+            self.cancel()
         self.when_changed()
 
     def ring(self, by: str) -> None:
@@ -80,16 +75,11 @@ class StaffBell:
         """Note that somebody of the staff is coming. Without a call it changes nothing."""
         self._change(Call.COMING, (Call.CALLED,), self.by)
 
-    def step(self) -> None:
-        """End a call that has stood too long, or that nobody hears any more."""
-        if not self.is_heard or self._clock.monotonic_s() - self._since_s >= FORGOTTEN_S:
-            self.cancel()
-
     def _change(self, call: Call, before: tuple[Call, ...], by: str = "") -> None:
         """Set the call, if it is in one of these states."""
         with self._lock:
             if self.call not in before:
                 return
             self.number += call is Call.CALLED
-            self.call, self.by, self._since_s = call, by, self._clock.monotonic_s()
+            self.call, self.by = call, by
         self.when_changed()
