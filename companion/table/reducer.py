@@ -17,7 +17,6 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
-from companion.games.screen import ChessClock
 from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
@@ -142,44 +141,33 @@ def _await_orders(session: Session, now_s: float) -> Advance:
 def _with_clock(opened: Session, now_s: float) -> Advance:
     """Set the clock of the decision that is due, and return the cue that asks for it.
 
-    A lesson has no clock. After a lesson the clock starts paused.
+    A lesson has no clock. After a lesson the clock starts paused. A chess clock keeps running for
+    the same seat, or passes to the other.
     """
-    game = opened.playing
+    game, due, before = opened.playing, opened.awaited, opened.bank
     is_learning = opened.is_guided and opened.lesson_number is not None
     clock = None if is_learning else game.chess_clock(opened.state)
-    if clock:
-        return _await_player(opened, clock, now_s)
     limit_s = None if is_learning else game.time_limit(opened.state)
-    if limit_s is None:
+    countdown = Countdown(limit_s, limit_s) if limit_s is not None else None
+    # The first clock of a game, or after its lesson, waits until somebody starts it.
+    is_first = opened.countdown is None and (not opened.turns or opened.is_guided)
+    goes_on = len(due) == 1 and due == opened.last_turn.sealed.keys()
+    if clock:
+        (seat,) = due
+        bank = next_bank(before, opened.countdown, clock, seat)
+        opened = replace(opened, bank=bank)
+        countdown = Countdown(clock.seconds, bank.left_s[seat])
+        is_first = before is None and opened.is_guided
+        goes_on = before is not None and before.seat is seat
+    if countdown is None:
         opened = replace(opened, countdown=None, paused="")
+    elif is_first:
+        return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
     else:
-        countdown = Countdown(limit_s, limit_s)
-        # The first clock of a game, or after its lesson, waits until somebody starts it.
-        if opened.countdown is None and (not opened.turns or opened.is_guided):
-            return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
         opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
-    due = opened.awaited
-    if len(due) == 1 and due == opened.last_turn.sealed.keys():
-        return opened, ()  # the same seat acts again
-    cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
-    return opened, (Signal(cue, due),)
-
-
-def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
-    """Begin the next decision on a chess clock. The clock keeps running for the same seat, or
-    passes to the other.
-    """
-    (seat,) = opened.playing.to_act(opened.state)
-    before = opened.bank
-    bank = next_bank(before, opened.countdown, clock, seat)
-    countdown = Countdown(clock.seconds, bank.left_s[seat])
-    opened = replace(opened, bank=bank, countdown=countdown)
-    if before is None and opened.is_guided:
-        return replace(opened, paused="start"), (Signal(Cue.PAUSED, BOTH),)
-    if not opened.paused:
-        opened = replace(opened, countdown=countdown.start(now_s))
-    goes_on = before is not None and before.seat is seat
-    return opened, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
+    if goes_on:
+        return opened, ()
+    return opened, (Signal(Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES, due),)
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:

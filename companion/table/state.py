@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import Literal
 
 from companion.core.errors import Illegal
@@ -107,7 +106,7 @@ class TableState:
     """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
-    (`coaching.open_reasons`).
+    (`coaching.explained_places`).
     """
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
@@ -154,7 +153,7 @@ class TableState:
         if kit.deck:
             return board_check.cards_agree(layout, self.reading)
         reading = board_check.as_people_lay(kit, layout, self.reading, self.before, self.touched)
-        if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
+        if not board_check.agrees(layout, reading, self.before):
             return False
         before = Before(kit, self.before, self.markers_before)
         return board_check.shows_growth(before, layout, self.reading)
@@ -267,22 +266,7 @@ def problems_of(live: TableState) -> Problems:
     if not reading.quiet:
         return live.problems
     problems = board_check.problems(kit, live.before, target, reading)
-    homes = set(map(attrgetter("home"), problems))
-    for problem in _missed_and_hidden(live, target):
-        if problem.home not in homes:
-            problems = (*problems, problem)
     return tuple(problem for problem in problems if problem not in live.overruled)
-
-
-def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
-    """Return the pieces that were missing when their place was last seen, if a hand hides the place
-    now.
-    """
-    missed = []
-    for problem in live.problems:
-        if problem.home in live.reading.unknown and problem.face in layout.get(problem.home, ()):
-            missed.append(problem)
-    return tuple(missed)
 
 
 def is_in_hand(live: TableState, problems: Problems) -> bool:

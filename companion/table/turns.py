@@ -62,15 +62,12 @@ def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
     """Act for the seat on turn, if anybody at the table may do so in this game."""
     session = store.session
     session.require_now(moment)
-    if not session.is_open:
-        raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat whose turn it is can do that"))
-    if action not in session.open_actions and action not in store.live.laid.values():
+    laid = store.live.laid.values() if session.is_open else ()
+    if action not in session.open_actions and action not in laid:
         raise Illegal(
             Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone")
         )
     (seat,) = session.awaited
-    if session.is_machines(seat):
-        raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
     hand_in(store, HandIn(seat, moment, action, now_s=at_s))
 
 

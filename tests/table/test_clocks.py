@@ -224,7 +224,7 @@ def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
 
 def test_strangers_cannot_act_for_a_seat_where_hands_are_hidden(played: Played) -> None:
     begin(played, "full")
-    with pytest.raises(Illegal, match="Only the seat whose turn it is"):
+    with pytest.raises(Illegal, match="cannot be done from the table"):
         act(played, "d0")
     with pytest.raises(Illegal, match="Only the owner"):
         played.table.undo(played.view.moment)

@@ -5,9 +5,7 @@ Everybody may ask for a machine's reasons as soon as its action is public.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 from companion.core.errors import wrong_phase
@@ -23,8 +21,6 @@ from companion.table.session import Phase, Session, turn_is_over
 from companion.table.state import About, TableState
 from companion.table.store import TableStore
 
-MAX_ENTERED = 64
-"""Maximum number of entered orders that are evaluated."""
 Allowed = Literal["machine", "always", "never"]
 """Games with a coach: only against the machine, all, or none."""
 
@@ -61,28 +57,22 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
     return about
 
 
-def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
-    """Return a machine's reasons for its last turn with reasons.
+def explained_places(live: TableState, seat: Seat) -> list[int]:
+    """Return the places in `Session.turns` of a machine's actions in its last turn with reasons.
 
-    The keys are the places of its actions in `Session.turns`, in order. Empty if nothing may be
-    shown. Reasons reveal the action, so those of a sealed action stay secret. In a game with hidden
-    information they are shown only after the game.
+    Empty if nothing may be shown. Reasons reveal the action, so those of a sealed action stay
+    secret. In a game with hidden information they are shown only after the game.
     """
     session, game = live.session, live.session.game
     if game is None or not session.is_machines(seat) or session.remote is not None:
-        return {}
+        return []
     if game.hides(session.options) and session.phase is not Phase.OVER:
-        return {}
-    open_reasons: dict[int, tuple[str, ...]] = {}
-    number = None
+        return []
+    turns, places = session.turns, []
     for place in session.own_turns(seat):
-        turn = session.turns[place]
-        if reasons := live.reasons.get((seat, turn.moment)):
-            # A later turn with reasons replaces the earlier one.
-            if turn.number != number:
-                number, open_reasons = turn.number, {}
-            open_reasons[place] = reasons
-    return open_reasons
+        if live.reasons.get((seat, turns[place].moment)):
+            places.append(place)
+    return [place for place in places if turns[place].number == turns[places[-1]].number]
 
 
 class Coaching:
@@ -101,7 +91,7 @@ class Coaching:
         """
         live = self._store.live
         about = _asked_of_coach(live.session, seat, self._store.settings.coach)
-        if seat in live.session.seats and open_reasons(live, seat.other):
+        if seat in live.session.seats and explained_places(live, seat.other):
             about.append("theirs")
         return tuple(about)
 
@@ -147,32 +137,34 @@ class Coaching:
         live, machine = self._store.live, seat.other
         session = live.session
         session.require_now(moment)
-        reasons = open_reasons(live, machine)
-        if not reasons:
+        places = explained_places(live, machine)
+        if not places:
             raise wrong_phase(say("The machine has nothing to explain right now"))
         actions: list[str] = []
         orders: list[SpelledOrder] = []
-        for place in reasons:
-            action = session.turns[place].sealed[machine].action
+        why: dict[str, None] = {}  # in order, without duplicates
+        for place in places:
+            turn = session.turns[place]
+            action = turn.sealed[machine].action
             actions.append(action)
             orders += spell_action(session.playing, state_before(session, place), machine, action)
-        why = dict.fromkeys(chain.from_iterable(reasons.values()))  # drops duplicates
-        name, turn = Verbatim(session.seats[machine].name), session.turns[max(reasons)].number
+            why |= dict.fromkeys(live.reasons[machine, turn.moment])
+        name, number = Verbatim(session.seats[machine].name), session.turns[places[-1]].number
         heading = say("{name}, at the start", name=name)
-        if turn:
-            heading = say("{name}, turn {turn}", name=name, turn=turn)
+        if number:
+            heading = say("{name}, turn {turn}", name=name, turn=number)
         return MachineReasons(heading, "; ".join(actions), tuple(orders), tuple(why))
 
     # ---- what a seat may do now ----
 
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
         """Return the squares to which the orders entered so far would lead."""
-        session = self._due(seat, moment, entered)
+        session = self._due(seat, moment)
         return session.playing.plan(session.state, seat, entered) or () if session else ()
 
     def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
         """Return what a seat may do next after its entries."""
-        session = self._due(seat, moment, entered)
+        session = self._due(seat, moment)
         return possibilities(session.playing, session.state, seat, entered) if session else ()
 
     def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
@@ -187,9 +179,6 @@ class Coaching:
             else ()
         )
 
-    def _due(self, seat: Seat, moment: str, entered: str = "") -> Session | None:
+    def _due(self, seat: Seat, moment: str) -> Session | None:
         session = self._store.session
-        is_due = (
-            moment == session.moment and seat in session.awaited and len(entered) <= MAX_ENTERED
-        )
-        return session if is_due else None
+        return session if moment == session.moment and seat in session.awaited else None
