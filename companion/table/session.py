@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import dropwhile, takewhile
 from random import Random
 from typing import Any
 
@@ -484,6 +485,15 @@ class Session:
             if turn.moment == moment:
                 return turn.sealed.get(seat)
         return None
+
+    def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
+        """Return whether this press of the chess clock has counted already, for this moment or a
+        later one.
+        """
+        # The turns since that moment in which only this seat acted.
+        later = dropwhile(lambda turn: turn.moment != moment, self.turns)
+        own = takewhile(lambda turn: seat in turn.sealed, later)
+        return any(turn.sealed[seat].action == action for turn in own)
 
     @property
     def playing(self) -> Game[Any, Any]:

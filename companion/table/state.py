@@ -153,7 +153,7 @@ class TableState:
         if kit.deck:
             return board_check.cards_agree(layout, self.reading)
         reading = board_check.as_people_lay(kit, layout, self.reading, self.before, self.touched)
-        if not board_check.agrees(layout, reading, self.before):
+        if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
             return False
         before = Before(kit, self.before, self.markers_before)
         return board_check.shows_growth(before, layout, self.reading)
@@ -266,7 +266,22 @@ def problems_of(live: TableState) -> Problems:
     if not reading.quiet:
         return live.problems
     problems = board_check.problems(kit, live.before, target, reading)
+    homes = {problem.home for problem in problems}
+    problems += tuple(
+        fault for fault in _missed_and_hidden(live, target) if fault.home not in homes
+    )
     return tuple(problem for problem in problems if problem not in live.overruled)
+
+
+def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
+    """Return the pieces that were missing when their place was last seen, if a hand hides the place
+    now.
+    """
+    missed = []
+    for problem in live.problems:
+        if problem.home in live.reading.unknown and problem.face in layout.get(problem.home, ()):
+            missed.append(problem)
+    return tuple(missed)
 
 
 def is_in_hand(live: TableState, problems: Problems) -> bool:
