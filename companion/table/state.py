@@ -267,9 +267,8 @@ def problems_of(live: TableState) -> Problems:
         return live.problems
     problems = board_check.problems(kit, live.before, target, reading)
     homes = {problem.home for problem in problems}
-    problems += tuple(
-        fault for fault in _missed_and_hidden(live, target) if fault.home not in homes
-    )
+    missed = _missed_and_hidden(live, target)
+    problems += tuple(problem for problem in missed if problem.home not in homes)
     return tuple(problem for problem in problems if problem not in live.overruled)
 
 

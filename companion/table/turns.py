@@ -44,7 +44,9 @@ def hand_in(store: TableStore, order: HandIn) -> str:
         early = store.live.early
         # This is a second press of the key. The first one waits for the camera, or has ended the
         # turn.
-        if (early and early.seat is seat) or session.has_counted(seat, moment, order.action):
+        if early and (early.seat, early.action) == (seat, order.action):
+            return ""
+        if session.has_counted(seat, moment, order.action):
             return ""
         if must_wait(store.live, order):
             store.publish(replace(store.live, early=order))

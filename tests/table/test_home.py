@@ -10,7 +10,6 @@ from table_tools import Played, both_seats, playing
 
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS
-from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table.session import Phase
 from companion.table.table import HOME_AFTER_S
 
@@ -92,24 +91,6 @@ def test_a_machine_plays_what_it_can_and_leaves_with_the_last_person(tmp_path: P
         assert played.view.seats[NORTH].name == "Pip"
         played.table.abandon()
         assert played.view.seats[NORTH].name is None
-
-
-def _looks(played: Played, game: str | None) -> None:
-    """The camera sees the bare board of a game, or none."""
-    played.table.camera_is(CameraStatus(CameraState.SEES_BOARD if game else CameraState.NO_BOARD))
-    played.table.saw(
-        Reading({}, frozenset(), quiet=True, game=game, at_s=played.clock.monotonic_s())
-    )
-
-
-def test_a_board_that_is_brought_chooses_its_game(played: Played) -> None:
-    _looks(played, None)
-    _looks(played, "scouts")
-    assert played.view.chosen == "scouts"
-    played.table.go_home()
-    _looks(played, None)
-    _looks(played, "scouts")
-    assert played.view.chosen is None
 
 
 @pytest.mark.parametrize(
