@@ -16,7 +16,7 @@ from companion.games.screen import Headline
 from companion.table import board_check
 from companion.table.board_check import NO_READING, Before, HandMove, Problems
 from companion.table.records import HandIn
-from companion.table.session import Phase, Session
+from companion.table.session import Phase, Session, Viewer
 
 WRITE_ERROR = "write"
 """Topic of the notice that the journal cannot be written."""
@@ -157,6 +157,15 @@ class TableState:
             return False
         before = Before(kit, self.before, self.markers_before)
         return board_check.shows_growth(before, layout, self.reading)
+
+    def laid_for(self, viewer: Viewer) -> str | None:
+        """Return the action that the viewer has laid open.
+
+        If anybody may confirm it, everybody may see it.
+        """
+        if self.session.is_open:
+            return next(iter(self.laid.values()), None)
+        return self.laid.get(viewer) if viewer in self.session.awaited else None
 
     @property
     def before(self) -> Layout:

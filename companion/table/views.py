@@ -170,12 +170,12 @@ def _back_moves(session: Session) -> tuple[HandMove, ...]:
 def _own_view(live: TableState, viewer: Viewer) -> OwnView:
     session, game = live.session, live.session.game
     if viewer is None:
-        return OwnView(laid=_laid_action(live, None)) if live.laid else OwnView()
+        return OwnView(laid=live.laid_for(None))
     return OwnView(
         pad=game.pad(session.state, viewer) if game and session.is_in_play else None,
         sealed=session.own_sealed(viewer),
         back=moment_to_take_back(session, viewer),
-        laid=_laid_action(live, viewer),
+        laid=live.laid_for(viewer),
         choices=live.choices if viewer in session.awaited else (),
         examples=_examples(session, viewer),
     )
@@ -273,16 +273,6 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
         earlier = session.stages[session.stage - 1].badges if session.stage else before
         badges = {**earlier, **badges}
     return badges
-
-
-def _laid_action(live: TableState, viewer: Viewer) -> str | None:
-    """Return the action that the viewer has laid open.
-
-    If anybody may confirm it, everybody may see it.
-    """
-    if live.session.is_open:
-        return next(iter(live.laid.values()), None)
-    return live.laid.get(viewer) if viewer in live.session.awaited else None
 
 
 def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | OrderSealed | None:

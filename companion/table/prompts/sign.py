@@ -323,11 +323,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Si
     in.
     """
     session = live.session
-    is_for_all = session.is_open or len(session.awaited) == 1
-    laid = next(iter(live.laid.values()), None) if is_for_all else None
-    if laid is None and viewer in session.awaited:
-        laid = live.laid.get(viewer)
-    if laid:
+    if laid := live.laid_for(viewer):
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
