@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 from companion.core.errors import Illegal
@@ -275,9 +276,10 @@ def problems_of(live: TableState) -> Problems:
     if not reading.quiet:
         return live.problems
     problems = board_check.problems(kit, live.before, target, reading)
-    homes = {problem.home for problem in problems}
-    missed = _missed_and_hidden(live, target)
-    problems += tuple(problem for problem in missed if problem.home not in homes)
+    homes = set(map(attrgetter("home"), problems))
+    for problem in _missed_and_hidden(live, target):
+        if problem.home not in homes:
+            problems = (*problems, problem)
     return tuple(problem for problem in problems if problem not in live.overruled)
 
 

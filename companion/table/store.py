@@ -320,7 +320,7 @@ class TableStore:
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept a record that was stamped at a time, after the time-out that was due by then."""
-        if time_out := time_out_of(self.session, at_s):
+        if self.session.countdown and (time_out := time_out_of(self.session, at_s)):
             self.accept(time_out)
         self.accept(record)
 

@@ -220,7 +220,11 @@ class Table(Closeable):
             lobby.rematch(store)
         elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
             lobby.go_home(store)
-        elif store.live.early is None and (time_out := time_out_of(session, now_s)):
+        elif (
+            session.countdown
+            and store.live.early is None
+            and (time_out := time_out_of(session, now_s))
+        ):
             store.accept(time_out)
             # Nobody has acted for some turns, so stop the clock at the beginning of this one.
             if since_s := store.session.idle_since_s:
