@@ -20,7 +20,6 @@ from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, JournalError
 from companion.core.network import addresses
 from companion.core.ports import Frame
-from companion.diagnostics import machine as machinery
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, fail, note, ok, warn, worst
 from companion.diagnostics.own_pages import ask_address, own_address
 from companion.diagnostics.probes import Machine
@@ -101,9 +100,8 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     report = _ask_owner_page(settings, "/api/doctor")
     if report is None:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
-        machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
         grade = Grade.FAIL if health["status"] == "failing" else Grade.NOTE
-        return (Finding("service", grade, f"{running} {advice}"), *machine)
+        return (Finding("service", grade, f"{running} {advice}"),)
     findings = (
         Finding(entry["topic"], Grade(entry["grade"]), entry["text"])
         for entry in json.loads(report)["findings"]

@@ -1,8 +1,7 @@
-"""Background work while nobody waits for it: disk space, old games, dates, and checks of stored
-games.
+"""Background work while nobody waits for it: disk space, old games and memory.
 
-It runs in its own thread, with a round every few seconds. A round removes one game and checks one,
-and only while no game is on and nobody has used the table for a while.
+It runs in its own thread, with a round every few seconds. A round removes one game at most, and
+only while no game is on and nobody has used the table for a while.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from companion.archive.history import History
 from companion.core.clock import Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
-from companion.core.i18n import listed, say
 from companion.core.ports import Closeable
 from companion.core.resources import TIDYING, lower_priority, return_memory
 from companion.storage.disk_space import DiskSpace
@@ -28,14 +26,12 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 QUIET_S = 60.0
-"""Time in seconds without activity at the table before games are removed or checked."""
+"""Time in seconds without activity at the table before games are removed."""
 RETURN_S = 30.0
 """Interval in seconds at which freed memory is returned to the system."""
 _DAY_S = 86_400.0
 _PAGES = 64
 """Number of free database pages that a round returns to the disk."""
-_MAX_NAMED = 8
-"""Maximum number of damaged games named in a sentence."""
 
 
 class Housekeeping(Closeable):
@@ -61,8 +57,6 @@ class Housekeeping(Closeable):
         self._reported = ""
         self._last_state: object = None
         self._since_s = clock.monotonic_s()
-        self.unchecked: list[int] | None = None
-        self._damaged: list[int] = []
         self._return_s = clock.monotonic_s() + RETURN_S
         self.tasks: list[Callable[[], object]] = []
         """Work that other parts have done at the end of each round."""
@@ -93,7 +87,6 @@ class Housekeeping(Closeable):
         self._attempt(self._measure_space)
         if self._is_quiet():
             self._attempt(self._remove_old_game)
-            self._attempt(self._check_game)
         self._attempt(self.return_memory)
         for task in self.tasks:
             self._attempt(task)
@@ -162,20 +155,3 @@ class Housekeeping(Closeable):
             for number, at in self._journal.archive.ended()
             if at < before and number != on_table
         ]
-
-    # ---- checks ----------------------------------------------------------------------------------
-
-    def _check_game(self) -> None:
-        """Check a game that was not checked since the start of the service."""
-        if self.unchecked is None:
-            self.unchecked = self._journal.games()
-        if not self.unchecked or self._journal.check(self.unchecked[-1]):
-            del self.unchecked[-1:]
-            return
-        self._damaged.append(self.unchecked.pop())
-        sentence = say(
-            "Games damaged on the disk: {numbers}. All others are intact.",
-            numbers=listed(sorted(self._damaged)[:_MAX_NAMED]),
-        )
-        log.error("%s", sentence)
-        self._table.notice("damage", sentence)

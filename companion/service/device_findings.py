@@ -4,11 +4,10 @@ whole.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from companion.core.config import CameraSettings, Settings, VoiceSettings, retired_settings
+from companion.core.config import Settings, retired_settings
 from companion.core.i18n import Verbatim, joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics import machine as machinery
@@ -19,7 +18,6 @@ from companion.games.plugins import plugin_games
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.storage.journal import Journal
 from hardware.panel import Panel
-from hardware.voice import ESPEAK
 from vision.watcher import Watcher
 
 
@@ -38,17 +36,6 @@ def board_camera(status: CameraStatus, name: str | None) -> Finding:
         sentence = joined("", (sentence, "."))
     text = say("{name!c}: {sentence}", name=name, sentence=sentence)
     return Finding("camera", grades[status.state], text)
-
-
-def profile(settings: CameraSettings) -> Iterator[Finding]:
-    """Yield what a machine with little memory does without."""
-    if settings.is_small:
-        text = say(
-            "This machine has little memory: pictures are {size}, and fewer still frames are kept. "
-            "[camera] size sets another size.",
-            size="1280 x 720",
-        )
-        yield note("profile", text)
 
 
 def remarks(watcher: Watcher | None) -> Iterator[Finding]:
@@ -71,22 +58,6 @@ def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
         lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
         text = say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps)
         yield ok("pins", text)
-
-
-def voice(settings: VoiceSettings) -> Finding:
-    """Return whose voice announces what happens."""
-    if settings.by == "off":
-        return note("voice", say("Switched off in the settings."))
-    if settings.by != "screen" and shutil.which(ESPEAK):
-        text = say("{program} speaks.", program=ESPEAK)
-        if settings.by == "auto":
-            text = say("{program} speaks unless a table screen does.", program=ESPEAK)
-        return ok("voice", text)
-    if settings.by == "machine":
-        text = say("{program} is not installed: sudo apt install {program}.", program=ESPEAK)
-        return note("voice", text)
-    text = say("Table screens speak, after a tap on “Sound on”; the kiosk at once.")
-    return ok("voice", text)
 
 
 def journal_finding(journal: Journal) -> Finding:
@@ -131,12 +102,10 @@ def games_from_outside() -> Iterator[Finding]:
 def installation(
     settings: Settings, machine: Machine, addresses: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield what is the same whether a companion runs or not: machine, voice, games and network.
+    """Yield what is the same whether a companion runs or not: machine, games and network.
 
     `addresses` are those at which phones reach the table.
     """
-    yield from profile(settings.camera)
-    yield voice(settings.voice)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
     yield from games_from_outside()
     yield network.reach(addresses)

@@ -128,20 +128,6 @@ def advice(error: sqlite3.Error, path: Path) -> str:
     return say("Restart the machine. If that does not help, save a backup and use a new card.")
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the file itself is damaged, as opposed to a lock, low memory or a full
-    disk.
-    """
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # Python's own error for invalid text
-        return str(error).startswith("Could not decode")
-    return code == sqlite3.SQLITE_IOERR_READ or code & 0xFF in (
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_TOOBIG,
-    )
-
-
 # ---- checksums ----
 
 

@@ -28,7 +28,6 @@ from companion.storage.database import (
     Row,
     end_of,
     holds,
-    is_damage,
     is_whole,
     link_of,
     record_of,
@@ -161,15 +160,11 @@ class Journal(Closeable):
         return entries, None
 
     def check(self, game: int) -> bool:
-        """Return whether all inputs of a game are unchanged. Raises `JournalError` if that cannot
-        be checked.
-        """
+        """Return whether all inputs of a game are readable and unchanged."""
         try:
             return self.database.look(lambda db: is_whole(db, game))
-        except JournalError as error:
-            if isinstance(error.__cause__, sqlite3.Error) and is_damage(error.__cause__):
-                return False
-            raise
+        except JournalError:
+            return False
 
     def games(self) -> list[int]:
         """Return the numbers of all games, oldest first."""

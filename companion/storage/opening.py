@@ -188,9 +188,6 @@ def _connected(path: Path) -> sqlite3.Connection:
             make(db)
         elif not has_our_tables(db):
             raise other_format(path, version_of(db))
-        elif version_of(db) != FORMAT:
-            # Every format has its own tables, so only the number is damaged.
-            db.execute(f"PRAGMA user_version={FORMAT}")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
     except BaseException:

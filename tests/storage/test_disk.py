@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from damage_tools import changed, made_journal
 from history_tools import made_game
 from inside import database_of, fill_disk, journal_of
 from table_tools import Played, both_seats, playing
@@ -203,26 +202,3 @@ def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path
         for _ in range(5):
             house.run_round()
         assert journal_of(played.table).games() == [4, 5], "three days and a minute ago is too long"
-
-
-def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
-    path = tmp_path / "journal.sqlite"
-    made_journal(path, games=5)
-    changed(
-        path,
-        "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = "
-        "2)",
-    )
-    with a_house(path.parent) as (played, house, _, history):
-        assert played.view.devices.notices == ()
-        played.table.abandon()
-        house.run_round()
-        played.wait(QUIET_S + 1)
-        house.run_round()
-        while house.unchecked:
-            house.run_round()
-        played.table.step()
-        assert played.view.devices.notices == (
-            "Games damaged on the disk: 2. All others are intact.",
-        )
-        assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed

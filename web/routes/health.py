@@ -39,7 +39,6 @@ TOPICS: Mapping[str, str] = {
     "camera": say("Camera"),
     "lens": say("Lens"),
     "pins": say("Pads"),
-    "voice": say("Voice"),
     "machine": say("Machine"),
     "warmth": say("Temperature"),
     "power": say("Power"),
