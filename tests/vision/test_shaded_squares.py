@@ -40,8 +40,9 @@ def test_a_blind_across_the_corner_markers_hides_no_board() -> None:
     assert (tally.found, tally.right) == (1, tally.pieces)
 
 
-@pytest.mark.parametrize("name", ["shadow-2-3", "shadow-3-1", "shadow-4-2"])
-@pytest.mark.parametrize("grey", [60, 110, 165])
+@pytest.mark.parametrize(
+    ("name", "grey"), [("shadow-2-3", 60), ("shadow-3-1", 110), ("shadow-4-2", 165)]
+)
 def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
     monkeypatch: pytest.MonkeyPatch, name: str, grey: int
 ) -> None:
