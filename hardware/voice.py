@@ -47,7 +47,6 @@ class MachineVoice(Closeable):
         self._changed = threading.Condition()
         self._speaking: subprocess.Popen[bytes] | None = None
         self._is_closed = False
-        self._is_lost = False
         self._has_complained = False
         self._thread = threading.Thread(target=self._run, name="voice", daemon=True)
 
@@ -58,12 +57,12 @@ class MachineVoice(Closeable):
     @property
     def is_there(self) -> bool:
         """Return whether `espeak-ng` is installed."""
-        return not self._is_lost and shutil.which(self._command) is not None
+        return shutil.which(self._command) is not None
 
     def say(self, text: str, language: str) -> None:
         """Queue a sentence and return at once."""
         with self._changed:
-            if not self._is_closed and not self._is_lost:
+            if not self._is_closed:
                 self._waiting.append((text, language))
                 self._changed.notify()
 
@@ -120,7 +119,6 @@ class MachineVoice(Closeable):
                 )
             self._await(self._speaking, text)
         except OSError as error:
-            self._is_lost = True
             _log.info("No voice: %s", error)
             self._complain(say("No voice: install espeak-ng (sudo apt install espeak-ng)."))
         finally:

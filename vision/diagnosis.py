@@ -213,7 +213,7 @@ class BoardEye:
         if look is None or look.board is None or not look.reading.quiet:
             return None
         kit, pose = look.board
-        area = _area_mm(kit, whole=not kit.deck)
+        area = _area_mm(kit)
         view = _from_above(look.frame, pose, area)
         return _jpeg(_cover(view, kit, area, look.reading.unknown), _PHOTOGRAPH_QUALITY)
 
@@ -243,17 +243,14 @@ def _corners_px(look: _Look, kit: Kit, pose: Pose, square: Square) -> Outline:
 def _settled_frame(look: _Look) -> SettledFrame:
     outline: Outline = ()
     squares: dict[Square, Outline] = {}
-    kit, pose, lens = look.seen.kit, look.seen.pose, look.seen.lens
+    kit, pose = look.seen.kit, look.seen.pose
     if kit is not None and pose is not None:
         foot = board_outline_mm(kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
         hull = cv2.convexHull(pose.to_px(body).astype(np.float32))
         outline = _corners(np.asarray(hull, np.float64).reshape(-1, 2))
         squares = {s: _corners(pose.to_px(square_mm(kit.board, s))) for s in kit.board.squares}
-    terms: tuple[float, ...] = (lens.focal_ratio, lens.k1)
-    if lens.k2 or lens.is_fisheye:
-        terms = (*terms, lens.k2, float(lens.is_fisheye))
-    return SettledFrame(look.number, look.frame, look.reading, terms, outline, squares)
+    return SettledFrame(look.number, look.frame, look.reading, outline, squares)
 
 
 def _corners(points: Points) -> Outline:
@@ -263,10 +260,10 @@ def _corners(points: Points) -> Outline:
 # ---- pictures ------------------------------------------------------------------------------------
 
 
-def _area_mm(kit: Kit, whole: bool = True) -> Area:
-    """Return the area of the printed board with its strips, or of its squares alone."""
+def _area_mm(kit: Kit) -> Area:
+    """Return the area of the printed board with its strips, or of the zones of a board of cards."""
     board = kit.board
-    strip = board.strip_mm if whole else 0.0
+    strip = 0.0 if kit.deck else board.strip_mm
     return 0.0, -strip, board.width_mm, board.height_mm + strip
 
 
@@ -286,16 +283,15 @@ def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) ->
     them.
     """
     scale = view.shape[1] / (area_mm[2] - area_mm[0])
-    covered = view.copy()
-    board = kit.board
+    covered, board = view.copy(), kit.board
+    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2
     for square in hidden:
-        x, y = board.centre_mm(square)
-        half, deep = board.pitch_mm / 2, board.rank_pitch_mm / 2
-        left, right = (x - half - area_mm[0]) * scale, (x + half - area_mm[0]) * scale
-        top, bottom = (area_mm[3] - y - deep) * scale, (area_mm[3] - y + deep) * scale
-        covered[
-            max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))
-        ] = 128
+        x_mm, y_mm = board.centre_mm(square)
+        # rows count from the far edge
+        middle = np.array([x_mm - area_mm[0], area_mm[3] - y_mm])
+        left, top = ((middle - half) * scale).clip(0).astype(int)
+        right, bottom = np.ceil((middle + half) * scale).astype(int)
+        covered[top:bottom, left:right] = 128
     return covered
 
 

@@ -92,45 +92,32 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     corners_mm = np.vstack([square_mm(board, square) for square in squares])
     quads = pose.to_px(corners_mm).reshape(-1, 4, 2)
 
-    low, high = _boxes(quads, pose.size)
-    (left, top), (right, bottom) = low.min(axis=0), high.max(axis=0)
-    # Part of the picture that contains all of them.
-    crop = luma[top:bottom, left:right]
-    if min(crop.shape) < 3:
-        return dict.fromkeys(squares, _UNSEEN)
+    # Boxes around them with a margin of two pixels, within the picture.
+    low = (np.floor(quads.min(axis=1)) - 2).clip(0, pose.size).astype(int)
+    high = (np.ceil(quads.max(axis=1)) + 3).clip(0, pose.size).astype(int)
 
     # Edges as they are, and after a known blur.
-    soft = np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8)
-    slopes = _slopes(crop), _slopes(soft)
+    soft = np.asarray(cv2.GaussianBlur(luma, (0, 0), _REBLUR_PX), np.uint8)
+    slopes, reblurred = _slopes(luma), _slopes(soft)
     centres_mm = flat(np.array([board.centre_mm(square) for square in squares]))
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     modules_px = module_mm * pose.px_per_mm(centres_mm)
     measures = {}
     for number, square in enumerate(squares):
-        start, stop = low[number] - (left, top), high[number] - (left, top)
-        here = slice(start[1], stop[1]), slice(start[0], stop[0])
-        patch = crop[here]
+        (left, top), (right, bottom) = low[number], high[number]
+        here = slice(top, bottom), slice(left, right)
+        patch = luma[here]
         if patch.size < _FEWEST_PX:
             measures[square] = _UNSEEN
             continue
         measures[square] = Measure(
             paper=float(np.percentile(patch[::2, ::2], 90)),
             glare=float((patch >= _FULL).mean()),
-            blur_px=_blur(slopes[0][here], slopes[1][here]),
+            blur_px=_blur(slopes[here], reblurred[here]),
             module_px=float(modules_px[number]),
             is_inside=bool(pose.is_in_picture(quads[number]).all()),
         )
     return measures
-
-
-def _boxes(quads: Points, size: tuple[int, int]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """Return the first (N, 2) and the last pixels of boxes around quadrangles (N, 4, 2).
-
-    Boxes have a margin of two pixels and are clipped to the picture.
-    """
-    low = (np.floor(quads.min(axis=1)) - 2).clip(0, size).astype(int)
-    high = (np.ceil(quads.max(axis=1)) + 3).clip(0, size).astype(int)
-    return low, high
 
 
 def _slopes(picture: Luma) -> NDArray[np.float32]:

@@ -71,7 +71,7 @@ def _collect_views(work: Calibration, pictures: Iterator[Luma]) -> None:
     print(f"{work.missing()[0]}.")
     before, times = "", 0
     for luma in pictures:
-        words = work.add(luma, held=True)
+        words = work.add(luma)
         # the same trouble is printed once it lasts, not for every picture
         times = times + 1 if words == before else 1
         before = words

@@ -66,14 +66,12 @@ class MqttAdapter(Closeable):
         """Return the state of the connection as a sentence, for the Health page. Empty if MQTT is
         off.
         """
-        line = self.line
-        return line.sentence if line else ""
+        return self.line.sentence if self.line else ""
 
     @property
     def is_connected(self) -> bool:
         """Return whether the broker is connected."""
-        line = self.line
-        return bool(line and line.is_connected)
+        return self.line is not None and self.line.is_connected
 
     def change(self, settings: Settings) -> None:
         """Use other settings. Topics that are no longer published are cleared at the broker."""
@@ -101,7 +99,6 @@ class MqttAdapter(Closeable):
         """Reset what was seen and published."""
         self._version = -1
         self._last_clock: tuple[object, ...] | None = None
-        self._clock_payload: bytes = b""
         self._last_call = (Call.NONE, self.bell.number)
         self._signals.clear()
 
@@ -171,33 +168,21 @@ class MqttAdapter(Closeable):
         events = [
             (f"{base}/{topics.EVENT}", encode_json(event)) for event in self._events(view, language)
         ]
-        state = {f"{base}/{name}": fields for name, fields in self._state(view, language).items()}
-        line.publish(state, events)
-        return TELL_S
-
-    def _state(self, view: TableView, language: str) -> Mapping[str, bytes]:
-        mqtt = self._mqtt
-        return {
-            topics.STATE: encode_json(topics.state_of(view, language)),
-            topics.TURN: encode_json(topics.turn_of(view, language)),
-            topics.CLOCK: self._clock_message(view),
-            topics.SEATS_TAKEN: encode_json(topics.seats_of(view, language, mqtt.names)),
-            topics.DEVICES: encode_json(topics.devices_of(view, language)),
-            topics.STAFF: encode_json(topics.staff_of(self.bell, language)) if mqtt.staff else b"",
+        state = {
+            topics.STATE: topics.state_of(view, language),
+            topics.TURN: topics.turn_of(view, language),
+            topics.SEATS_TAKEN: topics.seats_of(view, language, self._mqtt.names),
+            topics.DEVICES: topics.devices_of(view, language),
         }
-
-    def _clock_message(self, view: TableView) -> bytes:
-        """Return the clock's message, unchanged while the same clock runs on.
-
-        Otherwise every check would publish other seconds.
-        """
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
+        # A clock that runs on keeps its message, or every check would publish other seconds.
         if clocks != self._last_clock:
             self._last_clock = clocks
-            self._clock_payload = encode_json(
-                topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
-            )
-        return self._clock_payload
+            state[topics.CLOCK] = topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
+        if self._mqtt.staff:
+            state[topics.STAFF] = topics.staff_of(self.bell, language)
+        line.publish({f"{base}/{name}": encode_json(text) for name, text in state.items()}, events)
+        return TELL_S
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
         while self._signals:
@@ -215,4 +200,6 @@ def retained_topics(mqtt: MqttSettings) -> set[str]:
     if not mqtt.enabled:
         return set()
     names = {f"{mqtt.base_topic}/{name}" for name in topics.RETAINED}
+    if not mqtt.staff:
+        names.discard(f"{mqtt.base_topic}/{topics.STAFF}")
     return names | {config_topic(mqtt)} if mqtt.home_assistant else names

@@ -65,7 +65,7 @@ class BoardWatch(Closeable):
         # A camera named in the settings is expected. Otherwise the watcher waits until one is
         # connected.
         expected = (lambda: bool(cameras())) if is_any else True
-        self.watch(Cameras(self.open, expected, lenses), _offers)
+        self.watch(Cameras(self.open, expected, lenses), cameras)
         return "The camera is being opened; the pages work already."
 
     def open(self, source: str = "") -> Camera:
@@ -110,7 +110,3 @@ class BoardWatch(Closeable):
     def close(self) -> None:
         """Release the camera, and end the threads."""
         self._stack.close()
-
-
-def _offers() -> tuple[CameraOffer, ...]:
-    return tuple(CameraOffer(camera.source, camera.name) for camera in cameras())

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime, tzinfo
 from typing import Protocol
 
 from companion.core.clock import Clock
-from companion.core.config import Settings, VoiceSettings
+from companion.core.config import QuietSettings, Settings, VoiceSettings
 from companion.core.i18n import best_language, translate
 from companion.core.ports import Closeable, Utterance
 from companion.speech.announcer import Announcer
-from companion.speech.quiet_hours import is_quiet
 from companion.table.follower import Follower
 from companion.table.table import Table
 
 LOOK_S = 1.0
 """Interval in seconds at which the wall clock is read."""
+
+
+def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
+    """Return whether the quiet hours hold at a Unix time. `zone` None: where the machine stands.
+
+    They may go over midnight. What counts is the clock on the wall: where it is put forward or back
+    in the night, they are an hour shorter or longer.
+
+    >>> from datetime import UTC
+    >>> [is_quiet(QuietSettings("22:00", "08:00"), hour * 3600.0, UTC) for hour in (21, 22, 31, 32)]
+    [False, True, True, False]
+    """
+    if not hours.begin or not hours.end:
+        return False
+    now = datetime.fromtimestamp(wall_s, zone).strftime("%H:%M")
+    if hours.begin < hours.end:
+        return hours.begin <= now < hours.end
+    return now >= hours.begin or now < hours.end
 
 
 class Voice(Protocol):
@@ -110,18 +128,13 @@ class SpeechPolicy(Closeable):
     def step(self) -> None:
         """Do what is due: start or end quiet hours, speak new sentences."""
         self._check_hours()
-        fresh = [
-            announcement
-            for announcement in self._announcer.recent()
-            if announcement.number > self._spoken
-        ]
-        if not fresh:
-            return
-        # What nobody speaks counts as spoken, because later it would be old news.
-        self._spoken = fresh[-1].number
-        if self._voice and self._machine_speaks():
-            language = best_language((self._settings.table.language,))
-            for announcement in fresh:
+        language = best_language((self._settings.table.language,))
+        for announcement in self._announcer.recent():
+            if announcement.number <= self._spoken:
+                continue
+            # What nobody speaks counts as spoken, because later it would be old news.
+            self._spoken = announcement.number
+            if self._voice and self._machine_speaks():
                 self._voice.say(translate(announcement.text, language), language)
 
     def start(self) -> None:

@@ -28,8 +28,7 @@ from companion.core.config import (
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, SeatLamps, TurnLamp
 from companion.speech.announcer import Announcer
-from companion.speech.quiet_hours import is_quiet
-from companion.speech.speech_policy import SpeechPolicy
+from companion.speech.speech_policy import SpeechPolicy, is_quiet
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from hardware.voice import WAITING, MachineVoice

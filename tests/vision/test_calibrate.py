@@ -106,6 +106,7 @@ def test_a_known_lens_is_found_again() -> None:
     work, asked = Calibration(LENSES["camera-module-3-wide"]), []
     for luma in views(lens):
         asked.append(work.missing()[0])
+        assert work.add(luma).startswith("Hold the page still")
         assert work.add(luma) == ""
     assert work.missing() == ()
     assert asked[1] == "Tilt the page so that its left edge comes nearer to the camera"
@@ -126,9 +127,9 @@ def test_pictures_that_do_not_count_say_why() -> None:
         "The page is not seen well: show more of it"
     )
     flat = seen(LENS, *VIEWS[0])
-    assert work.add(flat, held=True) == "Hold the page still for a moment"
-    assert work.add(flat, held=True) == ""
-    assert work.add(flat, held=True) == "This view is like one before: move or tilt the page"
+    assert work.add(flat) == "Hold the page still for a moment"
+    assert work.add(flat) == ""
+    assert work.add(flat) == "This view is like one before: move or tilt the page"
     assert work.add(np.ascontiguousarray(flat[:700])).startswith(
         "This picture is 1280 x 700, the others are not"
     )

@@ -13,8 +13,8 @@ from picamera_tools import IMX219, IMX708, PiHost
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
-from companion.core.ports import Camera
-from vision.cameras.catalogue import CameraChoice, cameras, open_camera
+from companion.core.ports import Camera, CameraOffer
+from vision.cameras.catalogue import cameras, open_camera
 from vision.oddities import oddity_of
 
 
@@ -89,10 +89,10 @@ def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> N
     webcam = bus.plug(0, Webcam(), "HD Webcam")
     bus.plug(2, Webcam(), "Other: Cam", "B2").busy = True
     assert cameras() == (
-        CameraChoice(f"picamera:{IMX708}", "Raspberry Pi camera imx708", "camera-module-3"),
-        CameraChoice(f"picamera:{IMX219}", "Raspberry Pi camera imx219", "camera-module-2"),
-        CameraChoice("usb:HD Webcam", "HD Webcam", "webcam"),
-        CameraChoice("usb:Other: Cam", "Other: Cam", "webcam"),
+        CameraOffer(f"picamera:{IMX708}", "Raspberry Pi camera imx708"),
+        CameraOffer(f"picamera:{IMX219}", "Raspberry Pi camera imx219"),
+        CameraOffer("usb:HD Webcam", "HD Webcam"),
+        CameraOffer("usb:Other: Cam", "Other: Cam"),
     )
     assert not webcam.opened
     assert not pi.opened

@@ -81,7 +81,6 @@ def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
         == LENSES["camera-module-3-wide"]
     )
     assert nominal_lens(CameraSettings(model="hq-6mm"), Camera()) == LENSES["hq-6mm"]
-    assert nominal_lens(SETTINGS, None) == LENSES["webcam"]
 
 
 def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:

@@ -58,9 +58,12 @@ def test_every_kind_is_as_bright_as_it_was(
     Image.fromarray(scene()).save(path, kind, quality=95)
     expected = cv2.cvtColor(scene(), cv2.COLOR_RGB2GRAY)
     monkeypatch.setattr(cv2, "imdecode", decode)
-    luma, colours = load_picture(path)
+    taken = load_picture(path)
+    luma = taken.luma
     assert luma.shape == expected.shape
     assert np.abs(luma.astype(int) - expected)[8:24, 8:40].max() <= 3
+    assert taken.colours
+    colours = taken.colours()
     assert colours is not None
     assert colours.shape == (16, 24, 2)
     red, blue = cv2.cvtColor(scene(), cv2.COLOR_RGB2YCrCb)[50, 10, 1:].astype(int)
@@ -71,8 +74,10 @@ def test_a_photograph_stands_as_it_was_taken(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by 90 degrees
     Image.fromarray(scene()).save(tmp_path / "a.jpg", exif=exif)
-    luma, colours = load_picture(tmp_path / "a.jpg")
-    assert luma.shape == (96, 64)
+    taken = load_picture(tmp_path / "a.jpg")
+    assert taken.luma.shape == (96, 64)
+    assert taken.colours
+    colours = taken.colours()
     assert colours is not None
     assert colours.shape == (24, 16, 2)
 

@@ -184,7 +184,7 @@ def test_trouble_is_said_in_words(room: Room) -> None:
 
 def test_settled_frames_small_and_large(room: Room) -> None:
     luma = np.zeros((72, 128), np.uint8)
-    frame = SettledFrame(3, Frame(luma, 50.0, 9), Reading({}, quiet=True), (0.8, 0.0), (), {})
+    frame = SettledFrame(3, Frame(luma, 50.0, 9), Reading({}, quiet=True), (), {})
     room.eye.settled.return_value = (frame, replace(frame, number=4))
     browser = room.host()
     page = room.fragment(browser)

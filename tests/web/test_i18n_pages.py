@@ -189,7 +189,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
         for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
     }
     board = seen_board(KIT, *advise_blindly(luma), **weak)
-    frame = SettledFrame(3, Frame(luma, 1.0, 9), board.reading, (0.8, 0.0), (), {})
+    frame = SettledFrame(3, Frame(luma, 1.0, 9), board.reading, (), {})
     with room_in(tmp_path) as room:
         room.eye.settled.return_value = (frame,)
         browser = in_brackets(room.host())

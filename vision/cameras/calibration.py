@@ -90,10 +90,9 @@ class Calibration:
         """Number of views that count."""
         return len(self._views)
 
-    def add(self, luma: Luma, *, held: bool = False) -> str:
-        """Add a picture. Return the reason why it does not count, or an empty sentence.
-
-        With `held`, the page must lie where it lay in the picture before.
+    def add(self, luma: Luma) -> str:
+        """Add a picture in which the page lies where it lay in the picture before. Return the
+        reason why it does not count, or an empty sentence.
         """
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
@@ -103,7 +102,7 @@ class Calibration:
         before, self._last = self._last, view if isinstance(view, _View) else None
         if isinstance(view, str):
             return view
-        if held and (before is None or _distance_px(view, before) > _STILL_PX):
+        if before is None or _distance_px(view, before) > _STILL_PX:
             return "Hold the page still for a moment"
         if any(_alike(view, other, size[0]) for other in self._views):
             return "This view is like one before: move or tilt the page"

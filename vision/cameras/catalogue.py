@@ -7,14 +7,13 @@ do.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 
 from companion.core.clock import Clock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.files import expand_path
 from companion.core.i18n import say
-from companion.core.ports import Camera
+from companion.core.ports import Camera, CameraOffer
 from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen, pi_devices
@@ -23,18 +22,7 @@ from vision.network.phone import PHONE, PhoneCamera, PhoneLine
 from vision.network.stream import NetworkCamera, is_network
 
 
-@dataclass(frozen=True)
-class CameraChoice:
-    """A connected camera: its `source` for `[camera] source`, a name for people, and its probable
-    lens model.
-    """
-
-    source: str
-    name: str
-    model: str
-
-
-def cameras() -> tuple[CameraChoice, ...]:
+def cameras() -> tuple[CameraOffer, ...]:
     """Return the connected cameras, those of the Raspberry Pi first.
 
     No camera is opened, so one that is in use does no harm.
@@ -46,9 +34,7 @@ def cameras() -> tuple[CameraChoice, ...]:
             # The id stays the same whatever the order at the next boot.
             source = f"picamera:{camera.id}" if len(own) > 1 else "picamera"
             devices.append(
-                CameraChoice(
-                    source, say("Raspberry Pi camera {sensor}", sensor=camera.sensor), camera.model
-                )
+                CameraOffer(source, say("Raspberry Pi camera {sensor}", sensor=camera.sensor))
             )
     plugged = usb_devices()
     names = [device.name for device in plugged]
@@ -59,7 +45,7 @@ def cameras() -> tuple[CameraChoice, ...]:
             and not device.name.isdecimal()
         )
         source = f"usb:{device.name}" if alone else f"usb:{device.number}"
-        devices.append(CameraChoice(source, device.name, "webcam"))
+        devices.append(CameraOffer(source, device.name))
     return tuple(devices)
 
 

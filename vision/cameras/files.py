@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -38,82 +38,62 @@ MAX_ENTRIES = 20_000
 
 def load_luma(path: Path) -> Luma:
     """Return the brightness of a picture file, (height, width). Raises `CameraError`."""
-    return load_picture(path)[0]
+    return np.asarray(load_picture(path).luma, np.uint8)
 
 
-def load_picture(path: Path) -> tuple[Luma, Colours | None]:
-    """Return the brightness of a picture file, (height, width), and its colours. Raises
-    `CameraError`.
-    """
+def load_picture(path: Path) -> Taken:
+    """Read a picture file. Raises `CameraError`."""
     try:
         content = read_file(path, MAX_PICTURE)
     except OSError as error:
-        raise CameraError(
-            say(
-                "{file}: cannot be read: {error}. Check the path",
-                file=str(path),
-                error=error.strerror,
-            )
-        ) from error
+        raise _unreadable(path, error) from error
+    with warnings.catch_warnings():
+        # Pillow's own limit is another one, and what it finds odd is still read
+        warnings.simplefilter("ignore")
+        return decode_picture(content, str(path))
+
+
+def decode_picture(
+    content: bytes, name: str, formats: tuple[str, ...] = FORMATS, most_pixels: int = MAX_PIXELS
+) -> Taken:
+    """Decode a picture that anybody may have sent, with Pillow: OpenCV 4.11 writes beyond its
+    memory (CVE-2025-53644). Raises `CameraError`.
+    """
+    luma = None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # Pillow's own limit is another one, and what it finds odd is still read
-            return _decoded(content, path)
-    except CameraError:
-        raise
+        with Image.open(io.BytesIO(content), formats=formats) as picture:
+            if picture.width * picture.height <= most_pixels:
+                luma = _luma_of(picture)
     except Exception as error:  # damaged files make decoders raise nearly anything
         raise CameraError(
             say(
                 "{file}: is not a picture that can be read: use PNG or JPEG, or take it again",
-                file=str(path),
+                file=name,
             )
         ) from error
-
-
-def _decoded(content: bytes, path: Path) -> tuple[Luma, Colours | None]:
-    """Decode a file that anybody may have sent, with Pillow: OpenCV 4.11 writes beyond its memory
-    (CVE-2025-53644).
-    """
-    with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
-        if picture.width * picture.height > MAX_PIXELS:
-            raise CameraError(
-                say(
-                    "{file}: is larger than {number} million pixels: make it smaller",
-                    file=str(path),
-                    number=MAX_PIXELS // 1_000_000,
-                )
+    if luma is None:
+        raise CameraError(
+            say(
+                "{file}: is larger than {number} million pixels: make it smaller",
+                file=name,
+                number=most_pixels // 1_000_000,
             )
-        luma = _luma_of(picture)
-        has_colours = not picture.mode.startswith("I")
-    return luma, _colours_of(content) if has_colours else None
+        )
+    return Taken(luma, partial(_colours_of, content))
 
 
-def decode_picture(jpeg: bytes) -> tuple[Luma, Callable[[], Colours | None]]:
-    """Decode a JPEG from the network. Return its brightness and a function that returns its
-    colours.
-
-    Raises `CameraError`. It is decoded by Pillow, as files are.
-    """
-    try:
-        with Image.open(io.BytesIO(jpeg), formats=("JPEG",)) as picture:
-            if picture.width * picture.height > MAX_STREAM_PIXELS:
-                raise CameraError(say("The camera’s pictures are too large: choose 1280 x 720"))
-            luma = _luma_of(picture)
-    except CameraError:
-        raise
-    except Exception as error:  # damaged pictures make decoders raise nearly anything
-        raise CameraError(say("The camera sends something that is not a picture")) from error
-    return luma, partial(_colours_of, jpeg)
+def _unreadable(path: Path, error: OSError) -> CameraError:
+    return CameraError(
+        say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
+    )
 
 
 def _luma_of(picture: Image.Image) -> Luma:
     """Return the brightness of a picture that is not decoded yet, (height, width)."""
     picture.draft("L", picture.size)  # a JPEG has its brightness apart
     picture = ImageOps.exif_transpose(picture)
-    if picture.mode.startswith("I"):  # sixteen bits
-        return np.asarray(np.asarray(picture) >> 8, np.uint8)
+    if picture.mode.startswith("I"):
+        raise ValueError("pictures of sixteen bits are not read")
     return np.array(picture.convert("L"), np.uint8)
 
 
@@ -142,12 +122,12 @@ class PictureCamera(Source):
         super().__init__(clock)
         self.name = str(path)
         self._rest = iter(picture_paths([path]))
-        self._last = None if path.is_dir() else _taken(next(self._rest))
+        self._last = None if path.is_dir() else load_picture(next(self._rest))
 
     def _take(self) -> Taken:
         for path in self._rest:
             try:
-                self._last = _taken(path)
+                self._last = load_picture(path)
                 break
             except CameraError as error:
                 log.warning("%s; it is left out", error.message)
@@ -158,11 +138,6 @@ class PictureCamera(Source):
         return self._last
 
 
-def _taken(path: Path) -> Taken:
-    luma, tint = load_picture(path)
-    return Taken(luma, lambda: tint)
-
-
 def pictures_in(folder: Path) -> list[Path]:
     """Return the picture files of a folder, sorted by name. Raises `CameraError` if it cannot be
     read.
@@ -171,13 +146,7 @@ def pictures_in(folder: Path) -> list[Path]:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
         pictures = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
     except OSError as error:
-        raise CameraError(
-            say(
-                "{file}: cannot be read: {error}. Check the path",
-                file=str(folder),
-                error=error.strerror,
-            )
-        ) from error
+        raise _unreadable(folder, error) from error
     if len(inside) > MAX_ENTRIES:
         raise CameraError(
             say(

@@ -68,16 +68,16 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return 0.2 <= self.focal_ratio <= 10 and is_bent_little and 0 <= self.spread < 1
 
 
-def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
+def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
     """Return the lens according to the settings and the camera's model. A cropped sensor has a
     longer focal length.
     """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
-    device = camera if isinstance(camera, Device) else None
-    model = settings.model if settings.model != "auto" else device.model if device else "webcam"
-    lens = LENSES[model]
-    zoom = device.zoom if device else 1.0
+    model, zoom = ("webcam", 1.0)
+    if isinstance(camera, Device):
+        model, zoom = camera.model, camera.zoom
+    lens = LENSES[model if settings.model == "auto" else settings.model]
     return Lens(lens.focal_ratio * zoom, lens.k1)
 
 

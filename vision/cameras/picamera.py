@@ -46,14 +46,12 @@ _SMALL_PX = (1280, 720)
 """Size of the picture when memory is short. A board can still be read in it."""
 
 
-def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
-    """Return the colours that follow the brightness in a YUV420 buffer. None if there are none.
+def _tint_of(plane: Luma, width: int, height: int) -> Colours:
+    """Return the colours that follow the brightness in a YUV420 buffer.
 
     One row of the buffer holds two rows of U or V.
     """
     rest = plane[height : height * 3 // 2]
-    if rest.shape[0] < height // 2 or height % 2 or plane.shape[1] % 2:
-        return None
     u, v = rest.reshape(2, height // 2, plane.shape[1] // 2)[:, :, : width // 2]
     return colours.of_planes(u, v)
 
@@ -152,9 +150,9 @@ class PiCamera(Device):
                 error=str(error) or type(error).__name__,
             )
             raise CameraError(words) from error
-        return Taken(luma, None if tint is None else lambda: tint, self._age_s())
+        return Taken(luma, lambda: tint, self._age_s())
 
-    def _copy(self, request: Any) -> tuple[Luma, Colours | None]:
+    def _copy(self, request: Any) -> tuple[Luma, Colours]:
         """Copy brightness and colours without the padding at the end of their rows.
 
         Of the colours one pixel in sixteen is copied.

@@ -35,8 +35,6 @@ MODES: Mapping[str, tuple[Mode, ...]] = {
     "imx477": (Mode((2028, 1520), 12), Mode((2028, 1080), 12)),
     "imx219": (Mode((3280, 2464), 10), Mode((1640, 1232), 10)),
     "ov5647": (Mode((2592, 1944), 10), Mode((1296, 972), 10)),
-    "imx296": (Mode((1456, 1088), 10),),
-    "imx500": (Mode((2028, 1520), 10),),
 }
 """Modes by sensor, without the endings for lens and filter (`_wide`, `_noir`), the largest
 first.

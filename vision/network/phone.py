@@ -10,7 +10,7 @@ from collections.abc import Callable
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-from vision.cameras.files import decode_picture
+from vision.cameras.files import MAX_STREAM_PIXELS, decode_picture
 from vision.cameras.source import Device, Taken
 from vision.network.newest import SILENCE_S, Newest
 
@@ -69,12 +69,12 @@ class PhoneCamera(Device):
         if sent is None:
             raise CameraError(self._why_silent())
         try:
-            luma, colours = decode_picture(sent.what)
+            picture = decode_picture(sent.what, PHONE, ("JPEG",), MAX_STREAM_PIXELS)
         except CameraError:
             raise CameraError(
                 say("The phone sends no pictures that can be read: open its page again")
             ) from None
-        return Taken(luma, colours, self._clock.monotonic_s() - sent.at_s)
+        return picture._replace(age_s=self._clock.monotonic_s() - sent.at_s)
 
     def _why_silent(self) -> str:
         if self._line.newest.late:

@@ -11,20 +11,20 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import cache, partial
-from itertools import count
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.clock import Clock
-from companion.core.errors import CameraError, Malformed
+from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
-from companion.core.ports import Closeable, Frame, WorldPiece
+from companion.core.ports import WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
+from vision.cameras.source import Source, Taken
 from vision.pose.pose import Points, flat
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
@@ -365,24 +365,14 @@ class SimulatedTable:
         self.look(replace(self._view, **changes))  # type: ignore[arg-type]  # replace() checks the names itself
 
 
-class RenderedCamera(Closeable):
+class RenderedCamera(Source):
     """A camera above the simulated table."""
 
     name = say("the simulated table")
 
     def __init__(self, table: SimulatedTable, clock: Clock) -> None:
+        super().__init__(clock)
         self._table = table
-        self._clock = clock
-        self._numbers = count(1)
-        self._closed = False
 
-    def frame(self) -> Frame:
-        """Return the current picture. Raises `CameraError` after `close`."""
-        if self._closed:
-            raise CameraError(say("The camera of the simulated table is closed: open it again"))
-        luma, tint = self._table.render_luma(), self._table.tint()
-        return Frame(luma, self._clock.monotonic_s(), next(self._numbers), tint)
-
-    def close(self) -> None:
-        """Refuse later frames. There is no resource to release."""
-        self._closed = True
+    def _take(self) -> Taken:
+        return Taken(self._table.render_luma(), self._table.tint())

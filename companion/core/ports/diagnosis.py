@@ -75,15 +75,11 @@ class BoardSeen:
 
 @dataclass(frozen=True)
 class SettledFrame:
-    """A frame taken when the board had just come to rest. `number` is the eye's count.
-
-    `lens` is the focal ratio and k1, followed by k2 if needed, and by 1 for a fisheye.
-    """
+    """A frame taken when the board had just come to rest. `number` is the eye's count."""
 
     number: int
     frame: Frame
     reading: Reading
-    lens: tuple[float, ...]
     outline_px: Outline
     """Outline in the picture of the printed board and the pieces on it. Nothing outside belongs to
     the game.
