@@ -12,13 +12,13 @@ Cues of game events (`companion.core.event_cues`) stand beside the events: those
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from companion.core.event_cues import CueLamps, EventCue, Tone, tone
+from companion.core.event_cues import CueLamps, EventCue, Note, Tone, tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
@@ -70,6 +70,9 @@ class LampStep(NamedTuple):
     level: LampLevel
 
 
+_Step = TypeVar("_Step", LampStep, Note)
+
+
 @dataclass(frozen=True)
 class Track:
     """What one lamp does: a sequence of steps, played once or repeated."""
@@ -88,11 +91,19 @@ class Track:
         """
         if self.is_cycle:
             t_ms %= sum(step.ms for step in self.steps)
-        for step in self.steps:
-            if t_ms < step.ms:
-                return step.level, step.ms - t_ms
-            t_ms -= step.ms
-        return None, math.inf
+        step, left_ms = step_at(self.steps, t_ms)
+        return step.level if step else None, left_ms
+
+
+def step_at(steps: Iterable[_Step], t_ms: float) -> tuple[_Step | None, float]:
+    """Return the step at a time after the start (None after the end), and the ms that it has
+    left.
+    """
+    for step in steps:
+        if t_ms < step.ms:
+            return step, step.ms - t_ms
+        t_ms -= step.ms
+    return None, math.inf
 
 
 def _track(*steps: tuple[float, LampLevel], is_cycle: bool = False) -> Track:

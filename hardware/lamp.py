@@ -20,7 +20,6 @@ dark         off                                the disks are synced: the cord m
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -51,14 +50,6 @@ class LampState(Enum):
     DARK = TurnLamp.OFF
 
 
-_WORDS: Mapping[str, LampState] = {
-    "ready": LampState.READY,
-    "hotspot": LampState.HOTSPOT,
-    "fault": LampState.FAULT,
-    "stopping": LampState.STOPPING,
-}
-
-
 class StatusReader:
     """Decides what the lamp shows from the service's word, in a file that may come and go."""
 
@@ -74,7 +65,10 @@ class StatusReader:
         now_s = self._clock.monotonic_s()
         mark = self._read()
         if mark is not None and mark != self._last_read:
-            self._renewed_s, self._last = now_s, _WORDS.get(mark[1], LampState.FAULT)
+            self._renewed_s, self._last = (
+                now_s,
+                LampState.__members__.get(mark[1].upper(), LampState.FAULT),
+            )
         self._last_read = mark
         silent_s = now_s - self._renewed_s
         if self._last is None:

@@ -22,6 +22,7 @@ from hardware.cues import (
     row_of,
     seats_of,
     steady,
+    step_at,
 )
 
 
@@ -52,12 +53,8 @@ class _Voice:
         """Return the frequency (None for a pause or after the end), and the ms until it changes
         (infinite after the end).
         """
-        t_ms = now_ms - self.start_ms
-        for note in self.tone:
-            if t_ms < note.ms:
-                return note.hz, note.ms - t_ms
-            t_ms -= note.ms
-        return None, math.inf
+        note, left_ms = step_at(self.tone, now_ms - self.start_ms)
+        return note.hz if note else None, left_ms
 
 
 @dataclass
@@ -86,7 +83,7 @@ class CuePlayer:
         self._voice: _Voice | None = None
         self._began_ms: dict[TurnLamp, float] = {}
         """Start of each turn lamp pattern, for both seats, so that equal patterns are in step."""
-        self._sounded_ms: dict[tuple[Tone, frozenset[Seat]], float] = {}
+        self._sounded_ms: dict[Tone, float] = {}
         self._again: tuple[float, Signal] | None = None
 
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool, now_ms: float) -> None:
@@ -151,8 +148,7 @@ class CuePlayer:
         """Return whether a tone may be played: none of higher rank is, and the same was not played
         just before.
         """
-        heard_by = seats_of(signal) if self._silent else frozenset()
-        name = row_of(signal.cue).tone, heard_by
+        name = row_of(signal.cue).tone
         may_repeat = rank is Rank.KEY or signal.cue in TICKS
         if not may_repeat and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
             return False

@@ -212,7 +212,5 @@ def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
             names.append(name)
     if len(names) > 4:
         some, number = joined(", ", names[:3]), len(names) - 3
-        if kit.deck:
-            return say("{some} and {number} more lanes", some=some, number=number)
-        return say("{some} and {number} more squares", some=some, number=number)
+        return say("{some} and {number} more", some=some, number=number)
     return listed(names)

@@ -62,25 +62,8 @@ class WatchListeners:
     on_rows: Callable[[RowsSeen], None] = lambda _: None
 
 
-def board_watcher(
-    cameras: Cameras,
-    reader: BoardReader,
-    clock: Clock,
-    listeners: WatchListeners,
-    fps: float = 10.0,
-) -> Watcher:
-    """Return a watcher that reads the board in front of one of these cameras `fps` times a
-    second.
-    """
-    link = CameraLink(cameras, clock, reader)
-    report = CameraReport(listeners.on_status, cameras.expected)
-    return Watcher(
-        link, reader, report, Pace(min(1 / fps, SLOWEST_S)), clock=clock, listeners=listeners
-    )
-
-
 class Watcher(Closeable):
-    """Reads the board continuously and calls its listeners. Made by `board_watcher`.
+    """Reads the board in front of one of these cameras `fps` times a second, and calls listeners.
 
     `step` runs one round in the caller's thread. After a failure the camera is opened again after
     0.5, 1, 2, 5, 10, 10 … seconds.
@@ -88,16 +71,16 @@ class Watcher(Closeable):
 
     def __init__(
         self,
-        link: CameraLink,
+        cameras: Cameras,
         reader: BoardReader,
-        report: CameraReport,
-        pace: Pace,
-        *,
         clock: Clock,
         listeners: WatchListeners,
+        fps: float = 10.0,
     ) -> None:
-        self.link, self.pace = link, pace
-        self._reader, self._report, self._clock, self._listeners = reader, report, clock, listeners
+        self.link = CameraLink(cameras, clock, reader)
+        self.pace = Pace(min(1 / fps, SLOWEST_S))
+        self._report = CameraReport(listeners.on_status, cameras.expected)
+        self._reader, self._clock, self._listeners = reader, clock, listeners
         self._next_s = clock.monotonic_s()
         self.round_s = self._next_s
         """Monotonic time of the thread's last round."""

@@ -41,7 +41,7 @@ class PanelCheck(Protocol):
         """End the check: lamps show the table's state again, and keys work again."""
 
     def light(self, lamp: str, on: bool) -> None:
-        """Switch a lamp on or off. Raises KeyError if there is no such lamp."""
+        """Switch a lamp on or off."""
 
     def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
         """Play a cue, as tones and lights."""

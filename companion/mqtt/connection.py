@@ -211,7 +211,11 @@ class BrokerLine(Closeable):
     def _open(self, client: Client, reason: ReasonCode) -> None:
         """Publish everything once the broker accepts the login, or note why it refuses."""
         if reason.is_failure:
-            self._refusal = refusal_sentence(str(reason), self._settings)
+            self._refusal = say(
+                "The broker {host} refuses the table ({why}): check [mqtt] user and password_file.",
+                host=self._settings.host,
+                why=str(reason),
+            )
             return
         host, port = self._settings.host, self._settings.port
         self.sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
@@ -256,18 +260,6 @@ class BrokerLine(Closeable):
 
 
 # ---- in words ------------------------------------------------------------------------------------
-
-
-def refusal_sentence(reason: str, settings: MqttSettings) -> str:
-    """Return what the broker's answer means, and what to do about it."""
-    host = settings.host
-    if reason in ("Bad user name or password", "Not authorized"):
-        return say(
-            "The broker {host} refuses the user or the password: check [mqtt] user and "
-            "password_file.",
-            host=host,
-        )
-    return say("The broker {host} refuses the table: {why}.", host=host, why=reason)
 
 
 def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:

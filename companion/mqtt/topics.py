@@ -48,12 +48,16 @@ of a pad.
 
 Cues of games' events are published as well.
 """
-STAFF_EVENTS = ("staff_called", "staff_coming", "staff_done")
+STAFF_EVENTS = {
+    Call.CALLED: "staff_called",
+    Call.COMING: "staff_coming",
+    Call.NONE: "staff_done",
+}
 
 
 def event_types() -> tuple[str, ...]:
     """Return the names of all events on the topic `event`."""
-    return (*map(str, (*EVENTS, *event_cues())), *STAFF_EVENTS)
+    return (*map(str, (*EVENTS, *event_cues())), *STAFF_EVENTS.values())
 
 
 def state_of(view: TableView, language: str) -> Mapping[str, Any]:
@@ -184,8 +188,7 @@ def event_of(signal: Signal, view: TableView, language: str) -> Mapping[str, Any
 
 def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[str, Any]:
     """Return the event of a staff call that was made, answered or ended."""
-    kind = dict(zip((Call.CALLED, Call.COMING, Call.NONE), STAFF_EVENTS, strict=True))[call]
-    return {**_event(kind, frozenset(), view, language), "by": by}
+    return {**_event(STAFF_EVENTS[call], frozenset(), view, language), "by": by}
 
 
 def encode_json(content: Mapping[str, Any]) -> bytes:

@@ -23,7 +23,7 @@ from vision.cameras.lenses import LensShelf
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
 from vision.network.phone import PhoneLine
 from vision.reading.board_reader import board_reader
-from vision.watcher import Watcher, WatchListeners, board_watcher
+from vision.watcher import Watcher, WatchListeners
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class BoardWatch(Closeable):
         lenses = LensShelf(self._settings.lenses_path, settings)
         # A camera named in the settings is expected. Otherwise the watcher waits until one is
         # connected.
-        expected = (lambda: bool(cameras())) if is_any else True
+        expected = (lambda: bool(cameras())) if is_any else (lambda: True)
         self.watch(Cameras(self.open, expected, lenses), cameras)
         return "The camera is being opened; the pages work already."
 
@@ -87,9 +87,7 @@ class BoardWatch(Closeable):
             on_look=eye.saw,
             on_rows=table.saw_rows,
         )
-        self.watcher = watcher = board_watcher(
-            watched, reader, self._clock, listeners, settings.fps
-        )
+        self.watcher = watcher = Watcher(watched, reader, self._clock, listeners, settings.fps)
         eye.link = watcher.link
         self._stack.enter_context(watcher)
         table.connect(

@@ -30,7 +30,6 @@ from companion.mqtt.connection import (
     examine_broker,
     loss_sentence,
     password_of,
-    refusal_sentence,
 )
 from companion.mqtt.discovery import description
 from companion.service.app import Companion
@@ -309,7 +308,7 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> N
         (found,) = examine_broker(mqtt)
         assert found.grade == "warn"
         assert found.text == (
-            "The broker 127.0.0.1 refuses the user or the password: check [mqtt] user and "
+            "The broker 127.0.0.1 refuses the table (Not authorized): check [mqtt] user and "
             "password_file."
         )
         word.write_text("secret\n")
@@ -384,9 +383,6 @@ def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> 
 
 def test_what_keeps_a_broker_away_is_said_in_words() -> None:
     mqtt = MqttSettings(host="broker")
-    assert (
-        refusal_sentence("Server busy", mqtt) == "The broker broker refuses the table: Server busy."
-    )
     assert "unknown name" in loss_sentence(socket.gaierror(-2, "unknown name"), mqtt)
 
 

@@ -22,7 +22,7 @@ from vision.diagnosis import SETTLED, BoardEye
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import default_view
-from vision.watcher import WatchListeners, board_watcher
+from vision.watcher import Watcher, WatchListeners
 
 
 class Looked:
@@ -37,9 +37,7 @@ class Looked:
         reader.use(kit)
         self.eye = BoardEye(reader, "auto", lambda: ())
         cameras = Cameras(lambda _: RenderedCamera(self.table, self.clock))
-        self.watcher = board_watcher(
-            cameras, reader, self.clock, WatchListeners(on_look=self.eye.saw)
-        )
+        self.watcher = Watcher(cameras, reader, self.clock, WatchListeners(on_look=self.eye.saw))
         self.eye.link = self.watcher.link
 
     def look(self, frames: int = 5) -> BoardEye:

@@ -29,7 +29,7 @@ from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
-from vision.watcher import Watcher, WatchListeners, board_watcher
+from vision.watcher import Watcher, WatchListeners
 
 GAME = Outbuffered()
 KIT = GAME.kit(GAME.options({}))
@@ -220,7 +220,7 @@ class Watched:
             lambda source: open_camera(settings, self.clock, source),
             lenses=LensShelf(self.path, settings),
         )
-        return board_watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
+        return Watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 
 
 def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(

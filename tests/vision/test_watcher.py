@@ -12,7 +12,7 @@ from companion.games.outbuffered import Outbuffered
 from vision.cameras.camera_link import Cameras
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
-from vision.watcher import READING_THREADS, WatchListeners, board_watcher
+from vision.watcher import READING_THREADS, Watcher, WatchListeners
 
 KIT = Outbuffered().kit(Outbuffered().options({}))
 
@@ -52,7 +52,7 @@ class Watched:
         self.statuses: list[CameraStatus] = []
         self.reader = board_reader({KIT.game: KIT})
         listeners = WatchListeners(self.readings.append, self.statuses.append)
-        self.watcher = board_watcher(Cameras(self.camera.open), self.reader, self.clock, listeners)
+        self.watcher = Watcher(Cameras(self.camera.open), self.reader, self.clock, listeners)
 
     @property
     def states(self) -> list[CameraState]:
@@ -141,7 +141,7 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
         statuses.append(status)
         done.set()
 
-    with board_watcher(
+    with Watcher(
         Cameras(broken), board_reader({}), clock, WatchListeners(on_status=heard)
     ) as watcher:
         watcher.start()
@@ -159,9 +159,7 @@ def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
     listeners = WatchListeners(
         lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01)
     )
-    watcher = board_watcher(
-        Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000
-    )
+    watcher = Watcher(Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000)
     cv2.setNumThreads(2)
     with watcher:
         watcher.use(KIT)

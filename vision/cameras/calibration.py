@@ -46,12 +46,8 @@ class LensFit:
     rms_px: float
     spread: float
     views: int
-    width_px: int
-
-    @property
-    def misfit(self) -> float:
-        """Residual divided by the width of the picture."""
-        return self.rms_px / self.width_px
+    misfit: float
+    """Residual divided by the width of the picture."""
 
     @property
     def field_of_view_deg(self) -> float:
@@ -137,13 +133,13 @@ class Calibration:
             np.zeros(5),
             flags=flags,
         )
-        rms, matrix, distortion, spreads = fit[0], fit[1], fit[2], fit[5]
+        rms, matrix, distortion, spreads = float(fit[0]), fit[1], fit[2], fit[5]
         focal = float(matrix[0, 0])
         lens = Lens(focal / self._size[0], float(np.ravel(distortion)[0]))
         spread = (
             float(np.ravel(spreads)[:2].max()) / focal
         )  # one of both focal lengths follows the other
-        return LensFit(lens, float(rms), spread, len(self._views), self._size[0])
+        return LensFit(lens, rms, spread, len(self._views), rms / self._size[0])
 
     def _see(self, luma: Luma, size: tuple[int, int]) -> _View | str:
         found = self._detector.detectBoard(luma)

@@ -41,7 +41,7 @@ class Cameras:
     """
 
     open: Callable[[str], Camera]
-    expected: bool | Callable[[], bool] = True
+    expected: Callable[[], bool] = lambda: True
     lenses: LensShelf | None = None
 
 
@@ -105,11 +105,7 @@ class CameraLink:
         What a camera cannot do is ignored. See `locks`.
         """
         with self._asking:
-            before = self._wanted or Locks(None, None)
-            self._wanted = Locks(
-                before.focus if focus is None else focus,
-                before.exposure if exposure is None else exposure,
-            )
+            self._wanted = Locks(focus, exposure)
 
     @property
     def locks(self) -> Locks | None:

@@ -24,7 +24,7 @@ class CameraReport:
     """
 
     def __init__(
-        self, on_status: Callable[[CameraStatus], None], expected: bool | Callable[[], bool]
+        self, on_status: Callable[[CameraStatus], None], expected: Callable[[], bool]
     ) -> None:
         self._on_status, self._expected = on_status, expected
         self._status: CameraStatus | None = None
@@ -33,13 +33,14 @@ class CameraReport:
 
     def expect(self) -> None:
         """Report a missing camera as a fault from now on, because one has worked or was chosen."""
-        self._expected = True
+        self._expected = lambda: True
 
     def sees_board(self, note: str, light: str, now_s: float) -> None:
         """Report that a board was read. `note` and `light` are sentences about the picture, or
         empty.
         """
-        self._board_s, self._expected = now_s, True
+        self._board_s = now_s
+        self.expect()
         self._say(
             CameraStatus(
                 CameraState.SEES_BOARD,
@@ -49,7 +50,7 @@ class CameraReport:
 
     def sees_none(self, problem: str, light: str, now_s: float) -> None:
         """Report that there was no board in the picture. `problem` says why if that is known."""
-        self._expected = True
+        self.expect()
         if self._board_s is None or now_s - self._board_s >= _GONE_S:
             sentence = problem or say(
                 "The camera sees no board: put it down with all four corner markers in the picture"
@@ -59,9 +60,7 @@ class CameraReport:
     def is_missed(self, sentence: str) -> None:
         """Report that the camera fails. That is no fault where there never was one."""
         self._board_s = None
-        if callable(self._expected):
-            self._expected = self._expected()
-        if self._expected:
+        if self._expected():
             self._say(CameraStatus(CameraState.TROUBLE, sentence))
         else:
             self._say(CameraStatus(CameraState.NONE, _NONE_YET))

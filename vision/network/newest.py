@@ -34,16 +34,13 @@ class Newest(Generic[T]):
         self._change = threading.Condition()
         self.is_missed = False
         """Whether somebody has waited in vain since the last picture."""
-        self.late = 0
-        """Number of pictures in a row that arrived too late."""
 
     def put(self, what: T, at_s: float) -> bool:
         """Replace the last picture. Return False if this one is too old to be read as new."""
         with self._change:
             if not 0 <= self._clock.monotonic_s() - at_s <= MAX_AGE_S:
-                self.late += 1
                 return False
-            self.late, self.is_missed = 0, False
+            self.is_missed = False
             self._held = Stamped(what, at_s)
             self._change.notify_all()
             return True

@@ -67,7 +67,12 @@ class PhoneCamera(Device):
     def _take(self) -> Taken:
         sent = self._line.newest.take(SILENCE_S)
         if sent is None:
-            raise CameraError(self._why_silent())
+            raise CameraError(
+                say(
+                    "The phone sends no pictures: unlock it, open its camera page, and bring it "
+                    "closer to the Wi-Fi"
+                )
+            )
         try:
             picture = decode_picture(sent.what, PHONE, ("JPEG",), MAX_STREAM_PIXELS)
         except CameraError:
@@ -75,8 +80,3 @@ class PhoneCamera(Device):
                 say("The phone sends no pictures that can be read: open its page again")
             ) from None
         return picture._replace(age_s=self._clock.monotonic_s() - sent.at_s)
-
-    def _why_silent(self) -> str:
-        if self._line.newest.late:
-            return say("The phone’s pictures come too late: bring it closer to the Wi-Fi")
-        return say("The phone sends no pictures: unlock it and open its camera page")

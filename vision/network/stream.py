@@ -26,8 +26,8 @@ ANSWER_TIMEOUT_S = 3.0
 """Timeout in seconds for a connection, and for the next picture on it."""
 MAX_RATE = 100
 """Pictures a second. Who sends more keeps a small machine from everything else."""
-BEGIN_TIMEOUT_S = 8.0
-"""Timeout in seconds for the first picture: FFmpeg looks at some of a video before it gives any."""
+TAKE_TIMEOUT_S = 8.0
+"""Timeout in seconds for a picture. FFmpeg looks at some of a video before it gives the first."""
 PORTS = {"http": 80, "rtsp": 554}
 """Usual port of each kind of address."""
 
@@ -44,7 +44,6 @@ class NetworkCamera(Device):
         self.name = f"{self._host}:{self._port}"
         self.identity = f"network {self.name}{path}"
         self._newest = Newest[Any](clock)
-        self._has_begun = False
         self._thread = threading.Thread(target=self._run, name="network-camera", daemon=True)
         self._thread.start()
 
@@ -116,10 +115,9 @@ class NetworkCamera(Device):
     # ---- the watcher's thread ----
 
     def _take(self) -> Taken:
-        sent = self._newest.take(SILENCE_S if self._has_begun else BEGIN_TIMEOUT_S)
+        sent = self._newest.take(TAKE_TIMEOUT_S)
         if sent is None:
             raise self._too_slow()
-        self._has_begun = True
         picture = sent.what
         luma = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
         age_s = self._clock.monotonic_s() - sent.at_s

@@ -154,6 +154,19 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
 # ---- a hand --------------------------------------------------------------------------------------
 
 
+_LIMBS = (
+    ((0, -500), (0, -60), 58),  # arm
+    ((-14, -8), (-12, -44), 44),  # palm
+    ((14, -8), (12, -44), 44),
+    ((-28, -6), (-38, 42), 16),  # fingers
+    ((-9, -6), (-12, 56), 16),
+    ((10, -6), (12, 54), 16),
+    ((27, -6), (34, 40), 16),
+    ((-26, -40), (-58, 0), 19),  # thumb
+)
+"""Start and end in mm from the centre of the palm, and width in mm, of the parts of an arm."""
+
+
 @lru_cache(maxsize=1)
 def _hand_shape() -> Points:
     """Return (N, 2) mm: the outline of a right hand with its arm.
@@ -163,18 +176,9 @@ def _hand_shape() -> Points:
     scale, left, above = 2, 80, 90
     paper = np.zeros((620 * scale, 160 * scale), np.uint8)
 
-    def limb(start: tuple[int, int], end: tuple[int, int], width: int) -> None:
+    for start, end, width in _LIMBS:
         ends = [((x + left) * scale, (above - y) * scale) for x, y in (start, end)]
         cv2.line(paper, ends[0], ends[1], (255,), width * scale, cv2.LINE_AA)
-
-    limb((0, -500), (0, -60), 58)  # arm
-    limb((-14, -8), (-12, -44), 44)  # palm
-    limb((14, -8), (12, -44), 44)
-    limb((-28, -6), (-38, 42), 16)  # fingers
-    limb((-9, -6), (-12, 56), 16)
-    limb((10, -6), (12, 54), 16)
-    limb((27, -6), (34, 40), 16)
-    limb((-26, -40), (-58, 0), 19)  # thumb
     contours = cv2.findContours(paper, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     outline = max(contours, key=cv2.contourArea)
     points = outline.reshape(-1, 2).astype(np.float64) / scale
