@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from companion.core.errors import Malformed
@@ -55,15 +55,9 @@ class TextMap(NamedTuple):
     ranks: int
     tiles: dict[Square, str]
 
-    def __iter__(self) -> Iterator[tuple[Square, str]]:  # type: ignore[override]
-        """Yield all squares with their character, by file, then rank."""
-        for file in range(self.files):
-            for rank in range(self.ranks):
-                yield Square(file, rank), self.tiles[Square(file, rank)]
-
     def squares_of(self, character: str) -> tuple[Square, ...]:
         """Return the squares with this character, by file, then rank."""
-        return tuple(square for square, tile in self if tile == character)
+        return tuple(sorted(square for square, tile in self.tiles.items() if tile == character))
 
 
 def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12) -> TextMap:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache, lru_cache
 from gettext import c2py
 from pathlib import Path
@@ -423,10 +422,6 @@ take the other one.
 """
 CONTRACTIONS = say("to the|of the")
 """Contractions of a preposition and an article, in pairs such as `a el=al;de el=del`."""
-MONTHS = (
-    say("January"), say("February"), say("March"), say("April"), say("May"), say("June"),
-    say("July"), say("August"), say("September"), say("October"), say("November"), say("December"),
-)  # fmt: skip
 
 
 def decimal_mark(language: str | None = None) -> str:
@@ -436,23 +431,3 @@ def decimal_mark(language: str | None = None) -> str:
     ('.', ',')
     """
     return _pattern(language or spoken(), DECIMAL)[1]
-
-
-def long_date(at: datetime, language: str) -> str:
-    """Return a day with its month in words (Unicode CLDR 46: the long date).
-
-    >>> long_date(datetime(2026, 11, 3), "es")
-    '3 de noviembre de 2026'
-    """
-    return translate(
-        say("{day} {month} {year}", day=at.day, month=MONTHS[at.month - 1], year=at.year), language
-    )
-
-
-def time_of_day(at: datetime, language: str) -> str:
-    """Return hours and minutes (Unicode CLDR 46: the short time).
-
-    >>> time_of_day(datetime(2026, 11, 3, 9, 5), "es")
-    '9:05'
-    """
-    return translate(say("{hour:02}:{minute:02}", hour=at.hour, minute=at.minute), language)

@@ -25,12 +25,10 @@ from companion.archive.replay_scenes import Replay
 from companion.bots.coach import Hint
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import (
-    long_date,
     naming,
     say,
     speak,
     spoken,
-    time_of_day,
     translate,
 )
 from companion.core.kit import SEATS, Seat
@@ -277,12 +275,12 @@ class HistoryPages(PageGroup):
 
 
 def day(at: float) -> str:
-    """Format a Unix time as date and time of day in the current language. Empty for 0."""
+    """Format a Unix time as date and time of day. Empty for 0."""
     if not at:
         return ""
     # in the machine's time zone, which the words do not name
     local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
-    return f"{long_date(local, spoken())}, {time_of_day(local, spoken())}"
+    return f"{local:%Y-%m-%d, %H:%M}"
 
 
 def length(length_s: float) -> str:

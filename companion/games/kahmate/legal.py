@@ -302,14 +302,11 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
 def _check_carrier(state: State, square: int, deed: str) -> None:
     piece = _own_piece(state, square, deed)
     if piece != state.carrier:
-        names = names_of(piece, square)
         sentence = say(
-            "{piece!c} on {square} does not have the ball: pass with the carrier.", **names
+            "{piece!c} on {square} does not have the ball: {deed} with the carrier.",
+            **names_of(piece, square),
+            deed=_VERBS[deed],
         )
-        if deed == "kick":
-            sentence = say(
-                "{piece!c} on {square} does not have the ball: kick with the carrier.", **names
-            )
         refuse(Reason.NO_BALL, sentence, deed, square)
 
 
