@@ -28,9 +28,8 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest
-from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import play_of
-from companion.games.scouts.state import Position, lay_rock, move_scout, pass_turn
+from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, pass_turn, read
 from companion.games.screen import Play
 
 _SURE = WIN / 2

@@ -1,7 +1,7 @@
 """Kinds of game events. Each kind is one declaration with its drawing, sound and lamps.
 
 `CommonEvent` has the kinds that several games share. A game declares its own kinds as another
-`EventKind` in its `events.py` and names that class in `events`. Pages, printed rules, pads, the
+`EventKind` and names that class in `events`. Pages, printed rules, pads, the
 broker and the voice read everything from the kind.
 """
 

@@ -13,9 +13,8 @@ from companion.bots.kahmate import KahmateBot
 from companion.bots.kahmate.moves import end_round, key_of, lost, plays, state_of, won
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
-from companion.games.kahmate.actions import Card
 from companion.games.kahmate.board import IN_GOAL, ROLE_OF
-from companion.games.kahmate.state import Course, State
+from companion.games.kahmate.state import Card, Course, State
 
 GAME = game_named("kahmate")
 

@@ -11,7 +11,7 @@ from companion.core.grid import Square
 from companion.games import GAMES
 from companion.games.base import Event
 from companion.games.events import CommonEvent
-from companion.games.outbuffered.events import OutbufferedEvent
+from companion.games.outbuffered.board import OutbufferedEvent
 from companion.table.board_check import HandMove, Problem
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, beats_of, board_words, layout_after, tones_of

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from companion.core.kit import SEATS
-from companion.games.kahmate.actions import Action, EndTurn
 from companion.games.kahmate.board import (
     CLEAR_LEAD,
     IN_GOAL,
@@ -23,7 +22,9 @@ from companion.games.kahmate.moves import canonical
 from companion.games.kahmate.state import (
     EMPTY,
     FULL_HAND,
+    Action,
     Course,
+    EndTurn,
     FaceOff,
     KahmateOptions,
     Kind,

@@ -8,8 +8,7 @@ from random import Random
 from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
-from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
-from companion.games.arena.events import ArenaEvent
+from companion.games.arena.board import NAMES, SIDES, STACKS, ArenaEvent, kit_of
 from companion.games.arena.lesson import HELP, LESSON
 from companion.games.arena.orders import (
     Orders,
@@ -18,8 +17,7 @@ from companion.games.arena.orders import (
     parse_orders,
     random_orders,
 )
-from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import board_ui, opened, plan
+from companion.games.arena.screen import board_ui, opened, pad_of, plan
 from companion.games.arena.state import ArenaOptions, Reason, State, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of

@@ -7,8 +7,9 @@ from functools import cached_property, lru_cache
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_map
-from companion.core.i18n import initial, say
+from companion.core.i18n import initial, say, say_n
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
+from companion.games.events import EventKind, Highlight, Look
 
 STANDARD_MAP = ".nN.n.Nn.\n" + 7 * ".........\n" + ".sS.s.Ss."
 """Standard map: 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3)."""
@@ -193,3 +194,22 @@ def kit_of(text: str) -> Kit:
             ),
         ),
     )
+
+
+# ---- events --------------------------------------------------------------------------------------
+
+
+_SPAWNS = Highlight("spawn-s", lambda n: say_n("{n} new robot", "{n} new robots", n))
+_LOSSES = Highlight(
+    "cross", lambda n: say_n("{n} robot lost", "{n} robots lost", n), 3, is_loss=True
+)
+
+
+class ArenaEvent(EventKind):
+    """Events of single robots, and spawning that fails."""
+
+    DEFEND = "defend", Look(around="shield", size=1.12)
+    ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)
+    SPAWN = "spawn", Look(swells=True), None, _SPAWNS
+    NO_SPAWN = "no_spawn"
+    LEAVE = "leave", Look(swells=True), None, _LOSSES

@@ -2,7 +2,7 @@
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.arena.events import ArenaEvent
+from companion.games.arena.board import ArenaEvent
 from companion.games.events import CommonEvent
 from companion.games.lesson import Lesson, LessonStep
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from companion.core.i18n import joined, listed, say, say_n
-from companion.games.arena.board import MAX_ROBOTS, NAMES, ROBOTS, STACKS, STEPS, WORDS
-from companion.games.arena.events import ArenaEvent
+from companion.games.arena.board import MAX_ROBOTS, NAMES, ROBOTS, STACKS, STEPS, WORDS, ArenaEvent
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import Robot, State, is_spawning
 from companion.games.arena.words import counted_points, counted_robots

@@ -10,8 +10,8 @@ from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Preset, Step, View
 from companion.games.binmat import counter
+from companion.games.binmat.combat import BinmatEvent
 from companion.games.binmat.counter import Counter
-from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.lesson import HELP, LESSON
 from companion.games.binmat.orders import PASS, check_order, legal, parse_order
 from companion.games.binmat.screen import KIT, SIDES, card_ui

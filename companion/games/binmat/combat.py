@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import Any
 
 from companion.core.errors import Malformed
+from companion.core.event_cues import CueLamps, EventCue
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Seat
-from companion.games.binmat import sentences
 from companion.games.binmat.cards import (
     BOUNCE,
     BREAK,
@@ -26,16 +26,134 @@ from companion.games.binmat.cards import (
     Cards,
     cards_text,
 )
-from companion.games.binmat.events import BinmatEvent
-from companion.games.events import CommonEvent
+from companion.games.events import CommonEvent, EventKind, Highlight, Look
 from companion.games.screen import Headline, Tally
 from companion.games.turn_log import TurnLog
 
+_COMBAT = EventCue(
+    "combat",
+    "E5 60 A5 60 E5 60 A5 60",
+    for_both=True,
+    lamps=CueLamps.ORDER_LAMPS,
+    words=say("Combat"),
+)
+_COMBATS = Highlight("blade", lambda n: say_n("{n} combat", "{n} combats", n), 3)
+_DAMAGES = Highlight("burst", lambda n: say_n("{n} breach", "{n} breaches", n), 4)
+
+
+class BinmatEvent(EventKind):
+    """Card actions, and the parts of a combat."""
+
+    DRAW = "draw"
+    RESHUFFLE = "reshuffle"
+    PLAY_DOWN = "play_down"
+    PLAY_UP = "play_up"
+    DISCARD = "discard"
+    PASS = "pass"
+    HAND_LOST = "hand_lost"
+    DONE = "done"
+    COMBAT = "combat", Look(), _COMBAT, _COMBATS
+    REVEAL = "reveal"
+    TRAP = "trap"
+    TRAP_IDLE = "trap_idle"
+    SUM = "sum"
+    REPELLED = "repelled"
+    DAMAGE = "damage", Look(), None, _DAMAGES
+    DUE = "due"
+    KEPT = "kept"
+    MOVED = "moved"
+
+
 DEFENDER = Seat.SOUTH
 ATTACKER = Seat.NORTH
-ROLES = {DEFENDER: sentences.DEFENDER, ATTACKER: sentences.ATTACKER}
-"""Name of each seat's role."""
+ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
+"""Name of each seat's role. Where a player's name is known, it replaces the role, but not in names
+of piles.
+"""
 _TRAPS = say("Traps")
+
+
+# ---- sentences about turns and combats, for several modules --------------------------------------
+
+
+BOUNCES = say("The combat bounces: no damage.")
+TURNS_OVER = say("All turns are over.")
+RUN_DRY = say("A lane deck has run dry.")
+"""The two usual ends of a game."""
+
+
+def declares(role: str, lane: int | None) -> str:
+    """Say that a combat begins. `lane` is None if it is not known."""
+    if lane is None:
+        return say("{role!c} declares combat.", role=role)
+    return say("{role!c} declares combat in lane {lane}.", role=role, lane=lane)
+
+
+def draws(role: str, card: str | None, lane: int) -> str:
+    """Say that a card is drawn. `card` is None unless it lay open."""
+    if card is None:
+        return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
+    return say(
+        "{role!c} draws {card} from lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
+    )
+
+
+def passes(role: str) -> str:
+    """Say that a side passes."""
+    return say("{role!c} passes.", role=role)
+
+
+def to_lane_discard(role: str, cards: Cards) -> str:
+    """Say that cards of a stack go to the lane discard."""
+    return say_n(
+        "{role!c}’s {cards} goes to the lane discard.",
+        "{role!c}’s {cards} go to the lane discard.",
+        len(cards),
+        role=role,
+        cards=cards_text(cards),
+    )
+
+
+def to_attacker_discard(role: str, cards: Cards) -> str:
+    """Say that cards of a stack go to the attacker discard."""
+    return say_n(
+        "{role!c}’s {cards} goes to the attacker discard.",
+        "{role!c}’s {cards} go to the attacker discard.",
+        len(cards),
+        role=role,
+        cards=cards_text(cards),
+    )
+
+
+def sum_reason(
+    numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int
+) -> str | None:
+    """Return an explanation of a stack's sum and power, clause by clause.
+
+    Return None for a single number card that is a power of two. `lifts` has each WILD with the sum
+    after it.
+    """
+    clauses = []
+    if len(numbers) > 1:
+        clauses.append(f"{' + '.join(map(str, numbers))} = {sum(numbers)}")
+    elif numbers and lifts:
+        clauses.append(str(numbers[0]))
+    for place, (card, lifted) in enumerate(lifts):
+        counts_two = not numbers and place == 0
+        if counts_two:
+            clauses.append(say("{card} counts 2", card=card))
+        else:
+            clauses.append(say("{card} lifts it to {sum}", card=card, sum=lifted))
+    if total and not power:
+        clauses.append(say("{sum} is not a power of two", sum=total))
+    elif not total:
+        clauses.append(say("No card counts"))
+    if clauses:
+        return say("{clauses}.", clauses=joined(", ", clauses))
+    return None
+
+
+# ---- combat -------------------------------------------------------------------------------------
 
 
 class Edition(StrEnum):
@@ -227,14 +345,14 @@ class Combat(TurnLog):
     def _to_lane_discard(self, cards: Cards, rule: str) -> None:
         """Move attacker cards to the lane discard, in the given order."""
         if cards:
-            text = sentences.to_lane_discard(ROLES[ATTACKER], cards)
+            text = to_lane_discard(ROLES[ATTACKER], cards)
             self.add(BinmatEvent.MOVED, ATTACKER, text, rule)
             self.to_lane_discard += cards
 
     def _to_attacker_discard(self, seat: Seat, cards: Cards, rule: str) -> None:
         """Move cards of a seat's stack to the attacker discard, in the given order."""
         if cards:
-            text = sentences.to_attacker_discard(ROLES[seat], cards)
+            text = to_attacker_discard(ROLES[seat], cards)
             self.add(BinmatEvent.MOVED, seat, text, rule)
             self.to_attacker_discard += cards
 
@@ -252,7 +370,7 @@ class Combat(TurnLog):
         why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if attacker_bounces else DEFENDER])
         if attacker_bounces and defender_bounces:
             why = say("Both stacks hold a BOUNCE.")
-        self.add(CommonEvent.BOUNCE, None, sentences.BOUNCES, "bounce", why=why)
+        self.add(CommonEvent.BOUNCE, None, BOUNCES, "bounce", why=why)
         self._to_lane_discard(attacker_bounces, "bounce")
         self._to_attacker_discard(ATTACKER, others, "bounce")
         self._to_attacker_discard(DEFENDER, defender_bounces, "bounce")
@@ -288,7 +406,7 @@ class Combat(TurnLog):
         why: str | None = say("The stack is empty.")
         if stack:
             numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
-            why = sentences.sum_reason(numbers, stack_sum.lifts, stack_sum.total, stack_sum.power)
+            why = sum_reason(numbers, stack_sum.lifts, stack_sum.total, stack_sum.power)
         self.add(BinmatEvent.SUM, seat, text, "wild" if stack_sum.lifts else "power", why=why)
 
     def _repel(self, attack: int, defence: int) -> None:
@@ -395,7 +513,7 @@ def add_result(turn: TurnLog, combat: Combat, **more: Any) -> None:
     # show the powers, or only the cards if a BOUNCE prevented the sums
     sums = next((part.tallies for part in combat.stages if part.tallies), _cards_of(combat.fight))
     tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in sums)
-    headline = Headline(sentences.BOUNCES, "bump")
+    headline = Headline(BOUNCES, "bump")
     if combat.sums:
         headline = Headline(_headline(combat), "sums")
     turn.headlines = [headline]

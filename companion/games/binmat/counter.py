@@ -23,18 +23,21 @@ from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Layout, Seat
 from companion.games.base import Event, Outcome, Step, plain_outcome
-from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
     ROLES,
+    RUN_DRY,
+    TURNS_OVER,
+    BinmatEvent,
     Combat,
     Fight,
     add_combat,
     add_result,
+    declares,
+    passes,
 )
-from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
@@ -174,16 +177,16 @@ def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
     role = ROLES[seat]
     if action in _CALLS:
         lane = int(action[1:]) if action[1:] else None
-        event = Event(BinmatEvent.COMBAT, sentences.declares(role, lane), seat, rule="combat")
+        event = Event(BinmatEvent.COMBAT, declares(role, lane), seat, rule="combat")
         return Step(replace(state, called=True, lane=lane), (event,))
     if action == WON:
         reason = say("The lane deck owes a card and has none.")
-        outcome = Outcome(frozenset({ATTACKER}), reason, sentences.RUN_DRY)
+        outcome = Outcome(frozenset({ATTACKER}), reason, RUN_DRY)
         # the turn of the winning combat is counted too (ruling)
         return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
     text = say("{role!c} is done.", role=role)
     if action == PASS:
-        text = sentences.passes(role)
+        text = passes(role)
     elif state.due:
         text = say("{role!c} has drawn.", role=role)
     return Step(_end_turn(state), (Event(BinmatEvent.DONE, text, seat, rule="turns"),))
@@ -289,7 +292,7 @@ def _refusal_text(state: Counter, action: str) -> str:
 def _end_turn(state: Counter) -> Counter:
     remaining = state.turns_left - 1
     reason = say("All {turns} turns are over.", turns=state.options.turns)
-    ending = Outcome(frozenset({DEFENDER}), reason, sentences.TURNS_OVER)
+    ending = Outcome(frozenset({DEFENDER}), reason, TURNS_OVER)
     outcome = None if remaining else ending
     return Counter(state.options, remaining, outcome=outcome)
 

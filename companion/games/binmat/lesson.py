@@ -1,9 +1,7 @@
 """The lesson of BINMAT, a guided first game: lay a card, stack cards, declare combat."""
 
 from companion.core.i18n import say
-from companion.games.binmat import sentences
-from companion.games.binmat.combat import ATTACKER, DEFENDER
-from companion.games.binmat.events import BinmatEvent
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, BinmatEvent, declares
 from companion.games.lesson import Lesson, LessonStep
 
 _LAY = say("Lay")
@@ -22,7 +20,7 @@ LESSON = Lesson(
         LessonStep(
             _LAY,
             {DEFENDER: "p5+2"},
-            head=say("{role!c} guards lane 2.", role=sentences.DEFENDER),
+            head=say("{role!c} guards lane 2.", role=ROLES[DEFENDER]),
             why=say("A card face down may be a wall, or nothing at all."),
             tasks={DEFENDER: say("Tap your 5, then lane 2: it lies face down.")},
             after=say("Nobody else knows what lies there."),
@@ -31,7 +29,7 @@ LESSON = Lesson(
         LessonStep(
             _LAY,
             {ATTACKER: "p4&2"},
-            head=say("{role!c} lays a 4 in lane 2.", role=sentences.ATTACKER),
+            head=say("{role!c} lays a 4 in lane 2.", role=ROLES[ATTACKER]),
             why=say("A sum of 2, 4, 8, 16 … is strong. Every other sum is worth nothing."),
             tasks={ATTACKER: say("Tap the first 4, then lane 2. Two of them will make 8.")},
             after=say("Both have a card in lane 2."),
@@ -40,16 +38,16 @@ LESSON = Lesson(
         LessonStep(
             _STACK,
             {DEFENDER: "d3"},
-            head=say("{role!c} draws from lane {lane}.", role=sentences.DEFENDER, lane=3),
+            head=say("{role!c} draws from lane {lane}.", role=ROLES[DEFENDER], lane=3),
             why=say("Decks 3, 4 and 5 lie open: everybody sees what is drawn there."),
             tasks={DEFENDER: say("Draw, then lane 3. Its top card lies open.")},
-            after=say("{role!c} has one more card.", role=sentences.DEFENDER),
+            after=say("{role!c} has one more card.", role=ROLES[DEFENDER]),
             shows=(BinmatEvent.DRAW,),
         ),
         LessonStep(
             _STACK,
             {ATTACKER: "p4%2"},
-            head=say("{role!c} stacks a second 4.", role=sentences.ATTACKER),
+            head=say("{role!c} stacks a second 4.", role=ROLES[ATTACKER]),
             why=say("4 and 4 make 8, the third power of two: power 3."),
             tasks={ATTACKER: say("Put the other 4 on lane 2: 8 in all, power 3.")},
             after=say("Two cards face down. What could they be?"),
@@ -58,23 +56,23 @@ LESSON = Lesson(
         LessonStep(
             _COMBAT,
             {DEFENDER: "d4"},
-            head=say("{role!c} draws from lane {lane}.", role=sentences.DEFENDER, lane=4),
+            head=say("{role!c} draws from lane {lane}.", role=ROLES[DEFENDER], lane=4),
             why=say("Every turn is one action. This one might have gone into lane 2."),
             tasks={
                 DEFENDER: say("Draw, then lane 4. In a real game you might guard lane 2 better.")
             },
-            after=say("{role!c} is next.", role=sentences.ATTACKER),
+            after=say("{role!c} is next.", role=ROLES[ATTACKER]),
             shows=(BinmatEvent.DRAW,),
         ),
         LessonStep(
             _COMBAT,
             {ATTACKER: "c2"},
-            head=sentences.declares(sentences.ATTACKER, 2),
+            head=declares(ROLES[ATTACKER], 2),
             why=say("Both stacks are turned up. 8 has power 3, 5 has none."),
             tasks={ATTACKER: say("Combat, then lane 2: both stacks are turned up.")},
             after=say(
                 "Four damage: the 5 is gone. {role!c} draws three. Now it is a real game.",
-                role=sentences.ATTACKER,
+                role=ROLES[ATTACKER],
             ),
             shows=(BinmatEvent.COMBAT, BinmatEvent.DAMAGE),
         ),

@@ -12,19 +12,26 @@ from random import Random
 
 from companion.core.i18n import say, say_n
 from companion.games.base import Step
-from companion.games.binmat import orders, sentences
+from companion.games.binmat import orders
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, Cards, cards_text
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
     ROLES,
+    RUN_DRY,
+    TURNS_OVER,
+    BinmatEvent,
     Combat,
     Fight,
     add_combat,
     add_result,
+    declares,
+    draws,
+    passes,
     split_bounces,
+    to_attacker_discard,
+    to_lane_discard,
 )
-from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import ATTACKER_PILE, ORDERS, CardAction
 from companion.games.binmat.state import LANES, State, can_draw
 from companion.games.turn_log import TurnLog
@@ -82,7 +89,7 @@ class _Turn(TurnLog):
             case orders.UP:
                 self._play_up(order.card, order.lane)
             case orders.COMBAT:
-                text = sentences.declares(self.role, order.lane)
+                text = declares(self.role, order.lane)
                 self.add(BinmatEvent.COMBAT, self.seat, text, "combat")
                 self._fight(order.lane)
             case orders.DISCARD:
@@ -114,7 +121,7 @@ class _Turn(TurnLog):
         )
         # a win of the attacker during the turn takes precedence
         if self.outcome is None and (reason := _why_defender_wins(after)):
-            short = "" if after.turns_left else sentences.TURNS_OVER
+            short = "" if after.turns_left else TURNS_OVER
             self.end(DEFENDER, reason, "winning", short)
         return replace(after, outcome=self.outcome)
 
@@ -133,12 +140,12 @@ class _Turn(TurnLog):
             )
             self.add(BinmatEvent.DRAW, self.seat, text, "reshuffle")
             text = say("Lane {lane} has no card left to draw.", lane=lane)
-            self.end(ATTACKER, text, "winning", sentences.RUN_DRY)
+            self.end(ATTACKER, text, "winning", RUN_DRY)
             return
         # read before the draw: everybody has seen a card that lay open
         known = self._open_top(lane)
         self._draw_from_lane(lane, self.index)
-        text = sentences.draws(self.role, known, lane)
+        text = draws(self.role, known, lane)
         self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
 
     def _open_top(self, lane: int) -> str | None:
@@ -250,14 +257,14 @@ class _Turn(TurnLog):
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         back, remaining = split_bounces(stack)
         if back:
-            text = sentences.to_attacker_discard(defender, back)
+            text = to_attacker_discard(defender, back)
             self.add(BinmatEvent.MOVED, DEFENDER, text, "bounce-up")
         self.attacker_discard += back
         self.defence[lane] = remaining
         # an emptied stack is face down again (ruling)
         self.is_up[lane] = bool(remaining)
         self.discards[lane] += (card,)
-        text = sentences.to_lane_discard(self.role, (card,))
+        text = to_lane_discard(self.role, (card,))
         self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")
 
     # ---- combat ----------------------------------------------------------------------------------
@@ -294,7 +301,7 @@ class _Turn(TurnLog):
         # a lane deck that has too few cards loses the game for the defender
         if paid < due:
             text = say("Lane {lane} owes {due} and has only {paid}.", lane=lane, due=due, paid=paid)
-            self.end(ATTACKER, text, "winning", sentences.RUN_DRY)
+            self.end(ATTACKER, text, "winning", RUN_DRY)
 
     # ---- discarding and passing ------------------------------------------------------------------
 
@@ -313,7 +320,7 @@ class _Turn(TurnLog):
         self._draw_from_attacker_deck()
 
     def _pass(self) -> None:
-        self.add(BinmatEvent.PASS, self.seat, sentences.passes(self.role), "turns")
+        self.add(BinmatEvent.PASS, self.seat, passes(self.role), "turns")
         # the newest card goes first (ruling)
         lost = self.hands[self.index][::-1]
         if not (self.before.is_hackmud and self.before.passes[self.index] and lost):
@@ -342,7 +349,7 @@ def _payment_text(known: str | None, paid: int, lane: int) -> str:
             **parts,
         )
     if paid == 1:
-        return sentences.draws(ROLES[ATTACKER], known, lane)
+        return draws(ROLES[ATTACKER], known, lane)
     return say_n(
         "{role!c} draws {card} and {n} more card from lane {lane}.",
         "{role!c} draws {card} and {n} more cards from lane {lane}.",

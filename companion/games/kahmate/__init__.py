@@ -9,19 +9,23 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Drawn, Game, Step, View
-from companion.games.kahmate import actions as notation
-from companion.games.kahmate import board, courses, legal, moves, screen, turn
-from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
-from companion.games.kahmate.courses import course_of
-from companion.games.kahmate.events import KahmateEvent
+from companion.games.kahmate import board, legal, moves, screen, turn
+from companion.games.kahmate.board import KahmateEvent
 from companion.games.kahmate.lesson import HELP, LESSON
+from companion.games.kahmate.moves import course_of
 from companion.games.kahmate.state import (
+    Action,
     KahmateOptions,
+    Kick,
+    Pass,
+    Run,
     State,
+    Tackle,
     details,
     first_state,
     layout_of,
     lead,
+    parse,
 )
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 
@@ -63,12 +67,12 @@ class Kahmate(Game[State, Action]):
     random_action = staticmethod(moves.random_action)
     check = staticmethod(legal.check)
     apply = staticmethod(turn.play)
-    parse = staticmethod(notation.parse)
+    parse = staticmethod(parse)
     lead = staticmethod(lead)
     board_ui = staticmethod(screen.board_ui)
     plays = staticmethod(screen.plays)
     pad = staticmethod(screen.pad)
-    laid_out = staticmethod(courses.laid_out)
+    laid_out = staticmethod(moves.laid_out)
     why_not = staticmethod(legal.why_not)
 
     def kit(self, options: KahmateOptions) -> Kit:
@@ -141,4 +145,4 @@ class Kahmate(Game[State, Action]):
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:
         """Return the board after a play by hand, on the assumption that every face-off is won."""
-        return courses.as_laid(state, action)
+        return moves.as_laid(state, action)

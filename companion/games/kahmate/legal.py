@@ -15,17 +15,6 @@ from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.base import FacesSeen, changed_tops
-from companion.games.kahmate.actions import (
-    Action,
-    BallPlay,
-    Card,
-    Kick,
-    Pass,
-    Path,
-    Placement,
-    Run,
-    Tackle,
-)
 from companion.games.kahmate.board import (
     BALL,
     DOWN_NAMES,
@@ -51,7 +40,21 @@ from companion.games.kahmate.board import (
     ranks_ahead,
 )
 from companion.games.kahmate.moves import runs
-from companion.games.kahmate.state import EMPTY, RUNS, State, layout_of
+from companion.games.kahmate.state import (
+    EMPTY,
+    RUNS,
+    Action,
+    BallPlay,
+    Card,
+    Kick,
+    Pass,
+    Path,
+    Placement,
+    Run,
+    State,
+    Tackle,
+    layout_of,
+)
 
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
 """The verb for each kind of action, used to ask for another piece."""

@@ -2,7 +2,7 @@
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.kahmate.events import KahmateEvent
+from companion.games.kahmate.board import KahmateEvent
 from companion.games.lesson import Lesson, LessonStep
 
 SOUTH = Seat.SOUTH

@@ -8,7 +8,6 @@ from functools import lru_cache
 from companion.core.grid import Square
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
-from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.board import (
     IN_GOAL,
     NAMES,
@@ -23,7 +22,18 @@ from companion.games.kahmate.board import (
     rank_of,
 )
 from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of
-from companion.games.kahmate.state import FULL_HAND, RUNS, Course, Kind, State
+from companion.games.kahmate.state import (
+    FULL_HAND,
+    RUNS,
+    Action,
+    Course,
+    Kick,
+    Kind,
+    Pass,
+    Run,
+    State,
+    Tackle,
+)
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 

@@ -16,7 +16,6 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.events import CommonEvent
-from companion.games.kahmate.actions import Action, BallPlay, Card, EndTurn, Placement
 from companion.games.kahmate.board import (
     BALL_RANK,
     CLEAR_LEAD,
@@ -29,11 +28,23 @@ from companion.games.kahmate.board import (
     SEAT_OF,
     SIDE_NAMES,
     TEAMS,
+    KahmateEvent,
     names_of,
 )
-from companion.games.kahmate.courses import course_of
-from companion.games.kahmate.events import KahmateEvent
-from companion.games.kahmate.state import FULL_HAND, Course, FaceOff, Kind, State, layout_of
+from companion.games.kahmate.moves import course_of
+from companion.games.kahmate.state import (
+    FULL_HAND,
+    Action,
+    BallPlay,
+    Card,
+    Course,
+    EndTurn,
+    FaceOff,
+    Kind,
+    Placement,
+    State,
+    layout_of,
+)
 from companion.games.screen import Headline, Tally
 from companion.games.turn_log import TurnLog
 

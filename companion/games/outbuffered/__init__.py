@@ -12,8 +12,15 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
-from companion.games.outbuffered.board import NAMES, ORDERS, SIDES, STEPS, kit_of, terrain_of
-from companion.games.outbuffered.events import OutbufferedEvent
+from companion.games.outbuffered.board import (
+    NAMES,
+    ORDERS,
+    SIDES,
+    STEPS,
+    OutbufferedEvent,
+    kit_of,
+    terrain_of,
+)
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
 from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from companion.core.errors import Malformed
+from companion.core.event_cues import EventCue
 from companion.core.grid import Square, parse_map
-from companion.core.i18n import initial, say
+from companion.core.i18n import initial, say, say_n
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, OrderTiles, Seat, Side
+from companion.games.events import EventKind, Highlight, Look
 from companion.games.pads import Key
 
 STANDARD_MAP = ".Nn\n...\n...\nsS."
@@ -185,3 +187,18 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
         ),
         order_tiles=_ORDER_TILES if has_tiles else None,
     )
+
+
+# ---- events --------------------------------------------------------------------------------------
+
+
+_TAKEN = EventCue("flag_taken", "E5 120 ·40 A5 40 ·40 E6 40")
+_FLAGS = Highlight("flag-s", lambda n: say_n("{n} flag taken", "{n} flags taken", n), 3)
+
+
+class OutbufferedEvent(EventKind):
+    """Events of flags and of robots that are hit."""
+
+    FLAG_TAKEN = "flag_taken", Look(swells=True), _TAKEN, _FLAGS
+    FLAG_DROPPED = "flag_dropped"
+    SENT_BACK = "sent_back"

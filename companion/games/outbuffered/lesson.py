@@ -4,7 +4,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.events import CommonEvent
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.outbuffered.events import OutbufferedEvent
+from companion.games.outbuffered.board import OutbufferedEvent
 
 SOUTH = Seat.SOUTH
 NORTH = Seat.NORTH

@@ -23,9 +23,9 @@ from companion.games.outbuffered.board import (
     SOUTH,
     STANDARD_MAP,
     STEPS,
+    OutbufferedEvent,
     Terrain,
 )
-from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.screen import Headline
 from companion.games.turn_log import TurnLog
 

@@ -13,14 +13,22 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
-from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
-from companion.games.scouts.events import ScoutsEvent
+from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, ScoutsEvent, squares_in
 from companion.games.scouts.legal import check, why_not
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import legal_actions, random_action
-from companion.games.scouts.notation import Decision, Kind, read
 from companion.games.scouts.screen import PAD, board_ui, plays
-from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
+from companion.games.scouts.state import (
+    Decision,
+    Kind,
+    ScoutsOptions,
+    State,
+    by_seat,
+    first_state,
+    layout_of,
+    lead,
+    read,
+)
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import ChessClock

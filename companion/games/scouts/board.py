@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from companion.core.grid import Square
-from companion.core.i18n import say
+from companion.core.i18n import say, say_n
 from companion.core.kit import Board, Face, Kit, Seat, Side
+from companion.games.events import EventKind, Highlight, Look
 
 FILES = 8
 RANKS = 10
@@ -150,3 +151,21 @@ KIT = Kit(
     notes=_NOTES,
 )
 """Twenty faces of ten scouts, two boulders, two rocks, and a two-tone board."""
+
+
+# ---- events --------------------------------------------------------------------------------------
+
+
+_INTEL = Highlight("eye", lambda n: say_n("{n} scout with intel", "{n} scouts with intel", n), 3)
+
+
+class ScoutsEvent(EventKind):
+    """The kinds of plays and their consequences."""
+
+    BEGUN = "begun"
+    DASH = "dash"
+    JUMP = "jump"
+    BOULDER = "boulder"
+    ROCK = "rock"
+    INTEL = "intel", Look(swells=True), None, _INTEL
+    ENDED = "ended", Look(is_told=False)

@@ -29,8 +29,7 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.moves import chains, has_play, has_rock, rock_decision
-from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.state import Position, State, is_stack, layout_of
+from companion.games.scouts.state import Decision, Kind, Position, State, is_stack, layout_of
 
 
 class Reason(StrEnum):

@@ -3,7 +3,7 @@
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.scouts.events import ScoutsEvent
+from companion.games.scouts.board import ScoutsEvent
 
 SOUTH = Seat.SOUTH
 NORTH = Seat.NORTH

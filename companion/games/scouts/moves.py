@@ -19,8 +19,7 @@ from companion.games.scouts.board import (
     beside,
     squares_in,
 )
-from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.state import Position, State
+from companion.games.scouts.state import Decision, Kind, Position, State
 
 Chain = tuple[int, ...]
 """Squares of a chain of jumps, including the start."""

@@ -18,8 +18,7 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.moves import decisions, has_play, has_rock, shortest
-from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.state import PLAYS, Position, State
+from companion.games.scouts.state import PLAYS, Decision, Kind, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 _END = "."

@@ -8,11 +8,19 @@ from itertools import pairwise
 from companion.core.i18n import joined, listed, say
 from companion.games.base import Step
 from companion.games.events import CommonEvent
-from companion.games.scouts.board import FAR, NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
-from companion.games.scouts.events import ScoutsEvent
-from companion.games.scouts.notation import Decision, Kind
+from companion.games.scouts.board import (
+    FAR,
+    NAMES,
+    SCOUT_FACES,
+    SEAT_NAMES,
+    SQUARES,
+    ScoutsEvent,
+    squares_in,
+)
 from companion.games.scouts.state import (
     SCOUTS,
+    Decision,
+    Kind,
     Position,
     State,
     by_seat,

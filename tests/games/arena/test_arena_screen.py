@@ -10,7 +10,7 @@ from arena_tools import GAME, NORTH, SOUTH, at, play, start
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games.arena.orders import CODES
-from companion.games.arena.pad import OrdersPad
+from companion.games.arena.screen import OrdersPad
 from companion.games.arena.state import State
 from companion.games.screen import Badge
 

@@ -9,8 +9,7 @@ from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.games.scouts.board import NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import dashes, has_play, movers, shortest
-from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.state import Position, move_scout
+from companion.games.scouts.state import Decision, Kind, Position, move_scout
 from companion.games.scouts.state import State as ScoutsState
 
 _WIN = 1e6
