@@ -377,10 +377,7 @@ class TextMixin(Generic[S, A]):
         """Return the other printed parts: player aids, hand cards, tiles."""
 
     def examples(self, state: S, seat: Seat) -> Iterable[A] | None:
-        """Return sensible first actions. A phone fills in one of them on request.
-
-        Nothing after the first turns, or where one tap already acts.
-        """
+        """Return sensible first actions. Kept for games written for version 1.0."""
 
     def lead(self, state: S) -> float | None:
         """Return the lead of South from public information, in the game's own unit. Negative if

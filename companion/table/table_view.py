@@ -145,8 +145,6 @@ class OwnView:
     """The action that the open cards or pieces stand for. Ready confirms it."""
     choices: tuple[str, ...] = ()
     """The plays that the board can mean, if the viewer has to choose one."""
-    examples: tuple[str, ...] = ()
-    """Sensible first actions as examples. Empty later in the game and during a lesson."""
 
 
 @dataclass(frozen=True)

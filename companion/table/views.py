@@ -177,15 +177,7 @@ def _own_view(live: TableState, viewer: Viewer) -> OwnView:
         back=moment_to_take_back(session, viewer),
         laid=live.laid_for(viewer),
         choices=live.choices if viewer in session.awaited else (),
-        examples=_examples(session, viewer),
     )
-
-
-def _examples(session: Session, viewer: Seat) -> tuple[str, ...]:
-    if viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
-        return ()
-    game = session.playing
-    return tuple(game.format(action) for action in game.examples(session.state, viewer) or ())
 
 
 def _match_view(live: TableState) -> MatchView:

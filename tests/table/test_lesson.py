@@ -104,22 +104,6 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
     assert played.view.seats[SOUTH].receipt
 
 
-def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_guide(
-    played: Played,
-) -> None:
-    begin(played, "outbuffered")
-    assert not played.table.view(SOUTH).own.examples
-    played.table.skip_lesson("south")
-    assert played.table.view(SOUTH).own.examples
-    assert not played.view.own.examples
-    played.hand_in(SOUTH, "UUS")
-    assert not played.table.view(SOUTH).own.examples
-    assert played.table.view(NORTH).own.examples
-    played.hand_in(NORTH, "III")
-    played.finish_stages()
-    assert not played.table.view(NORTH).own.examples
-
-
 def test_a_lesson_ends_with_a_sentence_for_one_decision(played: Played) -> None:
     begin(played, "outbuffered")
     follow(played)

@@ -357,11 +357,6 @@ import {
     const main = document.getElementById('commit');
     main.className = rest ? 'key off' : 'key go';
     main.textContent = rest ? say('No orders yet: {units}', { units: rest }) : say('Hand in');
-    const example = document.getElementById('example');
-    if (example) {
-      example.hidden = Object.keys(given).length > 0;
-      document.getElementById('clear').hidden = !example.hidden;
-    }
     tell(...words());
     const { square } = unitOf(unit);
     const around = isDone(set) ? [] : sheet.directions.map(each => shifted(square, each.step)).filter(Boolean);

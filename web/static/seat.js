@@ -395,8 +395,7 @@ if (document.querySelector('.passed, .passing')) {
     slots().forEach(paintSlot);
     const focused = document.activeElement;
     const number = missing();
-    const isFresh = number === draft.length && document.getElementById('example');
-    const tools = chosen >= 0 ? 'one' : isFresh ? 'none' : 'all';
+    const tools = chosen >= 0 ? 'one' : 'all';
     for (const key of document.querySelectorAll('[data-slots]')) key.hidden = key.dataset.slots !== tools;
     if (focused?.matches('[data-slots][hidden]')) slots()[touched]?.focus({ preventScroll: true });
     const main = document.getElementById('hand-in');
@@ -628,20 +627,6 @@ function tapsFor(text, play) {
   const mode = page().querySelector('[data-mode]')?.dataset.mode;
   const taps = mode === 'sheet' ? unitTaps(text) : mode === 'duel' ? [press(`[data-card="${text}"]`)] : playTaps(play);
   return [...taps, ['#commit']];
-}
-
-// ---- an example ----
-
-// “Try an example”: taps the keys of a sensible first order, one of several by chance; handing it in is left to people.
-{
-  document.addEventListener('click', event => {
-    const key = event.target.closest?.('#example');
-    if (!key) return;
-    const all = JSON.parse(key.dataset.examples);
-    const taps = tapsFor(all[Math.floor(Math.random() * all.length)], ['', []]);
-    for (const [target] of taps.slice(0, -1)) document.querySelector(target)?.click();
-    document.querySelector('#hand-in, #commit')?.focus({ preventScroll: true });
-  });
 }
 
 // ---- help ----

@@ -13,7 +13,6 @@ from companion.games.arena.lesson import HELP, LESSON
 from companion.games.arena.orders import (
     Orders,
     all_orders,
-    marches,
     parse_orders,
     random_orders,
 )
@@ -82,11 +81,6 @@ class Arena(Game[State, Orders]):
     def random_action(self, state: State, seat: Seat, rng: Random) -> Orders:
         """Return a legal action drawn uniformly, without listing all of them."""
         return random_orders(state.numbers(seat.number), rng)
-
-    def examples(self, state: State, seat: Seat) -> Iterator[Orders]:
-        """Yield orders for the first turn: all robots advance, or one of them defends instead."""
-        if state.turn == 1:
-            yield from marches(state.numbers(seat.number), "N" if seat is Seat.SOUTH else "S")
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Raise `Illegal` for orders to robots off the board. All other orders are legal."""

@@ -78,19 +78,6 @@ def parse_orders(text: str) -> Orders:
     return Orders(tuple(orders))
 
 
-def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
-    """Yield the orders with which all robots move in one direction.
-
-    Then yield the same orders with each robot in turn defending instead.
-
-    >>> [str(orders) for orders in marches((1, 3), "N")]
-    ['1:N 3:N', '1:D 3:N', '1:N 3:D']
-    """
-    # no robot has the number 0
-    for still in (0, *numbers):
-        yield Orders(tuple((number, DEFEND if number == still else way) for number in numbers))
-
-
 def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
     """Yield all orders of these robots, each once.
 

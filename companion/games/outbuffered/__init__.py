@@ -83,12 +83,6 @@ class Outbuffered(Game[State, str]):
         """Return three random orders."""
         return "".join(rng.choices("UDLRIS", k=3))
 
-    def examples(self, state: State, seat: Seat) -> tuple[str, ...]:
-        """Return buffers for the first turn that lead to the flag, with or without a shot."""
-        if state.turn == 1:
-            return ("UUR", "URU", "UUS", "URS")
-        return ()
-
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Accept every buffer. A move that is not possible bounces."""
 
