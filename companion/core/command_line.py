@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -18,14 +17,9 @@ def command_words(name: str, state_dir: str = "") -> str:
     """
     if "INVOCATION_ID" in os.environ:  # set by systemd for every service
         return f"companion {name}"
-    typed = Path(sys.argv[0])
-    installed = shutil.which("companion")
-    if typed.stem != "companion":
+    program = shlex.quote(sys.argv[0])
+    if Path(sys.argv[0]).stem != "companion":
         program = f"{shlex.quote(sys.executable)} -m companion"
-    elif installed and Path(installed).resolve() == typed.resolve():
-        program = "companion"
-    else:
-        program = shlex.quote(str(typed))
     return f"{program} {name}{f' --state-dir {shlex.quote(state_dir)}' if state_dir else ''}"
 
 

@@ -395,8 +395,6 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
         return say("{more} against {less}: {side} has the ball", **parts)
     if not is_won:
         return say("{more} against {less}: {side} stops the run", **parts)
-    if state.won + 1 < len(course.face_offs):
-        return say("{more} against {less}: {side} runs on", **parts)
     if course.end == IN_GOAL:
         return say("{more} against {less}: {side} scores", **parts)
     return say("{more} against {less}: {side} gets past", **parts)

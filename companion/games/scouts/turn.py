@@ -11,6 +11,7 @@ from companion.games.events import CommonEvent
 from companion.games.scouts.board import (
     FAR,
     NAMES,
+    ROCK_NAMES,
     SCOUT_FACES,
     SEAT_NAMES,
     SQUARES,
@@ -79,19 +80,15 @@ def _end(log: TurnLog, position: Position) -> Position:
 
 
 def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
-    is_boulder = decision.kind is Kind.BOULDER
-    after = lay_rock(position, 0 if is_boulder else 1, decision.covered)
+    kind = 0 if decision.kind is Kind.BOULDER else 1
+    after = lay_rock(position, kind, decision.covered)
     squares = listed(NAMES[number] for number in squares_in(decision.covered))
-    parts = {"side": SEAT_NAMES[position.seat], "squares": squares}
-    title = say("Lay the rock")
-    text = say("{side!c} lays its rock on {squares}.", **parts)
-    if is_boulder:
-        title = say("Lay the boulder")
-        text = say("{side!c} lays its boulder on {squares}.", **parts)
+    parts = {"side": SEAT_NAMES[position.seat], "rock": ROCK_NAMES[kind], "squares": squares}
+    text = say("{side!c} lays its {rock} on {squares}.", **parts)
     why = say("It costs no move.")
     name = NAMES[decision.squares[0]]
     log.add(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
-    log.add_stage(title, layout_of(after))
+    log.add_stage(say("Lay the {rock}", rock=ROCK_NAMES[kind]), layout_of(after))
     return after
 
 
