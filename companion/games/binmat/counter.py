@@ -212,7 +212,8 @@ def view(state: Counter) -> dict[str, Any]:
 def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
     """Return the turn count and the keys, which the side on turn and the table may use."""
     may_act = viewer in (None, state.seat) and not state.outcome
-    sign, hint, pad_hint = _sign(state)
+    sign, hint = _sign(state)
+    is_turn = not (state.called or state.due or state.outcome)
     keys = _keys(state)
     acting = player_on_turn(state.options, state.turns_left)
     # the attacker draws the cards of a combat, whoever declared it
@@ -226,7 +227,7 @@ def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
         entry=_entry(state) if may_act else None,
         sign=sign,
         hint=hint,
-        pad_hint=pad_hint,
+        pad_hint=say("Ready ends it. Hold it to declare combat.") if is_turn else "",
         wants_both=state.called and not state.due and not state.outcome,
     )
 
@@ -335,26 +336,22 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     return tuple(todo)
 
 
-def _sign(state: Counter) -> tuple[str, str, str]:
-    """Return the sign, and hints on how to finish: one for the keys of a page, one for a pad."""
+def _sign(state: Counter) -> tuple[str, str]:
+    """Return the sign, and a hint on how to finish."""
     if state.outcome:
-        return "", "", ""
+        return "", ""
     if state.due:
         hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
         if state.options.is_hackmud:
             hints.append(say("An empty deck is first refilled from its discard pile."))
-        pad_hints = [say("Then press ready."), *hints]
-        return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", pad_hints)
+        return _draw_sign(state.due, state.lane), joined(" ", hints)
     if state.called:
         sign = say("Both: fan your cards face up")
         if state.lane is not None:
             sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
-        hint = say("The oldest at your edge. Or tap them on a phone.")
-        return sign, hint, say("The oldest at your edge. Or work it out, then press ready.")
+        return sign, say("The oldest at your edge. Or tap them on a phone.")
     player = player_on_turn(state.options, state.turns_left)
-    hint = say("“Turn done” ends it, “Combat” declares combat.")
-    pad_hint = say("Ready ends it. Hold it to declare combat.")
-    return say("{player!c}: your turn", player=player), hint, pad_hint
+    return say("{player!c}: your turn", player=player), ""
 
 
 def _draw_sign(due: int, lane: int | None) -> str:

@@ -16,7 +16,6 @@ from companion.games.base import FacesSeen
 from companion.games.kahmate.board import (
     AHEAD,
     AREA,
-    DOWN_NAMES,
     FILES,
     IN_GOAL,
     KICK_REACH,
@@ -166,24 +165,16 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
 
     None unless exactly its six pieces are there.
     """
-    team = TEAMS[seat.number]
-    faces = [PIECE_NAMES[piece] for piece in team]
-    turned_over = [DOWN_NAMES[piece] for piece in team]
-    faces_on = {
-        NUMBER_OF[square]: face for square, face in seen.items() if face in (*faces, *turned_over)
-    }
+    faces = [PIECE_NAMES[piece] for piece in TEAMS[seat.number]]
+    laid = sorted((NUMBER_OF[square], face) for square, face in seen.items() if face in faces)
     # A piece with its other face up does not count as placed.
-    if not state.is_placing or sorted(faces_on.values()) != sorted(faces):
+    if not state.is_placing or sorted(face for _, face in laid) != sorted(faces):
         return None
-    if not faces_on.keys() <= set(OWN_RANKS[seat.number]):
+    if any(number not in OWN_RANKS[seat.number] for number, _ in laid):
         return None
-    squares = []
-    for face in faces:
-        # Two regulars share one face. The first of them gets the lower square.
-        square = min(square for square, name in faces_on.items() if name == face)
-        squares.append(square)
-        del faces_on[square]
-    return Placement(tuple(squares))
+    # Two regulars share one face. The first of them gets the lower square.
+    laid.sort(key=lambda place: faces.index(place[1]))
+    return Placement(tuple(number for number, _ in laid))
 
 
 def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
