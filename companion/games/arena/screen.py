@@ -71,10 +71,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
 
 def _sign(state: State, seat: Seat | None) -> str:
     if state.outcome:
-        winner = next(iter(state.outcome.winners), None)
-        if winner:
-            return say("{side!c} wins", side=NAMES[winner.number])
-        return say("A draw")
+        return ""
     if seat is None:
         return say("Both: orders for your robots")
     return say("{side!c}: orders for your robots", side=NAMES[seat.number])
@@ -83,7 +80,7 @@ def _sign(state: State, seat: Seat | None) -> str:
 def _hint(state: State) -> str:
     """Return a sentence on the turn and on the next turn in which robots appear."""
     if state.outcome:
-        return state.outcome.reason
+        return ""
     options = state.options
     turn = state.turn
     hint = say("Turn {turn} of {turns}.", turn=turn, turns=options.turns)

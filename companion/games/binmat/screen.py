@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games.binmat.cards import CARD_TEXTS, DECK, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
 from companion.games.binmat.orders import (
     ATTACKER_PILE,
     COMBAT,
@@ -84,16 +84,6 @@ _KEYS = {
     COMBAT: ChoiceKey("combat", say("Combat")),
     DISCARD: ChoiceKey("discard", say("Discard")),
     PASS: ChoiceKey("pass", say("Pass")),
-}
-_FACE_UP_HINTS = {
-    Edition.RULEBOOK: {
-        ATTACKER: say("Face up: only BOUNCE (?) and BREAK (>)"),
-        DEFENDER: say("Face up: only on open stacks, or a BREAK (>)"),
-    },
-    Edition.HACKMUD: {
-        ATTACKER: say("Face up: BOUNCE (?) only on empty stacks"),
-        DEFENDER: say("Face up: only on open or empty stacks, or a BREAK (>)"),
-    },
 }
 
 
@@ -172,12 +162,7 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
         names.append(COMBAT)
     if state.is_hackmud:
         names.append(DISCARD)
-    return tuple(
-        ChoiceKey("up", _KEYS[UP].label, _FACE_UP_HINTS[state.options.edition][seat])
-        if name == UP
-        else _KEYS[name]
-        for name in (*names, PASS)
-    )
+    return tuple(_KEYS[name] for name in (*names, PASS))
 
 
 def choices(state: State) -> tuple[CardChoice, ...]:

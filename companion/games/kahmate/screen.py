@@ -74,7 +74,7 @@ def _sign(state: State) -> str:
     """Return what is due, in at most 40 characters."""
     side = SIDE_NAMES[state.seat]
     if state.outcome:
-        return say("{side!c} wins by a try", side=side)
+        return ""
     if state.is_placing:
         return say("Both: place your six pieces")
     if state.course:

@@ -32,7 +32,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     side = SEAT_NAMES[state.position.seat]
     kept = {owner: _faces_beside(state, owner.number) for owner in SEATS}
     if state.outcome:
-        return BoardUi(say("{side!c} wins", side=side), state.outcome.reason)
+        return BoardUi("")
     if position.to_place:
         return BoardUi(say("{side!c}: place a scout", side=side), kept=kept)
     keys = _keys(state) if seat is state.seat else ()
