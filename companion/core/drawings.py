@@ -440,14 +440,13 @@ _VARIABLE = re.compile(r"var\(--([a-z-]+)(?:,(?:var\([^()]*\)|[^()]*))?\)")
 
 
 def _dots(colour: str, face: str) -> str:
-    """Return the circles of the pattern `dots` all over the box."""
+    """Return the dots of the pattern `dots` all over the box, as dashed lines with round ends."""
     channels = zip(bytes.fromhex(colour[1:]), bytes.fromhex(face[1:]), strict=True)
     mixed = bytes((one + other) // 2 for one, other in channels)
-    places = [_DOT_AT + number * _DOT_PITCH for number in range(12)]
-    return "".join(
-        f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="#{mixed.hex()}"/>'
-        for y in places
-        for x in places
+    rows = "".join(f"M{_DOT_AT:g} {_DOT_AT + row * _DOT_PITCH:g}H100" for row in range(11))
+    return (
+        f'<path d="{rows}" fill="none" stroke="#{mixed.hex()}" stroke-width="{2 * _DOT_RADIUS:g}" '
+        f'stroke-linecap="round" stroke-dasharray="0.01 {_DOT_PITCH - 0.01:g}"/>'
     )
 
 
