@@ -361,7 +361,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
         raise Malformed(say("This file is damaged or not a backup."))
     total = sum(entry.file_size for entry in entries)
     sizes = [(entry.filename, entry.file_size, _max_bytes(entry.filename)) for entry in entries]
-    for name, size, most in (*sizes, ("ZIP", total, MAX_BYTES)):
+    for name, size, most in (*sizes, (_ALBUM, total, MAX_BYTES)):
         if size > most:
             raise Malformed(
                 say(

@@ -97,6 +97,16 @@ def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
     assert room.past.line(2) is None
 
 
+def test_a_clock_that_is_set_changes_no_length_and_an_early_date_is_unknown(room: Room) -> None:
+    room.clock.set_wall(1_600_000_000.0)
+    room.table.new_game("outbuffered")
+    room.clock.advance(50.0)
+    room.clock.set_wall(1_800_000_000.0)
+    room.table.abandon()
+    (line,) = room.past.lines()
+    assert (line.begun, line.length_s) == (0.0, 50.0)
+
+
 def test_a_game_that_is_on_has_no_replay(room: Room) -> None:
     """What cards hide stays so until the end."""
     room.play("binmat", turns=6, end="resign")
