@@ -181,8 +181,7 @@ fuzz: $(VENV)/.tests
 screenshots: $(VENV)/.tests tools
 	PYTHONPATH=tests $(BIN)/python -m screenshots $(SCREENSHOTS) $(ARGS)
 
-# What docs/hardware.md shows, drawn anew: the wiring as on /check, and the printed parts by OpenSCAD.
-# README's pictures are some of `make screenshots`.
+# What docs/building.md shows, drawn anew: the printed parts by OpenSCAD. README's pictures are some of `make screenshots`.
 docs-pictures: $(VENV)/.tests
 	@command -v openscad >/dev/null && command -v xvfb-run >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq --no-install-recommends openscad xvfb xauth fonts-liberation >/dev/null; } \

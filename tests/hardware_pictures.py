@@ -1,13 +1,9 @@
-"""Draws what docs/hardware.md shows: the wiring, and the printed parts from their OpenSCAD sources.
+"""Draws the printed parts of docs/building.md from their OpenSCAD sources, into docs/pictures:
 `make docs-pictures`.
-
-python hardware_pictures.py           everything, into docs/pictures
-python hardware_pictures.py wiring    the wiring alone, without OpenSCAD
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -16,19 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment
 from PIL import Image, ImageChops
-
-from companion.core.config import PanelSettings
-from companion.core.i18n import say
-from web.rendering.wiring import PINS, wires
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CAD, PICTURES = DOCS / "cad", DOCS / "pictures"
 MAX_PICTURE_BYTES = 150_000
 _SUPERSAMPLED = 2
 _MARGIN_PX = 16
-_INK, _INK_2, _PAPER, _PLATE, _WELL = "#111", "#444", "#fff", "#fff", "#eee"
 
 
 class Shot(NamedTuple):
@@ -58,33 +48,6 @@ SHOTS = (
     Shot("pad-shell", "pad_case", "shell", (40, 205)),
     Shot("pad-floor", "pad_case", "floor", (40, 25)),
 )
-
-
-def wiring_svg() -> str:
-    """The drawing of the page Health with the default settings, as a picture of its own."""
-    css = (DOCS.parent / "web/static/owner.css").read_text(encoding="utf-8")
-    rules = re.findall(
-        r"^\.owner ((?:\.wiring|:is\(\.wiring,\.wp\))[^{]*\{[^}]*\})", css, re.MULTILINE
-    )
-    colours = {
-        "ink": _INK,
-        "ink-2": _INK_2,
-        "paper": _PAPER,
-        "plate": _PLATE,
-        "well": _WELL,
-        "sans": "sans-serif",
-    }
-    style = "\n".join(rules)
-    for name, colour in colours.items():
-        style = style.replace(f"var(--{name})", colour)
-    source = (DOCS.parent / "web/templates/_wiring.html").read_text(encoding="utf-8")
-    page = Environment(trim_blocks=True, lstrip_blocks=True).from_string(source)
-    drawing = page.render(wires=wires(PanelSettings()), pins=PINS, say=say)
-    tag = re.search(r"<svg[^>]*>", drawing)
-    assert tag is not None
-    head = tag[0].replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
-    paper = f'<path d="M-562 -96H562V680H-562Z" style="fill:{_PAPER};stroke:none"/>'
-    return f"{head}\n<style>\n{style}\n</style>\n{paper}\n{drawing[tag.end() :]}\n"
 
 
 def picture(shot: Shot) -> None:
@@ -117,8 +80,6 @@ def picture(shot: Shot) -> None:
 def main(names: Sequence[str]) -> None:
     """Draw those that are named, or everything."""
     PICTURES.mkdir(exist_ok=True)
-    if not names or "wiring" in names:
-        (PICTURES / "wiring.svg").write_text(wiring_svg(), encoding="utf-8")
     for shot in SHOTS:
         if not names or shot.name in names:
             print(shot.name, flush=True)

@@ -4,15 +4,9 @@ without support.
 
 from __future__ import annotations
 
-from hardware_pictures import DOCS, MAX_PICTURE_BYTES, PICTURES, SHOTS, wiring_svg
+from hardware_pictures import DOCS, MAX_PICTURE_BYTES, PICTURES, SHOTS
 
 PAGE = DOCS / "building.md"
-
-
-def test_the_wiring_is_drawn_as_on_the_check_page() -> None:
-    assert (PICTURES / "wiring.svg").read_text(encoding="utf-8") == wiring_svg(), (
-        "make docs-pictures ARGS=wiring"
-    )
 
 
 def test_every_picture_is_there_small_and_shown() -> None:

@@ -224,8 +224,6 @@ class Tour:
         yield Stop("settings", "/settings")
         yield Stop("health", "/host/health")
         yield from (Stop(f"first-{number}", f"/host/first/{number}") for number in range(1, 5))
-        if self.companion.eye and (frames := self.companion.eye.settled()):
-            yield Stop("camera-settled", f"/camera/settled/{frames[-1].number}")
         yield Stop("phone-camera-code", "/camera/phone")
         yield Stop("phone-camera", "/eye")
         yield Stop("pass", "/pass")

@@ -15,7 +15,7 @@ from companion.service.app import Companion
 PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/api/seat/south/mine", "/nowhere",
-    "/history", "/history/1", "/history/1/scene/0", "/history/1.webp", "/history/1/turn/1.webp",
+    "/history", "/history/1", "/history/1/scene/0", "/history/1.webp",
     "/api/history", "/pass", "/api/photographs", "/api/photograph/1/1.0", "/host/health", "/api/doctor", "/host/health/bundle.zip",
 )  # fmt: skip
 NORTH = ("/seat/north", "/api/seat/north/view")

@@ -4,7 +4,6 @@ by name.
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +15,6 @@ from werkzeug.exceptions import BadRequest
 
 from companion.core.clock import Clock
 from companion.core.i18n import Said, best_language, speak, spoken, translate
-from companion.core.log_fields import SLOW_S, log_fields
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
@@ -52,8 +50,6 @@ from web.server.sse import Streams
 from web.static_files import StaticFiles
 from web.templating.helpers import CompiledTemplates, register_template_helpers
 
-log = logging.getLogger(__name__)
-METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -238,10 +234,6 @@ def create_base_app(
     @app.after_request
     def finish(answer: Response) -> Response:
         _set_headers(answer)
-        seconds = now_s() - g.at_s if "at_s" in g else 0.0
-        # a stream lasts for hours, so its duration means nothing
-        if seconds >= SLOW_S and answer.mimetype != "text/event-stream":
-            _log_slow(seconds)
         return answer
 
     return app
@@ -289,12 +281,3 @@ def _set_headers(answer: Response) -> None:
     # pages can hold secrets of one seat, so no cache may store them
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"
-
-
-def _log_slow(seconds: float) -> None:
-    """Log a slow request with the pattern of its route."""
-    route = request.url_rule.rule if request.url_rule else "none"
-    # the method is arbitrary text from the client
-    method = request.method if request.method in METHODS else "other"
-    fields = log_fields("slow_request", method=method, route=route, seconds=seconds)
-    log.warning("A request took long", extra=fields)

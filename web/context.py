@@ -38,8 +38,8 @@ class Presence:
         self._table = table
         self._now_s = now_s
         self._open: Counter[Seat] = Counter()
-        self._last_presence: dict[Seat, tuple[str, float]] = {}
-        """The last sitting that was present (see `SeatView.sitting`), and when it was."""
+        self._last_s: dict[tuple[Seat, str], float] = {}
+        """When each seat's sitting (see `SeatView.sitting`) was last present."""
         self._lock = threading.Lock()
         self.gone: frozenset[Seat] = frozenset()
 
@@ -59,16 +59,17 @@ class Presence:
         view, now_s = self._table.view(), self._now_s()
         is_on = view.phase not in (Phase.LOBBY, Phase.OVER)
         with self._lock:
+            before, self._last_s = self._last_s, {}
             for seat in SEATS:
                 sitter = view.seats[seat]
                 # only phones can be gone, because pads and the machine need no stream
                 is_there = not is_on or sitter.door != "phone" or self._open[seat] > 0
-                known_sitting, _ = self._last_presence.get(seat, ("", 0.0))
-                # a new sitting restarts the time, because its phone had no chance to open a stream
-                if is_there or known_sitting != sitter.sitting:
-                    self._last_presence[seat] = (sitter.sitting, now_s)
-            absences = {seat: now_s - at_s for seat, (_, at_s) in self._last_presence.items()}
-            gone = frozenset(seat for seat in absences if absences[seat] >= AWAY_S)
+                # a new sitting starts now, because its phone had no chance to open a stream
+                key = (seat, sitter.sitting)
+                self._last_s[key] = now_s if is_there else before.get(key, now_s)
+            gone = frozenset(
+                seat for (seat, _), at_s in self._last_s.items() if now_s - at_s >= AWAY_S
+            )
             has_changed, self.gone = gone != self.gone, gone
         if has_changed:
             self._table.redraw()

@@ -5,7 +5,7 @@ The phone sees no orders. It receives only the reading of the board that it show
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import (
     Response,
@@ -16,14 +16,13 @@ from flask import (
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
-from companion.core.i18n import say, spoken, translate
+from companion.core.i18n import say, translate
 from companion.core.ports import CameraState
 from vision.network.phone import MAX_JPEG_BYTES
 from web.features import PhoneRoom
 from web.rendering.answers import EyeJson
 from web.rendering.camera_overlay import seen_svg
-from web.rendering.json_view import answer_of
-from web.routes.api.body import Body, ShortText
+from web.routes.api.body import ShortText
 from web.routes.route import get, host_only, host_page, post
 from web.security.auth import Auth, is_own_screen
 from web.security.codes import CODE_LENGTH
@@ -31,23 +30,6 @@ from web.server.sse import Audience, Streams
 
 DRAW_S = 0.4
 """Minimum interval in seconds between two drawings of the reading for the phone."""
-
-
-class PairBody(Body, frozen=True):
-    """The code shown on the owner's page."""
-
-    code: ShortText
-
-
-class _Feedback(NamedTuple):
-    """The latest answer to the phone's pictures. `drawn` counts drawings."""
-
-    at_s: float
-    language: str = ""
-    drawn: int = 0
-    drawing: str = ""
-    is_well: bool = False
-    words: str = ""
 
 
 class PhoneCameraPages:
@@ -61,7 +43,7 @@ class PhoneCameraPages:
 
     def __init__(self, guard: Auth, room: PhoneRoom, is_secure: bool) -> None:
         self._guard, self._room, self._is_secure = guard, room, is_secure
-        self._last = _Feedback(-DRAW_S)
+        self._drawn_s = -DRAW_S
 
     @get("/eye")
     @get(f"/eye/<string(length={CODE_LENGTH}):code>")
@@ -76,24 +58,24 @@ class PhoneCameraPages:
         return render_template("eye.html", code=code, is_camera=is_camera)
 
     @post("/api/eye/pair")
-    def pair(self, body: PairBody) -> Response:
+    def pair(self, code: ShortText) -> Response:
         """Make this phone the camera. Every code pairs only one phone."""
         room = self._room
         if room.eye() is None:
             raise wrong_phase(say("The camera is switched off in the settings"))
-        mark = room.pairing.pair(body.code, request.remote_addr or "")
+        mark = room.pairing.pair(code, request.remote_addr or "")
         room.use()
         answer = jsonify({})
         self._guard.camera_cookie(answer, mark)
         return answer
 
-    @post("/api/eye/picture", body=None)
+    @post("/api/eye/picture", is_json=False)
     def picture(self) -> EyeJson:
         """Receive a picture from the phone.
 
-        Return when to send the next one, and the reading of the board. `taken_ms` in the query is
-        the earliest time at which the picture was taken, on the clock of the last answer. Without a
-        picture the answer only gives that clock.
+        Return when to send the next one, and every `DRAW_S` the reading of the board. `taken_ms`
+        in the query is the earliest time at which the picture was taken, on the clock of the last
+        answer. Without a picture the answer gives that clock.
         """
         room = self._room
         if not room.pairing.is_camera(self._guard.camera_mark()):
@@ -103,36 +85,24 @@ class PhoneCameraPages:
         jpeg = request.get_data()
         if jpeg:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
-        feedback = self._feedback()
-        # omit a drawing that the phone has already
-        is_drawn = request.args.get("drawn", -1, int) == feedback.drawn
-        return answer_of(
-            EyeJson,
-            feedback,
-            now_ms=1000 * room.clock.monotonic_s(),
-            wait_ms=round(1000 * room.line.period_s),
-            drawing=None if is_drawn else feedback.drawing,
-        )
-
-    def _feedback(self) -> _Feedback:
-        """Return the answer to the phone's pictures, renewed every `DRAW_S`."""
-        room, last = self._room, self._last
         now_s = room.clock.monotonic_s()
-        if last.language == spoken() and 0 <= now_s - last.at_s < DRAW_S:
-            return last
-        eye, status = room.eye(), room.status()
-        board = eye.board() if eye and status.state is CameraState.SEES_BOARD else None
-        drawing = seen_svg(board) if board else ""
-        words, is_well = translate(status.sentence), False
+        answer = EyeJson(now_ms=1000 * now_s, wait_ms=round(1000 * room.line.period_s))
+        if not 0 <= now_s - self._drawn_s < DRAW_S:
+            self._drawn_s = now_s
+            answer["drawing"], answer["words"], answer["is_well"] = self._reading()
+        return answer
+
+    def _reading(self) -> tuple[str, str, bool]:
+        """Return the reading of the board as a drawing, a sentence, and whether all is well."""
+        eye, status = self._room.eye(), self._room.status()
         if status.state is CameraState.NO_BOARD:
-            words = translate(say("Get the whole board into the picture"))
-        elif board:
-            is_well = not board.advice
-            words = translate(say("I see the whole board") if is_well else board.advice[0].text)
-        # the number changes only with the drawing
-        drawn = last.drawn + (drawing != last.drawing)
-        self._last = _Feedback(now_s, spoken(), drawn, drawing, is_well, words)
-        return self._last
+            return "", translate(say("Get the whole board into the picture")), False
+        board = eye.board() if eye and status.state is CameraState.SEES_BOARD else None
+        if board is None:
+            return "", translate(status.sentence), False
+        is_well = not board.advice
+        words = say("I see the whole board") if is_well else board.advice[0].text
+        return seen_svg(board), translate(words), is_well
 
 
 class PhoneOwnerPages:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +43,8 @@ from companion.table.session import MACHINE, chosen_words
 
 MAX_REPLAYS, MAX_PICTURES = 6, 40
 """Maximum number of replays in memory, and of drawn pictures on disk."""
-Painter = Callable[[Replay, int, Callable[[str], bytes | None]], bytes]
-"""Draws a game, or one of its turns. The last argument returns the photograph of a moment."""
+Painter = Callable[[Replay], bytes]
+"""Draws a game."""
 
 
 class History:
@@ -235,23 +234,16 @@ class History:
         self.replay(number)
         return write_sheet(self.file(number))
 
-    def picture(self, number: int, turn: int = 0) -> bytes:
-        """Return a picture of the whole game, or of one turn (from 1).
-
-        Raises the same errors as `replay`.
-        """
+    def picture(self, number: int) -> bytes:
+        """Return a moving picture of a game. Raises the same errors as `replay`."""
         replay = self.replay(number)
-        if not 0 <= turn <= len(replay.turns):
-            raise Malformed(say("The game has no turn {number}", number=turn))
-        stamp = f"{self._summaries.stamp(number)} {turn} {len(replay.photographs)}"
+        stamp = self._summaries.stamp(number) or ""
         cached = self._pictures.get(number, stamp)
         if cached is not None:
             return cached
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
-        album = self._album
-        photograph = partial(album.photograph, number) if album else lambda _: None
-        picture = self._paint(replay, turn, photograph)
+        picture = self._paint(replay)
         self._pictures.keep(number, stamp, picture)
         return picture
 

@@ -6,7 +6,6 @@ The PDF libraries are imported with the first print, since they take memory and 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,18 +29,13 @@ _MAX_CACHED = 8
 
 @dataclass(frozen=True)
 class PrintPlan:
-    """The number of sheets of each kind (`board`, `pieces`, …) in the kit of a game, in order."""
+    """The number of pages in the kit of a game."""
 
-    kinds: Mapping[str, int]
+    sheets: int
     one_piece: str = ""
     """Paper that holds the board in one piece, such as `A2`. Empty if the board fits on one sheet
     at home or on no paper.
     """
-
-    @property
-    def sheets(self) -> int:
-        """Number of pages of the kit."""
-        return sum(self.kinds.values())
 
 
 class KitPrinter:
@@ -68,7 +62,7 @@ class KitPrinter:
             pages = kit_pages(kit, style, self._games[game].extras(options))
         large = board_in_one_piece(kit)
         one_piece = "" if large is None or large in PAPERS else large.upper()
-        return PrintPlan(Counter(page.kind for page in pages), one_piece)
+        return PrintPlan(len(pages), one_piece)
 
     def kit(
         self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False

@@ -106,8 +106,8 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
         browser = app.test_client()
         assert browser.get("/host/hub").status_code == 403
         form = {"address": hub.urls()[0], "code": hub.door.code}
-        assert browser.post("/host/hub", data=form).status_code == 403
-        assert browser.post("/host/hub", data=form, headers=key).status_code == 303
+        assert browser.post("/api/host/hub/join", json=form).status_code == 403
+        assert browser.post("/api/host/hub/join", json=form, headers=key).status_code == 200
         until(
             "it is there", lambda: "Table 1 of Our club." in browser.get("/host", headers=key).text
         )

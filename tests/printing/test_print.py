@@ -139,8 +139,6 @@ def test_no_word_stands_alone_in_a_last_line() -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_plan_tells_what_is_printed(paper: Paper) -> None:
     plan = KitPrinter(GAMES).plan("binmat", paper, "en")
-    assert next(iter(plan.kinds)) == "instructions"
-    assert plan.kinds["cards"] == plan.kinds["backs"] == 9
     _, pages = kit_pdf(kit_of("binmat"), KitStyle(paper), extras_of("binmat"))
     assert plan.sheets == len(pages)
 

@@ -141,9 +141,7 @@ def test_templates_are_kept_compiled_and_damaged_ones_are_done_anew(tmp_path: Pa
     (kept,) = (tmp_path / "kept").iterdir()
     whole = kept.read_bytes()
     assert page("two {{ 1 + 1 }}") == "two 2", "another text is another template"
-    for damaged in (b"", whole[:-1] + b"\0"):
+    for damaged in (b"", whole[:9], whole[:-1]):
         kept.write_bytes(damaged)
         assert page("one {{ 1 + 1 }}") == "one 2"
         assert kept.read_bytes() == whole, "mended"
-    CompiledTemplates(tmp_path / "kept").clear()
-    assert not list((tmp_path / "kept").iterdir())

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import Mock
 
-import numpy as np
 import pytest
 from flask.testing import FlaskClient
 from web_fixtures import Place, open_place, page_of
@@ -24,10 +23,8 @@ from companion.core.ports import (
     CameraOffer,
     CameraState,
     CameraStatus,
-    Frame,
     Outline,
     Reading,
-    SettledFrame,
     SquareSeen,
     Weakness,
 )
@@ -69,8 +66,6 @@ def fake_eye() -> Mock:
     eye.picture.return_value = b"\xff\xd8picture"
     eye.blind_advice.return_value = ()
     eye.board.return_value = seen()
-    eye.settled.return_value = ()
-    eye.settled_picture = lambda frame, width: b"%d %d" % (frame, width) if frame == 3 else None
     offers = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
     eye.cameras.return_value = offers
     eye.source.return_value = "picamera"
@@ -124,9 +119,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
         yield opened
 
 
-LOOKING = (
-    "/host/health", "/live/health", "/camera/frame.jpg", "/camera/settled/3", "/camera/settled/3.jpg",
-)  # fmt: skip
+LOOKING = ("/host/health", "/live/health", "/camera/frame.jpg")
 
 
 @pytest.mark.parametrize("path", LOOKING)
@@ -173,31 +166,14 @@ def test_trouble_is_said_in_words(room: Room) -> None:
     room.place.table.camera_is(CameraStatus(CameraState.TROUBLE, sentence))
     room.place.table.step()
     page = room.fragment()
+    assert "Photographs cannot be kept." in page
     assert f"<span>{sentence}</span>" in page
     assert "<b>Camera</b><span>Has a problem</span>" in page
     assert '<svg class="seen"' not in page, "what was seen before is not now"
     assert room.host().get("/camera/frame.jpg").status_code == 404, "an old picture is not live"
 
 
-# ---- settled frames and turns --------------------------------------------------------------------
-
-
-def test_settled_frames_small_and_large(room: Room) -> None:
-    luma = np.zeros((72, 128), np.uint8)
-    frame = SettledFrame(3, Frame(luma, 50.0, 9), Reading({}, quiet=True), (), {})
-    room.eye.settled.return_value = (frame, replace(frame, number=4))
-    browser = room.host()
-    page = room.fragment(browser)
-    assert page.index("/camera/settled/4") < page.index("/camera/settled/3"), "the newest first"
-    assert "Photographs cannot be kept." in page
-    assert browser.get("/camera/settled/3.jpg?small").data == b"3 240"
-    assert browser.get("/camera/settled/3.jpg").data == b"3 1920"
-    room.eye.board.return_value = seen(
-        a1=SquareSeen(Square(0, 0), ("purple robot",), True, 0.9, ())
-    )
-    large = page_of(browser, "/camera/settled/3")
-    assert re.search(r'<th scope="row">a1</th><td>purple robot</td><td>90 %</td>', large)
-    assert browser.get("/camera/settled/9").status_code == 404
+# ---- photographs of turns ------------------------------------------------------------------------
 
 
 def test_photographs_of_turns_are_for_everybody(room: Room) -> None:

@@ -106,7 +106,7 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
         assert south.post("/api/seat/south/start", json=body).status_code == 200
         place.table.abandon()
     wrong = south.post("/api/seat/south/start", json={"game": "binmat", "preset": -1})
-    assert "can be started in" in error_of(wrong)["message"]
+    assert "has no preset" in error_of(wrong)["message"]
 
 
 # ---- the end -------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 from table_tools import hands_follow
@@ -15,7 +14,6 @@ from companion.bots.base import Choice, Verdict
 from companion.bots.bot_process import sentence_of
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-from web.routes.history import HistoryPages
 
 SECRET = "This brings intel home."
 
@@ -107,38 +105,6 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
     assert "&lt;i&gt;flag&lt;/i&gt;" in told["html"]
     assert not place.table.view().seats[Seat.SOUTH].coached, "the coach was not asked"
-
-
-def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
-    place.sit("south", "Ada")
-    place.sit("north", "Ben")
-    place.to_orders()
-    settle(place, "UII", "III")
-    better = "/history/1/turn/1/better"
-    assert place.browser().get(better).status_code == 409, "the game is still on"
-    place.table.resign(Seat.NORTH)
-    assert f'data-better="{better}"' in page_of(place.browser(), "/history/1/scene/3")
-    told = page_of(place.browser(), better)
-    assert told.count("That was fine; this would have been a little better.") == 2
-    assert "Left, right, shoot" in told
-    assert place.browser().get("/history/1/turn/2/better").status_code == 404
-    assert not place.table.view().seats[Seat.SOUTH].coached
-
-
-class RacedDict(dict[Any, Any]):
-    """A dictionary from which another thread takes the oldest key, just after it was read."""
-
-    def __iter__(self) -> Iterator[Any]:
-        keys = [*self.keys()]
-        del self[keys[0]]
-        return iter(keys)
-
-
-def test_two_requests_may_drop_the_same_judgement() -> None:
-    place: Any = MagicMock(_hints=RacedDict.fromkeys(range(200)))
-    replay: Any = MagicMock(known=lambda *_: (MagicMock(), "UUS"))
-    assert HistoryPages._review(place, replay, 1, Seat.SOUTH)
-    assert len(place._hints) == 200
 
 
 def settle(place: Place, *actions: str) -> None:

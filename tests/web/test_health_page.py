@@ -77,6 +77,3 @@ def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
     assert "4.3 GB free" in rows["storage"]
     assert 'href="/host/health/bundle.zip"' in page
     assert host.get("/host/health/bundle.zip").data == b"PK bundle"
-
-
-# ---- the support bundle --------------------------------------------------------------------------

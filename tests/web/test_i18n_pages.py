@@ -24,11 +24,9 @@ from companion.core.network import Wifi
 from companion.core.ports import (
     CameraState,
     CameraStatus,
-    Frame,
     PadKey,
     Press,
     Reading,
-    SettledFrame,
     SquareSeen,
     Weakness,
 )
@@ -189,9 +187,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
         for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
     }
     board = seen_board(KIT, *advise_blindly(luma), **weak)
-    frame = SettledFrame(3, Frame(luma, 1.0, 9), board.reading, (), {})
     with room_in(tmp_path) as room:
-        room.eye.settled.return_value = (frame,)
         browser = in_brackets(room.host())
         for shown in (board, seen_board(), None):
             room.eye.board.return_value = shown
@@ -199,7 +195,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
             room.place.table.camera_is(CameraStatus(state))
             room.place.table.step()
             room.place.clock.advance(9)
-            look(browser, strays, "/host/health", "/camera/settled/3")
+            look(browser, strays, "/host/health")
             strays |= {("live", stray) for stray in strays_of_page(room.fragment(browser), NAMES)}
     assert not strays
 

@@ -27,7 +27,8 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     ):
         assert words in page_of(browser, path)
     north.post("/api/seat/north/draw", json={})
-    assert view_of(place)["outcome"] == {"winners": [], "reason": "A draw."}
+    outcome = view_of(place)["outcome"]
+    assert (outcome["winners"], outcome["reason"]) == ([], "A draw.")
 
 
 # ---- joining -------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""The types of JSON answers. The API's description is made of them, and mypy checks answers against
-them.
+"""The types of JSON answers, of which the API's description is made. Parts of a view describe
+themselves.
 
 Squares are text such as `c3`, sentences are in the language of the request, times are Unix times or
 seconds.
@@ -11,10 +11,12 @@ from typing import NotRequired, TypedDict
 
 from companion.archive.played_games import GameLine
 from companion.core.kit import Seat
-from companion.core.ports import CameraState
-from companion.diagnostics.findings import Grade, Status
-from companion.games.base import Order
-from companion.games.screen import Badge, CardUi, ChoiceKey, Direction, HandCard, OrderKind, Tally
+from companion.core.ports import CameraStatus
+from companion.diagnostics.findings import Finding, Grade, Status
+from companion.games.base import Order, Outcome
+from companion.games.screen import BoardUi, CardUi, Tally
+from companion.table.board_check import Problem
+from companion.table.prompts.sign import Sign
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from companion.table.table_view import ClockView, Opened
@@ -30,16 +32,6 @@ class Nothing(TypedDict):
 # ---- a view --------------------------------------------------------------------------------------
 
 
-class SignJson(TypedDict):
-    """The one sentence that says what the table waits for. `seats` are the seats that it
-    addresses.
-    """
-
-    text: str
-    small: str
-    seats: list[Seat]
-
-
 class InstructionJson(TypedDict):
     """A move to be made by hand on the board."""
 
@@ -49,16 +41,6 @@ class InstructionJson(TypedDict):
     seat: Seat
     text: str
     done: bool
-
-
-class ProblemJson(TypedDict):
-    """An error on the board, and the square to which the piece belongs."""
-
-    text: str
-    sign: str
-    face: str
-    square: str
-    home: str | None
 
 
 class SeatJson(TypedDict):
@@ -86,62 +68,6 @@ class EventJson(TypedDict):
     rule: NotRequired[str]
 
 
-class UnitJson(TypedDict):
-    """A piece that takes its own order."""
-
-    name: str
-    square: str
-    note: str
-
-
-class SheetJson(TypedDict):
-    """How the orders of several pieces are entered."""
-
-    units: list[UnitJson]
-    kinds: list[OrderKind]
-    directions: list[Direction]
-    nothing: str
-
-
-class PlacingJson(TypedDict):
-    """Pieces to be placed: letter and face of each, the squares allowed, and a proposal."""
-
-    pieces: list[tuple[str, str]]
-    squares: list[str]
-    proposal: list[str]
-
-
-class DuellistJson(TypedDict):
-    """One side of a face-off."""
-
-    face: str
-    square: str
-    text: str
-    strengths: list[int]
-
-
-class DuelJson(TypedDict):
-    """A face-off that waits for both seats' cards."""
-
-    hint: str
-    sides: dict[Seat, DuellistJson]
-
-
-class BoardUiJson(TypedDict):
-    """What a viewer sees beside the board in a game of pieces, and how to act."""
-
-    sign: str
-    hint: str
-    open_action: str
-    facts: dict[Seat, str]
-    badges: dict[str, Badge]
-    hands: dict[Seat, list[HandCard]]
-    keys: list[ChoiceKey]
-    sheet: SheetJson | None
-    placing: PlacingJson | None
-    duel: DuelJson | None
-
-
 class ReasonJson(TypedDict):
     """The rule that the position on the board breaks."""
 
@@ -149,20 +75,6 @@ class ReasonJson(TypedDict):
     reason: str
     rule: str | None
     square: str | None
-
-
-class OutcomeJson(TypedDict):
-    """How a game ended. A game without winners is a draw."""
-
-    winners: list[Seat]
-    reason: str
-
-
-class CameraJson(TypedDict):
-    """State of the camera. `sentence` is empty while there is no problem."""
-
-    state: CameraState
-    sentence: str
 
 
 class OpenedChanceJson(TypedDict):
@@ -201,12 +113,12 @@ class ViewJson(TypedDict):
     stage_title: str
     told: int | None
     steps: int
-    sign: SignJson
+    sign: Sign
     layout: LayoutJson | None
     expected: LayoutJson | None
     unknown: list[str]
     instructions: list[InstructionJson]
-    problems: list[ProblemJson]
+    problems: list[Problem]
     seats: dict[Seat, SeatJson]
     sealed: dict[Seat, str | None]
     orders: list[dict[Seat, Order]]
@@ -217,18 +129,18 @@ class ViewJson(TypedDict):
     tableau: CardUi | None
     clock: ClockView | None
     clocks: dict[Seat, ClockView]
-    standing: BoardUiJson | None
+    standing: BoardUi | None
     why_not: ReasonJson | None
     laid: str | None
     fans: LayoutJson
     is_open: bool
     score: list[int]
-    outcome: OutcomeJson | None
+    outcome: Outcome | None
     draw_offer: Seat | None
     back_wanted: Seat | None
     can_undo: bool
     log: list[str]
-    camera: CameraJson
+    camera: CameraStatus
     watched: bool
     tiles_ready: list[Seat] | None
     panel: str
@@ -398,32 +310,21 @@ class HealthJson(TypedDict):
 
 class EyeJson(TypedDict):
     """The answer to a phone that serves as the camera: when to send the next picture, and the
-    reading of the last one.
-
-    `drawing` is null if the phone has it already.
+    reading of the last one, now and then.
     """
 
     now_ms: float
     wait_ms: int
-    drawn: int
-    drawing: str | None
-    is_well: bool
-    words: str
-
-
-class FindingJson(TypedDict):
-    """One finding of the doctor."""
-
-    topic: str
-    grade: Grade
-    text: str
+    drawing: NotRequired[str]
+    is_well: NotRequired[bool]
+    words: NotRequired[str]
 
 
 class FindingsJson(TypedDict):
     """All findings of the doctor, and the worst grade among them."""
 
     worst: Grade
-    findings: list[FindingJson]
+    findings: list[Finding]
 
 
 class SettingsSaved(TypedDict):

@@ -118,8 +118,8 @@ class _Sketch:
         """Draw everything, including the scripts' groups below and above the pieces."""
         corner, size = self.view_box()
         content = (
-            f"{self._ground()}{under}{self._stances()}{self._shots()}{self._followers()}"
-            f"{self._blows()}{self._pieces()}{self._hands()}{self._bounces()}{plan}"
+            f"{self._ground()}{under}{self._stances()}{self._strikes()}"
+            f"{self._pieces()}{self._hands()}{self._bounces()}{plan}"
         )
         words = board_words(self.scene)
         return labelled_svg("board", f"{xy(corner)} {xy(size)}", words, content, attributes)
@@ -303,7 +303,7 @@ class _Sketch:
     def _move(self, move: HandMove) -> str:
         origin, target = move.origin, move.target
         if target is None:
-            return self._departure_arrow(origin, move.faces[0]) if origin else ""
+            return self._departure_arrow(origin) if origin else ""
         frame = self._target_frames(move, target)
         if origin is None:
             ghost = _ghost(self._stack(target, move.faces, self.targets))
@@ -317,9 +317,7 @@ class _Sketch:
             beat = self.last_beat + 1
             slide = self._slide(move.faces, origin, target, beat)
             return _pop(frame, beat) + slide + _pop(arrow, beat)
-        # a follower is drawn by `_followers`, below the piece in front of it
-        slide = "" if self._follows(move) else self._slide(move.faces, origin, target)
-        return frame + slide + arrow
+        return frame + self._slide(move.faces, origin, target) + arrow
 
     def _target_frames(self, move: HandMove, target: Square) -> str:
         """Draw a frame around every square that a moved piece will cover."""
@@ -336,44 +334,24 @@ class _Sketch:
         """Return whether the piece moves because it was hit in the current step."""
         return any(strike.is_hit and strike.target == move.origin for strike in self.strikes)
 
-    def _follows(self, move: HandMove) -> bool:
-        """Return whether the piece moves to a square that another piece is about to leave."""
-        leaving = {other.origin for other in self.scene.moves if other.origin != other.target}
-        return move.target in leaving and not self._is_hit(move)
-
-    def _followers(self) -> str:
-        """Draw pieces that move to a square that is about to be left, below the leaving piece."""
-        return "".join(
-            self._slide(move.faces, move.origin, move.target)
-            for move in self.scene.moves
-            if move.origin and move.target and self._follows(move)
-        )
-
     def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
         """Draw a faint piece at its target, to which it slides in its beat."""
         way = xy(self.centre(origin) - self.centre(target))
         ghost = _ghost(self._stack(target, faces, self.targets))
         return f'<g data-slide="{way}" data-beat="{beat}">{ghost}</g>'
 
-    def _departure_arrow(self, origin: Square, face: str) -> str:
-        """Draw an arrow over the nearest edge of the board, or into the opponent's goal."""
+    def _departure_arrow(self, origin: Square) -> str:
+        """Draw an arrow over the nearest edge of the board."""
         centre = self.centre(origin)
-        # candidates at all four edges
-        ways, overhang = [1, -1, 1j, -1j], _ARROW_OVERHANG
-        if self.board.has_goals:
-            rival = Seat.NORTH if self.kit.face(face).seat is Seat.SOUTH else Seat.SOUTH
-            ways, overhang = [self.towards(rival)], _GOAL / 2
-        ends = [self._beyond_edge(centre, out, overhang) for out in ways]
+        ends = [complex(-_ARROW_OVERHANG, centre.imag), complex(centre.real, -_ARROW_OVERHANG)]
+        # the opposite edges, mirrored at the centre of the board
+        ends += [
+            complex(self.size.real + _ARROW_OVERHANG, centre.imag),
+            complex(centre.real, self.size.imag + _ARROW_OVERHANG),
+        ]
         end = min(ends, key=lambda end: abs(end - centre))
         ahead = unit(end - centre)
         return _curve(centre + (30 + 10j) * ahead, end, 1j * ahead)
-
-    def _beyond_edge(self, point: complex, out: complex, distance: float) -> complex:
-        """Return the point beyond the board's edge, straight out from another point."""
-        # distances from the centre of the board along `out`, by the scalar product
-        edge = abs((out.conjugate() * self.size / 2).real)
-        along = (out.conjugate() * (point - self.size / 2)).real
-        return point + (edge - along + distance) * out
 
     def _arrow(self, origin: Square, target: Square) -> str:
         """Draw a curved arrow. Two pieces that swap places get arrows on opposite sides."""
@@ -438,38 +416,29 @@ class _Sketch:
                 parts.append(_pop(use(look.around, centre, 100 * look.size, classes), beat))
         return "".join(parts)
 
-    def _shots(self) -> str:
-        """Draw the lines of fire of the current step, below the pieces."""
+    def _strikes(self) -> str:
+        """Draw the shots and blows of the current step, below the pieces.
+
+        A hit over a distance is a line of fire. A line does not fit between neighbours, so a hollow
+        arrow lies across the edge between them, also for a blow that misses.
+        """
         parts = []
         for strike in self.strikes:
-            # A line does not fit between neighbours. `_blows` draws those.
-            if not strike.is_hit or strike.is_near:
-                continue
             start, end = self.centre(strike.origin), self.centre(strike.target)
             ahead = unit(end - start)
-            # from beside the shooter to just before the target
-            line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
-            grown = f'd="{line}" pathLength="1" data-grow data-beat="{strike.beat}"'
-            burst = _pop(use("shot", end, 112, "hit"), strike.beat)
-            parts.append(f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}')
-        return "".join(parts)
-
-    def _blows(self) -> str:
-        """Draw blows and hits between neighbouring squares in the current step.
-
-        A blow is a hollow arrow across the edge between the squares. A hit has a burst as well.
-        """
-        bursts, blades = [], []
-        for strike in self.strikes:
-            if not strike.is_near:
-                continue
-            start, end = self.centre(strike.origin), self.centre(strike.target)
+            beat = f'data-beat="{strike.beat}"'
+            if strike.is_near:
+                blade = use("blade", (start + end) / 2, 46, "blade", degrees=_degrees(ahead))
+                parts.append(_pop(f'<g class="deed">{blade}</g>', strike.beat))
+            elif strike.is_hit:
+                # from beside the shooter to just before the target
+                line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
+                grown = f'd="{line}" pathLength="1" data-grow {beat}'
+                parts.append(f'<path class="fire case" {grown}/><path class="fire" {grown}/>')
             # the square in the sign's sentence is marked already
             if strike.is_hit and strike.target != self.scene.hit:
-                bursts.append(_pop(use("shot", end, 100, "hit"), strike.beat))
-            blade = use("blade", (start + end) / 2, 46, "blade", degrees=_degrees(end - start))
-            blades.append(_pop(f'<g class="deed">{blade}</g>', strike.beat))
-        return "".join(bursts + blades)
+                parts.append(_pop(use("shot", end, 112, "hit"), strike.beat))
+        return "".join(parts)
 
 
 def _degrees(way: complex) -> float:
@@ -522,12 +491,11 @@ def plan_svg(
             numbers.setdefault(square, []).append(number)
     parts = [f'<path d="M{way}"/>']
     for square, numbers_here in numbers.items():
-        # at the centre of a free square, or along the lower edge of a square with a piece
-        first = sketch.centre(square) - 33 + 33j
-        if square not in scene.layout:
-            first = sketch.centre(square) - 33 * (len(numbers_here) - 1) / 2
+        # at the centre of a free square, or in the lower left corner of one with a piece
+        first = sketch.centre(square)
+        if square in scene.layout:
+            first += -33 + 33j
         for place, number in enumerate(numbers_here):
             disc = first + 33 * place
-            parts.append(f'<circle cx="{disc.real:g}" cy="{disc.imag:g}" r="15"/>')
-            parts.append(text(number, disc + 7j))
+            parts.append(circle("", disc, 15) + text(number, disc + 7j))
     return "".join(parts)

@@ -6,7 +6,6 @@ Units are the picture's pixels. Points are complex numbers, as `web.rendering.sv
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -16,7 +15,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import piece
-from web.rendering.svg import area, circle, labelled_svg, text
+from web.rendering.svg import circle, labelled_svg, text
 
 _WIDTH_PX = 900
 """Picture width for the line widths below. They scale with the picture."""
@@ -70,8 +69,8 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
     """Draw a hatched patch for an unknown square, a dot for a free one, else the outlined piece."""
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)
-    # side of a square with the same area, because perspective distorts the outline
-    side = math.sqrt(_area_px2(corners))
+    # by the diagonals, because perspective distorts the outline
+    side = (abs(corners[2] - corners[0]) + abs(corners[3] - corners[1])) / math.sqrt(8)
     if not square.known:
         return f'<polygon class="unread" points="{_points(corners)}"/>'
     if kit.deck:
@@ -91,27 +90,14 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
 
 
 def _cards(names: Sequence[str], centre: complex, side: float) -> str:
-    """Draw the names of a zone's cards at its centre, two per line."""
+    """Draw the names of a zone's cards one below the other, centred on the zone."""
     size = side * 0.17
-    lines = [" ".join(names[start : start + 2]) for start in range(0, len(names), 2)]
-    step = 1.3j * size
-    # centre the block of lines on the zone
-    line_centre = centre - step * (len(lines) - 1) / 2
-    labels = []
-    for line in lines:
-        labels.append(_label(line, line_centre, size))
-        line_centre += step
-    return "".join(labels)
-
-
-def _label(words: str, centre: complex, size: float) -> str:
-    """Draw words on a paper-coloured plate, so that they are legible over any picture."""
-    # SVG cannot measure text, so its width is estimated from the number of letters
-    width, height = 0.64 * len(words) + 0.5, 1.25
-    plate = size * complex(width, height)
-    place = area(centre - plate / 2, plate)
-    name = text(escape(words), centre + 0.35j * size, f' font-size="{size:g}"')
-    return f'<rect class="plate" {place} stroke-width="{size * 0.1:g}"/>{name}'
+    first = centre - 0.65j * size * (len(names) - 1)
+    attributes = f' class="names" font-size="{size:g}"'
+    lines = [first + 1.3j * size * place for place in range(len(names))]
+    return "".join(
+        text(escape(name), line, attributes) for name, line in zip(names, lines, strict=True)
+    )
 
 
 def _cased_line(outline: Sequence[complex], scale: float) -> str:
@@ -125,9 +111,3 @@ def _cased_line(outline: Sequence[complex], scale: float) -> str:
 
 def _points(outline: Sequence[complex]) -> str:
     return " ".join(f"{point.real:.1f},{point.imag:.1f}" for point in outline)
-
-
-def _area_px2(outline: Sequence[complex]) -> float:
-    """Return the area in square pixels by the shoelace formula."""
-    edges = itertools.pairwise([*outline, outline[0]])
-    return abs(sum((start.conjugate() * end).imag for start, end in edges)) / 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,11 +20,8 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
     scene, guide = scene_of(view), view.guide
     if scene is None or guide is None or view.phase != "orders" or view.board.problems:
         return board_svg(scene, quarters) if scene else Markup()
-    moves = [move for seat in SEATS for move in _ways(view, seat)]
-    ends = Counter(move.target for move in moves)
-    # two pieces that want the same square both stay off it
-    moves = [replace(move, faces=() if ends[move.target] > 1 else move.faces) for move in moves]
-    return board_svg(replace(scene, moves=tuple(moves)), quarters)
+    moves = tuple(move for seat in SEATS for move in _ways(view, seat))
+    return board_svg(replace(scene, moves=moves), quarters)
 
 
 def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:

@@ -11,18 +11,15 @@ import msgspec
 from companion.core.grid import Square
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS
-from companion.games.base import plain_layout, plain_outcome
+from companion.games.base import plain_layout
 from companion.table.chance.game_chance import ChanceView
 from companion.table.table_view import TableView
 from web.rendering.answers import (
-    BoardUiJson,
-    CameraJson,
     ChanceJson,
     InstructionJson,
     OpenedChanceJson,
     ReasonJson,
     SeatJson,
-    SignJson,
     ViewJson,
 )
 
@@ -82,18 +79,14 @@ def plain_view(view: TableView) -> ViewJson:
         turn=turn.number,
         stage_title=turn.title,
         told=turn.headline.number if turn.headline else None,
-        sign=answer_of(SignJson, view.sign),
         tableau=plain_json(board.tableau),
         layout=plain_layout(board.layout),
         expected=plain_layout(board.target),
         fans=plain_layout(board.fans),
-        standing=answer_of(BoardUiJson, board.standing) if board.standing else None,
         why_not=answer_of(ReasonJson, board.why_not) if board.why_not else None,
         instructions=instructions,
         seats=seats,
         sealed={seat: view.seats[seat].receipt for seat in SEATS},
-        outcome=plain_outcome(view.match.outcome),
-        camera=answer_of(CameraJson, view.devices.camera),
         chance=plain_chance(view.fairness.chance),
         can_disclose=False,
     )

@@ -1,15 +1,12 @@
-"""A game or one turn as an animated WebP to be shared, made of the pages' own drawings.
+"""A game as an animated WebP to be shared, made of the pages' own drawings.
 
-Photographs of the camera are beside the board. The picture needs no language: it shows names, turns
-as figures, and at the end the sign's colour behind the winner. `_film.html` draws a frame, which
-needs an application context.
+The picture needs no language: it shows names, turns as figures, and at the end the sign's colour
+behind the winner. `_film.html` draws a frame, which needs an application context.
 """
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from markupsafe import Markup
 from companion.archive.played_games import ReplayStep
 from companion.archive.replay_scenes import Replay
 from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
-from companion.printing.film import FAMILY, Film, film_webp, font
+from companion.printing.film import FAMILY, Film, film_webp
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.cards import lanes_picture
@@ -28,12 +25,10 @@ MAX_FRAMES = 60
 """Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi."""
 _WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
 """Total duration of a whole game, minimum and maximum per scene, and duration of the last scene."""
-_TURN_MS = 1_200
-"""Duration of each scene in a picture of one turn."""
 
 _WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
 _HEAD, _EDGE = 44, 12
-_NAME_PX, _NAME_ROOM_PX = 15, 144
+_NAME_PX, _MAX_NAME = 15, 15
 
 _STATIC = Path(__file__).parents[1] / "static"
 _DRAWN = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)
@@ -43,69 +38,32 @@ _USE = re.compile(
     r'<use href="#([\w-]+)" (x="[^>]*? height="[^"]*")(?: class="([^"]*)")?( transform="[^"]*")?/>'
 )
 
-Photographer = Callable[[str], bytes | None]
-"""Returns the photograph of a moment as JPEG, or None if there is none."""
 
-
-def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
-    """Draw a game or one of its turns as WebP.
-
-    A whole game has its start, every step (only some of them in a long game) and its end. `turn`
-    counts from 1, and 0 means the whole game.
-    """
-    if turn:
-        first, last = game.turns[turn - 1].first, game.turns[turn - 1].last
-        places = list(range(first - 1, last + 1))
-    else:
-        places = _choose_places(game)
-    documents: list[str] = []
-    latest_photograph = b""
-    for place in places:
-        scene = game.scene(place)
-        moment = _photograph_moment(game, scene)
-        # a photograph stays until the next one
-        latest_photograph = (photograph(moment) if moment else None) or latest_photograph
-        documents.append(_document(game, scene, latest_photograph, is_end=place == game.places - 1))
-    frame_ms = _TURN_MS
+def moving_picture(game: Replay) -> bytes:
+    """Draw a game as WebP: its start, every step (only some of them in a long game) and its end."""
+    places = _choose_places(game)
+    last = game.places - 1
+    documents = [_document(game, game.scene(place), is_end=place == last) for place in places]
     # the longer the game, the shorter its frames, within bounds
-    if not turn:
-        frame_ms = max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
+    frame_ms = max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
     durations = [frame_ms] * (len(documents) - 1) + [_LAST_MS]
     return film_webp(Film(documents, durations, _style(), _tokens()["paper"]))
 
 
 def _choose_places(game: Replay) -> list[int]:
-    """Return the scenes to be drawn, including the first and the last."""
-    places = list(range(game.places))
-    # with too many steps, draw only the end of each turn
-    if len(places) > MAX_FRAMES:
-        places = [0, *(turn.last for turn in game.turns)]
-    stride = -(-len(places) // (MAX_FRAMES - 1))  # the last scene may come on top
-    chosen = places[::stride]
-    if chosen[-1] != places[-1]:
-        chosen.append(places[-1])
-    return chosen
+    """Return the scenes to be drawn, evenly spaced, including the first and the last."""
+    last = game.places - 1
+    stride = -(-game.places // (MAX_FRAMES - 1))  # the last scene may come on top
+    return [*range(0, last, stride), last]
 
 
-def _photograph_moment(game: Replay, scene: ReplayStep) -> str:
-    """Return the moment of the photograph that matches a scene, or an empty text."""
-    # photographs are taken at the end of a turn, so they do not match earlier steps
-    is_done = not scene.turn or game.turns[scene.turn - 1].last == scene.place
-    return game.photograph(scene.turn) if is_done else ""
-
-
-def _document(game: Replay, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
+def _document(game: Replay, scene: ReplayStep, *, is_end: bool) -> str:
     """Return one scene as an SVG document. `_film.html` draws it."""
     board, board_height = Markup(), _CARDS_HEIGHT
     if scene.lanes:
         board = lanes_picture(game.kit, scene.lanes)
     elif not game.kit.deck:
-        board = board_svg(scene_picture(game.kit, scene))
-        # aspect ratio of the drawing, which depends on goals and frame
-        size = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
-        ratio = float(size[2]) / float(size[1]) if size else 1.0
-        board_height = min(_BOARD_HEIGHT, round((_WIDTH - 2 * _EDGE) * ratio))
-    height = board_height + _HEAD + 2 * _EDGE
+        board, board_height = board_svg(scene_picture(game.kit, scene)), _BOARD_HEIGHT
     drawn = render_template(
         "_film.html",
         game=game,
@@ -114,29 +72,13 @@ def _document(game: Replay, scene: ReplayStep, photograph: bytes, *, is_end: boo
         # attributes for scripts have no values, which is HTML and not XML
         board=Markup(_FOR_SCRIPTS.sub("", board)),
         board_height=board_height,
-        height=height,
-        # a square photograph beside the board, in every scene of a game that has any
-        width=_WIDTH + (height - _EDGE if game.photographs else 0),
-        photograph=base64.b64encode(photograph).decode(),
+        height=board_height + _HEAD + 2 * _EDGE,
+        width=_WIDTH,
         patterns=Markup(_resolve_colours(PATTERNS, _tokens()["ink"])),
         winner_colour=SIGN,
-        fit_name=_fit_name,
-        name_width=_name_width,
+        most=_MAX_NAME,
     )
     return _put_drawings(_resolve_colours(drawn))
-
-
-def _fit_name(name: str) -> str:
-    """Shorten a name with an ellipsis to the width of its column."""
-    while len(name) > 2 and _name_width(name) > _NAME_ROOM_PX:
-        name = name[:-2].rstrip(" …") + "…"
-    return name
-
-
-def _name_width(name: str) -> float:
-    from PIL import ImageFont  # noqa: PLC0415 - only pictures of games need it
-
-    return ImageFont.truetype(str(font(bold=True)), _NAME_PX).getlength(name)
 
 
 # ---- colours -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from companion.core.grid import Square
-from companion.core.kit import Kit, Layout, Seat
+from companion.core.kit import Face, Kit, Layout, Seat
 from companion.games.screen import Badge
 from web.rendering.svg import ornament, text, use
 
@@ -91,20 +91,25 @@ def big_pieces(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
 
 
 def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
-    """Draw a piece over all the squares that it covers, rotated if it is wider than high.
-
-    Its owner's shape is printed on it, because big pieces of both sides have the same colour.
-    """
+    """Draw a piece over all the squares that it covers, rotated if it is wider than high."""
     face = kit.face(name)
     xs, ys = [centre.real for centre in centres], [centre.imag for centre in centres]
     width, height = max(xs) - min(xs) + 100, max(ys) - min(ys) + 100
     middle = complex(max(xs) + min(xs), max(ys) + min(ys)) / 2
     is_square = face.size[0] == face.size[1]
     size = max(width, height) if is_square else 2 * min(width, height)
+    return _owned(kit, face, middle, size, 34, degrees=90 if width > height else 0)
+
+
+def _owned(
+    kit: Kit, face: Face, middle: complex, size: float, print_size: float, *, degrees: float = 0
+) -> str:
+    """Draw a big piece with its owner's shape, because those of both sides have the same colour."""
     colour = side_class(kit, face.seat)
-    drawing = use(face.drawing, middle, size, colour, degrees=90 if width > height else 0)
+    drawing = use(face.drawing, middle, size, colour, degrees=degrees)
     if face.seat:
-        drawing += use(kit.sides[face.seat].drawing, middle + (8 + 14j), 34, colour)
+        owner = kit.sides[face.seat].drawing
+        drawing += use(owner, middle + (8 + 14j) * print_size / 34, print_size, colour)
     return drawing
 
 
@@ -114,11 +119,7 @@ def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
 def picture(kit: Kit, name: str, burden: str = "") -> Markup:
     """Draw a piece as an icon for text or a key. `burden` is the face that it carries."""
     if is_big(kit, name):
-        face = kit.face(name)
-        colour = side_class(kit, face.seat)
-        drawing = use(face.drawing, 50 + 50j, 84, colour)
-        if face.seat:
-            drawing += use(kit.sides[face.seat].drawing, 54 + 57j, 30, colour)
+        drawing = _owned(kit, kit.face(name), 50 + 50j, 84, 30)
     else:
         drawing = stack(kit, (name, burden) if burden else (name,), 50 + 47j)
     return ornament("ic piece", "8 8 84 84", drawing)

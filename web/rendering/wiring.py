@@ -1,7 +1,4 @@
-"""The wiring in the settings: the pins of the Raspberry Pi for keys, lamps and buzzer.
-
-`_wiring.html` draws it.
-"""
+"""The wiring in the settings: the pins of the Raspberry Pi for keys, lamps and buzzer."""
 
 from __future__ import annotations
 
@@ -20,21 +17,10 @@ GPIO_PINS: Mapping[int, int] = {
     20: 38, 21: 40,
 }  # fmt: skip
 """Header pin of each GPIO number (Raspberry Pi pin-out)."""
-POWER: Mapping[int, str] = {
-    1: "3V3", 2: "5V", 4: "5V", 6: "GND", 9: "GND", 14: "GND", 17: "3V3", 20: "GND", 25: "GND",
-    30: "GND", 34: "GND", 39: "GND",
-}  # fmt: skip
-PINS: list[tuple[int, str, bool]] = sorted(
-    [(pin, f"GPIO {gpio}", False) for gpio, pin in GPIO_PINS.items()]
-    + [(pin, name, True) for pin, name in POWER.items()]
-)
-"""Number and name of every pin, and whether it is in `POWER`."""
 RESISTOR_OHM = 330
 """Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin."""
-GROUND_PINS = {"left": 9, "right": 6}
-"""Ground pin that the drawing uses on each side of the header."""
-ROW_HEIGHT = 34
-"""Distance between two rows of pins in the drawing, as in `_wiring.html`."""
+ODD_GROUND_PIN, EVEN_GROUND_PIN = 9, 6
+"""Ground pin on each side of the header."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +39,6 @@ class Wire:
         return GPIO_PINS[self.gpio]
 
     @property
-    def side(self) -> str:
-        """Return the side of the header. Odd pins are at the left."""
-        return "left" if self.pin % 2 else "right"
-
-    @property
-    def y(self) -> int:
-        """Return the y coordinate of the pin's row in the drawing."""
-        return (self.pin - 1) // 2 * ROW_HEIGHT
-
-    @property
     def between(self) -> str:
         """Describe what is connected between the two ends."""
         if self.kind == "lamp":
@@ -74,7 +50,8 @@ class Wire:
         """Describe where the other end is connected."""
         if self.is_active_low:
             return say("3V3, pin 1")
-        return say("ground, pin {pin}", pin=GROUND_PINS[self.side])
+        pin = ODD_GROUND_PIN if self.pin % 2 else EVEN_GROUND_PIN
+        return say("ground, pin {pin}", pin=pin)
 
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:

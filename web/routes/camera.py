@@ -1,5 +1,4 @@
-"""The camera's pictures: live and settled ones for the owner only, photographs of turns for
-everybody.
+"""The camera's pictures: the live one for the owner only, photographs of turns for everybody.
 
 The live picture may show somebody's hand of cards, so no seat and no spectator receives it.
 """
@@ -9,23 +8,20 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from flask import Response, render_template, request
+from flask import Response
 from werkzeug.exceptions import NotFound, ServiceUnavailable
 
-from companion.core.clock import Clock
 from companion.core.i18n import joined, say
-from companion.core.ports import Advice, BoardSeen, CameraState, SettledFrame
+from companion.core.ports import Advice, BoardSeen, CameraState
 from companion.table.views import turn_title
 from web.context import PageContext
 from web.features import CameraRoom
 from web.rendering.answers import PhotographJson, PhotographsJson
-from web.rendering.camera_overlay import read_words, square_words
-from web.routes.api.body import Body, ShortText
+from web.rendering.camera_overlay import square_words
+from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, host_only, post
-from web.templating.phrases import clock_words
 
 if TYPE_CHECKING:
     from vision.diagnosis import BoardEye
@@ -36,22 +32,8 @@ MAX_NAMED = 4
 """Maximum number of unread squares that are named. If there are more, only their number is
 given.
 """
-SMALL_PX, LARGE_PX = 240, 1920
 FRAME_PX = (960, 540)
 """Space that a page reserves for the live picture before the first one arrives."""
-
-
-class LockBody(Body, frozen=True):
-    """Lock focus or exposure (true), make it automatic (false), or leave it as it is (null)."""
-
-    focus: bool | None = None
-    exposure: bool | None = None
-
-
-class ChooseBody(Body, frozen=True):
-    """Use another camera."""
-
-    source: ShortText
 
 
 @dataclass(frozen=True)
@@ -104,12 +86,6 @@ class CameraLooks:
                     self._look = self._measure(self.eye, status.state, now_s)
             return self._look
 
-    def pictures(self) -> list[tuple[SettledFrame, str]]:
-        """Return the settled frames with their times, newest first."""
-        frames = self.eye.settled() if self.eye else ()
-        clock = self.page_context.clock
-        return [(frame, _capture_time(frame, clock)) for frame in reversed(frames)]
-
     def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraLook:
         board = self.page_context.worker.make(eye.board)
         number, age_s = eye.number(), now_s - self._measured_s
@@ -122,13 +98,6 @@ class CameraLooks:
             state = CameraState.NO_BOARD
         sentence, todo, is_well = _judge(board, blind)
         return CameraLook(state, is_well, sentence, todo, board, per_s)
-
-
-def _capture_time(frame: SettledFrame, clock: Clock) -> str:
-    """Return the time of day at which a frame was taken."""
-    # frames have monotonic times, which differ from the wall clock
-    age_s = clock.monotonic_s() - frame.frame.at_s
-    return clock_words(clock.wall_s() - age_s)
 
 
 def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str, bool]:
@@ -171,47 +140,20 @@ class CameraPictures(PageGroup):
             self._picture = (number, self._eye().picture() or b"")
         return self._picture[1]
 
-    @get("/camera/settled/<int:number>", guard=host_only)
-    def settled(self, number: int) -> str:
-        """Show one settled frame with its reading drawn over it."""
-        eye = self._eye()
-        frames = {frame.number: frame for frame in eye.settled()}
-        if number not in frames:
-            raise NotFound
-        frame = frames[number]
-        board = eye.board(number)  # not behind the small pictures of the page that led here
-        height, width = frame.frame.luma.shape
-        return render_template(
-            "settled.html",
-            frame=frame,
-            size=(width, height),
-            board=board,
-            words=joined("", (read_words(board), ".")) if board else say("No board was seen."),
-            at=_capture_time(frame, self.page_context.clock),
-            name=square_words,
-        )
-
-    @get("/camera/settled/<int:number>.jpg", guard=host_only)
-    def settled_picture(self, number: int) -> Response:
-        """Return a settled frame, or with `?small` a thumbnail."""
-        width_px = SMALL_PX if "small" in request.args else LARGE_PX
-        take = partial(self._eye().settled_picture, number, width_px)
-        return _jpeg(self._make(take))
-
     @post("/api/camera/lock", guard=host_only)
-    def lock(self, body: LockBody) -> None:
-        """Lock focus or exposure, or make them automatic."""
-        self._eye().link.lock(body.focus, body.exposure)
+    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
+        """Lock focus or exposure (true), make it automatic (false), or leave it as it is."""
+        self._eye().link.lock(focus, exposure)
 
     @post("/api/camera/choose", guard=host_only)
-    def choose(self, body: ChooseBody) -> None:
+    def choose(self, source: ShortText) -> None:
         """Use another one of the available cameras."""
-        if body.source not in [offer.source for offer in self._eye().cameras()]:
+        if source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
         # this replaces an old phone as the camera
         if self.room.phone:
             self.room.phone.pairing.remove()
-        self._eye().link.choose(body.source)
+        self._eye().link.choose(source)
 
     # ---- photographs, for everybody --------------------------------------------------------------
 

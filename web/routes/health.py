@@ -21,7 +21,7 @@ from companion.core.i18n import say
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import answer_of, plain_json
-from web.rendering.wiring import PINS, wires
+from web.rendering.wiring import wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
 from web.routes.owner.check import cues
@@ -125,7 +125,6 @@ class HealthPages(PageGroup):
             size=FRAME_PX,
             eye=self.looks.eye,
             wires=wires(check.settings) if check else (),
-            pins=PINS,
             cues=cues().items(),
             is_on=self.page_context.is_game_on,
             **self._parts(self.room.examine()),
@@ -180,7 +179,6 @@ class HealthPages(PageGroup):
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
             "topics": TOPICS,
-            "pictures": self.looks.pictures(),
         }
 
 

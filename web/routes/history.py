@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,7 +13,6 @@ from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from companion.archive.finale import turns_to_review
 from companion.archive.history import History
 from companion.archive.played_games import (
     MAX_GAME_BYTES,
@@ -22,8 +21,7 @@ from companion.archive.played_games import (
     ReplayStep,
 )
 from companion.archive.replay_scenes import Replay
-from companion.bots.coach import Hint
-from companion.core.errors import CompanionError, Malformed
+from companion.core.errors import Malformed
 from companion.core.i18n import (
     naming,
     say,
@@ -31,32 +29,18 @@ from companion.core.i18n import (
     spoken,
     translate,
 )
-from companion.core.kit import SEATS, Seat
 from companion.table.session import named_sides
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.json_view import plain_json
-from web.routes.api.body import Body, ShortText
+from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, download, form, get, host_only, post
 
-_MAX_HINTS = 200
 GAMES_A_PAGE = 50
 """Number of games per page of the list."""
 _FORM_BYTES = 4096
 """Size that a form adds to its file."""
-
-
-class Remove(Body, frozen=True):
-    """Remove a game."""
-
-    number: Annotated[int, Meta(ge=1)]
-
-
-class Forget(Body, frozen=True):
-    """Remove a name from all games."""
-
-    name: ShortText
 
 
 @dataclass
@@ -65,7 +49,6 @@ class HistoryPages(PageGroup):
 
     name = "history"
     past: History
-    _hints: dict[tuple[int, str, Seat, str], Hint] = field(default_factory=dict)
 
     # ---- the list ----
 
@@ -100,33 +83,31 @@ class HistoryPages(PageGroup):
         page = max(request.args.get("page", 1, type=int), 1)
         return page, self.past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
 
-    @form("/history", file="file", guard=host_only)
+    @form("/history", file="file", guard=host_only, page="games")
     def bring_in(self) -> Any:
         """Import a game from a file. The list shows what is wrong with it."""
         # a game's file is larger than the default limit
         request.max_content_length = request.max_form_memory_size = MAX_GAME_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
-            if file is None or not file.filename:
-                raise Malformed(say("Choose a file first"))
-            with file.stream:
-                number = self.past.import_game(file.read())
         except RequestEntityTooLarge:
-            error = say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES)
-            return self.games(error), 413
-        except CompanionError as error_:
-            return self.games(error_.message), 400
+            text = say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES)
+            raise Malformed(text) from None
+        if file is None or not file.filename:
+            raise Malformed(say("Choose a file first"))
+        with file.stream:
+            number = self.past.import_game(file.read())
         return redirect(f"/history/{number}", 303)
 
     @post("/api/history/remove", guard=host_only)
-    def remove(self, body: Remove) -> None:
+    def remove(self, number: Annotated[int, Meta(ge=1)]) -> None:
         """Remove a game with its photographs."""
-        self.past.remove(body.number)
+        self.past.remove(number)
 
     @post("/api/history/forget", guard=host_only)
-    def forget(self, body: Forget) -> NameForgotten:
+    def forget(self, name: ShortText) -> NameForgotten:
         """Remove a name from all games."""
-        return {"games": self.past.forget(body.name)}
+        return {"games": self.past.forget(name)}
 
     # ---- one game ----
 
@@ -163,49 +144,11 @@ class HistoryPages(PageGroup):
             "_scene.html", line=replay.line, game=game, **self._scene(replay, place)
         )
 
-    @get("/history/<int:number>/turn/<int:turn>/better")
-    def better(self, number: int, turn: int) -> str:
-        """Return the coach's judgement of a turn of a finished game as a fragment."""
-        replay = self._replay(number)
-        if turn not in self._turns_to_review(replay):
-            raise NotFound
-        hints = {seat: self._review(replay, turn, seat) for seat in SEATS}
-        advices = {seat: hint for seat, hint in hints.items() if hint}
-        return render_template("_better.html", advices=advices, replay=replay)
-
-    def _turns_to_review(self, replay: Replay) -> Collection[int]:
-        if self._features.coach is None:
-            return ()
-        return turns_to_review(replay.leads, replay.line.winners)
-
-    def _review(self, replay: Replay, turn: int, seat: Seat) -> Hint | None:
-        """Return the coach's cached judgement of a seat's action.
-
-        None if the seat did nothing.
-        """
-        known, coach = replay.known(turn, seat), self._features.coach
-        if known is None or coach is None:
-            return None
-        view, action = known
-        key = (replay.line.number, view.moment, seat, action)
-        hint = self._hints.get(key)
-        if hint is None:
-            hint = coach.review(
-                view, action, lambda *asked: replay.spell_action(turn, seat, asked[-1])
-            )
-            self._hints[key] = hint
-            # drop the oldest judgement, unless another request has just done so
-            if len(self._hints) > _MAX_HINTS:
-                oldest, *_ = self._hints
-                self._hints.pop(oldest, None)
-        return hint
-
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         """Return the template values of a scene."""
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         has_camera = self._features.camera is not None
-        is_end_of_turn = turn is not None and place == turn.last
         return {
             "replay": replay,
             "scene": scene,
@@ -213,7 +156,6 @@ class HistoryPages(PageGroup):
             "photograph": replay.photograph(scene.turn) if has_camera else "",
             "drawn": drawn,
             "at": place,
-            "has_better": is_end_of_turn and scene.turn in self._turns_to_review(replay),
         }
 
     def _replay(self, number: int) -> Replay:
@@ -252,16 +194,11 @@ class HistoryPages(PageGroup):
         return download(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
     @get("/history/<int:number>.webp")
-    def picture(self, number: int, turn: int = 0) -> Response:
-        """Return the game as a moving picture of its board, with the photographs beside it."""
+    def picture(self, number: int) -> Response:
+        """Return the game as a moving picture of its board."""
         game = self._line(number).number
-        picture = self._make(lambda: self.past.picture(game, turn))
+        picture = self._make(lambda: self.past.picture(game))
         return Response(picture, mimetype="image/webp")
-
-    @get("/history/<int:number>/turn/<int:turn>.webp")
-    def turn_picture(self, number: int, turn: int) -> Response:
-        """Return one turn as a moving picture."""
-        return self.picture(number, turn)
 
     # ---- an old address ----
 

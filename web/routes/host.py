@@ -14,11 +14,9 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
-from web.routes.route import PageGroup, ask_for_key, enter_key, form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, enter_key, form, get
 from web.templating.phrases import whole_number
 
-OWN = "own"
-"""Form value for a custom text instead of one of the choices."""
 BACK = (
     "/settings",
     "/host/health",
@@ -46,16 +44,14 @@ class HostPages(PageGroup):
     name = "host"
 
     @get("/host")
-    def page(self, error: str = "") -> Any:
+    def page(self) -> Any:
         """Show the set-up and everything reserved for the owner."""
         if not self._guard.is_host():
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
-        name = request.values.get("game") or view.game or view.board.suggested
+        name = request.args.get("game") or view.game or view.board.suggested
         game = self._game(name or self._table.remembered_game or next(iter(self._games)))
         chosen = self._table.choices.options(game.name) or {}
-        if error:
-            chosen = chosen_options(game, request.form)
         seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
@@ -65,7 +61,6 @@ class HostPages(PageGroup):
             live="/live/host",
             game=game,
             chosen_row=partial(chosen_row, chosen),
-            error=error,
             is_on=view.phase in (Phase.ORDERS, Phase.STAGES),
         )
 
@@ -90,37 +85,27 @@ class HostPages(PageGroup):
         )
         return enter_key(key, back, wrong)
 
-    @form("/host/start", guard=host_only, page="page")
-    def start(self, game: str) -> Any:
-        """Start a game from the page's form, for browsers without scripts."""
-        self._table.host_starts(game, chosen_options(self._game(game), request.form))
-        return redirect(f"/host?game={game}", 303)
-
     def _game(self, name: str) -> Game[Any, Any]:
         if name not in self._games:
             raise NotFound
         return self._games[name]
 
 
-def chosen_options(
-    game: Game[Any, Any], fields: Mapping[str, str], *, is_strict: bool = False
-) -> dict[str, Any]:
-    """Return the options in a form or a query, given by the index of a choice or as text.
+def chosen_options(game: Game[Any, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options in a query, given by the index of a choice or as a custom text.
 
-    A form has a custom text in a field of its own. Options with other values are omitted. With
-    `is_strict` a custom text stands in the option's own field, and other values raise `Malformed`.
+    Raises `Malformed` for any other value.
     """
     options: dict[str, Any] = {}
     for row in game.option_rows:
         text = fields.get(row.name, "")
         number = whole_number(text)
-        typed = text if is_strict else fields.get(f"{row.name}-text", "")
         if number is not None and number < len(row.choices):
             options[row.name] = row.choices[number][1]
-        elif text and row.free_text and (is_strict or text == OWN):
+        elif text and row.free_text:
             # browsers end lines with CRLF
-            options[row.name] = typed.replace("\r\n", "\n").strip("\n")
-        elif text and is_strict:
+            options[row.name] = text.replace("\r\n", "\n").strip("\n")
+        elif text:
             raise Malformed(
                 say(
                     "“{text}” is not a choice for {option}: go back and choose",

@@ -165,16 +165,7 @@ class Joining(PageGroup):
 
         `error` is the reason why it cannot be taken.
         """
-        view = self._table.view()
-        page = render_template(
-            "taken.html",
-            view=view,
-            seat=seat,
-            error=error,
-            # a browser without any cookie right after this form does not accept cookies
-            has_just_sat=not request.cookies
-            and urlsplit(request.referrer or "").path == f"{request.script_root}/join/{seat}",
-        )
+        page = render_template("taken.html", view=self._table.view(), seat=seat, error=error)
         return make_response(page, status)
 
     def _page(self, page: str, error: CompanionError | None = None, **more: Any) -> str:

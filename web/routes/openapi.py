@@ -96,6 +96,8 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
+    # answers have squares such as `c3`
+    schemas["Square"] = {"type": "string"}
     # msgspec keeps the indentation of docstrings
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from random import randint
 from typing import Any
 from urllib.parse import quote
 
 from flask import (
     Response,
-    make_response,
     redirect,
     render_template,
     request,
 )
 
+from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.table_view import TableView
 from web.rendering.answers import ClockTime
@@ -24,7 +23,7 @@ from web.routes.join import Joining
 from web.routes.route import PageGroup, get, host_only, sitting
 from web.routes.shared_phone import COVER, must_cover, open_seat, stage_of_passing
 from web.security.auth import is_own_screen
-from web.server.sse import Audience, message
+from web.server.sse import Audience, TooManyViewers
 
 DARK_FROM_H, DARK_TO_H = 20, 7
 """Start and end hour of the dark theme for a table screen that is dark at night."""
@@ -62,20 +61,15 @@ class Pages(PageGroup):
 
     @get("/watch")
     def watch(self) -> Any:
-        """Show what everybody may know, or retry later if there are too many viewers."""
-        streams = self._streams
-        if streams.has_room:
-            return render_template(
-                "watch.html",
-                fragment=self.page_context.fragment("watch", None),
-                live="/live/watch",
-                viewer=None,
-            )
-        again_s = randint(8, 15)  # not all at once
-        page = render_template("full.html", again_s=again_s, viewers=streams.viewers)
-        answer = make_response(page, 503)
-        answer.headers["Retry-After"] = str(again_s)
-        return answer
+        """Show what everybody may know. Raises `TooManyViewers`."""
+        if not self._streams.has_room:
+            raise TooManyViewers(say("All spectator places are taken"))
+        return render_template(
+            "watch.html",
+            fragment=self.page_context.fragment("watch", None),
+            live="/live/watch",
+            viewer=None,
+        )
 
     @get(f"/seat/{SEAT_PART}")
     def seat(self, seat: str) -> Any:
@@ -127,14 +121,8 @@ class Pages(PageGroup):
 
     @get("/live/watch")
     def live_watch(self) -> Response:
-        """Stream what everybody may know, or lead to the page that reports too many viewers."""
-        streams = self._streams
-        is_stream = "text/event-stream" in request.accept_mimetypes.values()
-        # a stream cannot redirect, so a message makes the page do it
-        if is_stream and not streams.has_room:
-            full = message('<main id="live" data-go="/watch"></main>')
-            return Response(full, mimetype="text/event-stream")
-        return streams.follow(self._table, partial(self.page_context.fragment, "watch", None))
+        """Stream what everybody may know."""
+        return self._streams.follow(self._table, partial(self.page_context.fragment, "watch", None))
 
     def _look(self) -> str:
         """Return the settings that are in the table screen's page itself."""

@@ -9,12 +9,10 @@ from typing import Any
 from flask import Response, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import Malformed
-from companion.core.i18n import listed, say_n, spoken
+from companion.core.i18n import spoken
 from companion.core.kit import Kit
 from companion.games.base import Game, OptionRow
 from companion.printing.kit_printer import PAPERS, KitPrinter
-from web.error_pages import wants_page
 from web.routes.host import chosen_options
 from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
@@ -32,8 +30,8 @@ class KitPages(PageGroup):
     printer: KitPrinter
 
     @get("/kit", strict_slashes=False)
-    def page(self, error: str = "", refused: str = "") -> str:
-        """Show the printable sheets. `error` is shown beside the game `refused`."""
+    def page(self) -> str:
+        """Show the printable sheets."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._games.values()]
         has_wifi = self._features.welcome.wifi() is not None
@@ -45,8 +43,6 @@ class KitPages(PageGroup):
             low_ink=_low_ink(),
             papers=PAPERS,
             is_short=has_wifi and not self._may_have_wifi(),
-            error=error,
-            refused=refused,
         )
 
     @get("/kit/<name>.pdf")
@@ -58,13 +54,7 @@ class KitPages(PageGroup):
         game = self._games.get(name.removesuffix(_BOARD))
         if game is None:
             raise NotFound
-        try:
-            raw = chosen_options(game, request.args, is_strict=True)
-            game.options(raw)
-        except Malformed as error:
-            if not wants_page():
-                raise
-            return self.page(error.message, game.name), 400
+        raw = chosen_options(game, request.args)
         if name.endswith(_BOARD):
             pdf = make(lambda: self.printer.board(game.name, raw, language))
             return _answer(pdf, f"{name}-{language}")
@@ -81,7 +71,7 @@ class KitPages(PageGroup):
         if self._may_have_wifi():
             wifi = self._features.welcome.wifi()
         card = self._make(lambda: self.printer.join_card(urls, wifi, paper, language))
-        return _answer(card, f"table-card-{paper}-{language}", is_cached=False)
+        return _answer(card, f"table-card-{paper}-{language}")
 
     def _may_have_wifi(self) -> bool:
         return is_own_screen() or self.page_context.guard.is_host()
@@ -107,7 +97,6 @@ class KitPages(PageGroup):
         return {
             "game": game,
             "plan": plan,
-            "pages": listed(_page_words(kind, number) for kind, number in plan.kinds.items()),
             "boards": boards,
             "own_map": own_map,
             "others": others,
@@ -137,26 +126,7 @@ def _language() -> str:
     return request.args.get("language", "") or spoken()
 
 
-def _answer(pdf: bytes, name: str, *, is_cached: bool = True) -> Response:
+def _answer(pdf: bytes, name: str) -> Response:
     answer = Response(pdf, mimetype="application/pdf")
     answer.headers["Content-Disposition"] = f'inline; filename="{name}.pdf"'
-    if is_cached:
-        # browsers revalidate the file before they use their copy
-        answer.headers["Cache-Control"] = "private, no-cache"
-        answer.add_etag()
-        answer.make_conditional(request)
     return answer
-
-
-def _page_words(kind: str, number: int) -> str:
-    """Return a number of pages of one kind in words."""
-    words = {
-        "instructions": say_n("{n} page of instructions", "{n} pages of instructions", number),
-        "board": say_n("{n} page of the board", "{n} pages of the board", number),
-        "pieces": say_n("{n} page of pieces", "{n} pages of pieces", number),
-        "extras": say_n("{n} page for the table", "{n} pages for the table", number),
-        "places": say_n("{n} page of places for piles", "{n} pages of places for piles", number),
-        "cards": say_n("{n} page of cards", "{n} pages of cards", number),
-        "backs": say_n("{n} page of backs", "{n} pages of backs", number),
-    }
-    return words[kind]

@@ -1,9 +1,10 @@
 """Routes, declared at the method that answers them: address, guard, body and answer.
 
     @seat_post("hand-in")
-    def hand_in(self, seat: Seat, body: HandIn) -> Receipt: ...
+    def hand_in(self, seat: Seat, moment: ShortText, action: LongText) -> Receipt: ...
 
-The API's description is generated from the same declarations.
+A method's parameters are those in its path, then the fields of a JSON body or of a form. The API's
+description is generated from the same declarations.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Any, Protocol, TypeVar, get_type_hints, is_typeddict
 
 import msgspec
@@ -44,7 +45,6 @@ by the seat.
 HTML = "text/html"
 """Media type of an answer, unless its route or its address says another one."""
 Method = TypeVar("Method", bound=Callable[..., Any])
-T = TypeVar("T")
 
 
 def host_only(_: dict[str, Any]) -> None:
@@ -109,9 +109,9 @@ def at_table(_: dict[str, Any]) -> None:
 class Route:
     """One address and method.
 
-    `asks` is a guard that the method itself applies, because there are exceptions. `body` is parsed
-    strictly from JSON and passed on, unless it is empty. `answer` is the type of a JSON answer, or
-    the media type of any other. `fields` are the fields of a form, and `file` is the field of its
+    `asks` is a guard that the method itself applies, because there are exceptions. With `is_json`
+    a POST has a `body`, which is parsed strictly. `answer` is the type of a JSON answer, or the
+    media type of any other. `fields` are those of the body or form, and `file` is the field of an
     upload. `by` is passed on as the actor: `table`, `host`, or `seat` for the seat in the address.
     `page` is the method of the same group that shows a refused form again, with the reason.
     `words` is the docstring of the method.
@@ -122,7 +122,8 @@ class Route:
     endpoint: str = ""
     guard: Guard | None = None
     asks: Guard | None = None
-    body: type[Body] | None = None
+    is_json: bool = False
+    body: type[msgspec.Struct] | None = None
     answer: Any = None
     fields: tuple[str, ...] = ()
     file: str = ""
@@ -145,12 +146,12 @@ def get(path: str, **more: Any) -> Callable[[Method], Method]:
     return _declare(Route(path, **more))
 
 
-def post(path: str, body: type[Body] | None = Body, **more: Any) -> Callable[[Method], Method]:
+def post(path: str, *, is_json: bool = True, **more: Any) -> Callable[[Method], Method]:
     """Declare a POST route that reads and returns JSON.
 
-    The types of its body and its answer are those of the method's signature.
+    The fields of its body are the method's other parameters, unless `body` is their type.
     """
-    return _declare(Route(path, "POST", body=body, **more))
+    return _declare(Route(path, "POST", is_json=is_json, **more))
 
 
 def seat_post(name: str, guard: Guard = own_seat, **more: Any) -> Callable[[Method], Method]:
@@ -236,16 +237,34 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
 def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
     """Return a route with its endpoint, and what its method's signature and docstring say."""
     hints, words = get_type_hints(method), inspect.getdoc(method) or ""
-    body = hints.get("body", Body) if route.body is Body else route.body
+    given = {"return", *re.findall(r"(\w+)>", route.path)} | ({"by"} if route.by else set())
     fields: tuple[str, ...] = ()
-    if route.method == "POST" and body is None:
-        in_path = set(re.findall(r"(\w+)>", route.path))
-        fields = tuple(name for name in hints if name not in {"return", *in_path})
+    if route.method == "POST":
+        fields = tuple(name for name in hints if name not in given)
+    body = route.body
+    if route.is_json:
+        body = body or _body_of(method.__func__, fields)  # type: ignore[attr-defined]  # it is bound
     answer = route.answer
     if answer is None:
         default = Nothing if body else HTML
         answer = hints["return"] if is_typeddict(hints["return"]) else default
     return replace(route, endpoint=endpoint, body=body, answer=answer, fields=fields, words=words)
+
+
+@cache
+def _body_of(method: Callable[..., Any], names: tuple[str, ...]) -> type[msgspec.Struct]:
+    """Return the type of a JSON body, whose fields are some parameters of a method."""
+    if not names:
+        return Body
+    hints = get_type_hints(method, include_extras=True)
+    parameters = inspect.signature(method).parameters
+    fields: list[Any] = []
+    for name in names:
+        default = parameters[name].default
+        is_required = default is inspect.Parameter.empty
+        fields.append((name, hints[name]) if is_required else (name, hints[name], default))
+    name = method.__qualname__.replace(".", "_")
+    return msgspec.defstruct(name, fields, bases=(Body,), frozen=True, forbid_unknown_fields=True)
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
@@ -256,10 +275,9 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
         values["by"] = values.pop("seat") if route.by == "seat" else route.by
     if route.body:
         body = _read_body(request, route.body)
-        # an empty body is only validated
-        if route.body is not Body:
-            values["body"] = body
-    fields = {name: request.form.get(name, "") for name in route.fields}
+        fields = msgspec.structs.asdict(body) if route.fields != ("body",) else {"body": body}
+    else:
+        fields = {name: request.form.get(name, "") for name in route.fields}
     try:
         answer = method(**values, **fields)
     except CompanionError as error:
@@ -272,7 +290,7 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     return {} if answer is None else answer
 
 
-def _read_body(asked: Request, kind: type[T]) -> T:
+def _read_body(asked: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
     """Parse the body of a request. Raises `Malformed` or 415, and never repeats what was sent."""
     if asked.mimetype != "application/json":
         raise UnsupportedMediaType()

@@ -14,17 +14,8 @@ from companion.printing.rulebook import Illustration, illustrations
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
-from web.routes.api.body import Body, EnterOrders
+from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, at_table, get, post, seat_post
-
-
-class Wanted(Body, frozen=True):
-    """Whether to show help on the table screen. `reasons` has no effect since version 1.1: a seat's
-    page tells the machine's reasons.
-    """
-
-    is_wanted: bool
-    reasons: bool = False
 
 
 class RulesPages(PageGroup):
@@ -53,14 +44,14 @@ class RulesPages(PageGroup):
         )
 
     @seat_post("help")
-    def help(self, seat: Seat, body: EnterOrders) -> HelpJson:
+    def help(self, seat: Seat, moment: ShortText, entered: ShortText) -> HelpJson:
         """Return a seat's options after the orders entered so far, as a fragment of its page."""
         table, games = self.page_context.table, self._games
         view = table.view(seat)
         game = games.get(view.game or "")
         if game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
-        rows = table.coaching.possible(seat, body.moment, body.entered)
+        rows = table.coaching.possible(seat, moment, entered)
         html = render_template(
             "_help.html",
             rows=rows,
@@ -72,9 +63,12 @@ class RulesPages(PageGroup):
         return {"html": html, "squares": squares}
 
     @post("/api/table/help", guard=at_table)
-    def table_help(self, body: Wanted) -> None:
-        """Show on the table screen what the rules allow."""
-        self.page_context.table.help(body.is_wanted)
+    def table_help(self, is_wanted: bool, reasons: bool = False) -> None:
+        """Show on the table screen what the rules allow, or nothing.
+
+        `reasons` has no effect since version 1.1: a seat's page tells the machine's reasons.
+        """
+        self._table.help(is_wanted)
 
 
 def figure(shown: Illustration) -> Markup:

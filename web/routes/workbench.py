@@ -27,49 +27,16 @@ from companion.core.ports import PanelView
 from web.features import Workbench
 from web.rendering.answers import WorkbenchJson, WorldJson
 from web.rendering.json_view import answer_of
-from web.routes.api.body import Body, ShortText
+from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, post
 from web.server.sse import Audience, message
 
 LOOK_S = 0.02
 """Polling interval of the buzzer in seconds, as long as the shortest tone."""
-LAMPS_S, WORLD_S = 0.1, 0.2
+WORLD_S = 0.2
+"""Interval in seconds between two looks at the world."""
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
-
-
-class Put(Body, frozen=True):
-    """Move a piece to a square, or to a point of the picture."""
-
-    id: int
-    square: ShortText | None = None
-    x: Px | None = None
-    y: Px | None = None
-
-
-class Flip(Body, frozen=True):
-    """Flip a piece to its next face."""
-
-    id: int
-
-
-class Hand(Body, frozen=True):
-    """A hand over a square, or null for no hand."""
-
-    square: ShortText | None
-
-
-class Tiles(Body, frozen=True):
-    """Order tiles behind a seat's wall, by their letters from left to right."""
-
-    seat: Seat
-    letters: ShortText
-
-
-class Finger(Body, frozen=True):
-    """A key of the panel."""
-
-    button: ShortText
 
 
 @dataclass
@@ -108,18 +75,16 @@ class Bench(PageGroup):
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
         version, frame = -1, 0
-        panel: dict[str, Any] = {"tone": None}
-        panel_s = world_s = -1.0
+        panel: dict[str, Any] = {}
+        world_s = -1.0
 
         def news() -> str:
             """Return the changes since the last call as messages."""
-            nonlocal version, frame, panel, panel_s, world_s
+            nonlocal version, frame, panel, world_s
             messages, now_s = "", time.monotonic()
             panel_now = _panel_words(self.workbench.hands.view())
-            # lamps dim in many steps and can be delayed, but tones cannot
-            is_due = now_s - panel_s >= LAMPS_S or panel_now["tone"] != panel["tone"]
-            if is_due and panel_now != panel:
-                panel, panel_s = panel_now, now_s
+            if panel_now != panel:
+                panel = panel_now
                 messages += message(json.dumps(panel), "panel")
             if now_s - world_s < WORLD_S:
                 return messages
@@ -158,22 +123,23 @@ class Bench(PageGroup):
     # ---- hands ----
 
     @post("/workbench/piece")
-    def piece(self, body: Put) -> WorldJson:
-        """Put a piece on a square or at a point."""
-        if body.square is not None:
-            square = self._square(body.square)
-            self._with_piece(lambda: self.workbench.world.move_to(body.id, square))
-        elif body.x is not None and body.y is not None:
-            x_px, y_px = body.x, body.y
-            self._with_piece(lambda: self.workbench.world.drag_to(body.id, x_px, y_px))
+    def piece(
+        self, id: int, square: ShortText | None = None, x: Px | None = None, y: Px | None = None
+    ) -> WorldJson:
+        """Put a piece on a square or at a point of the picture."""
+        if square is not None:
+            target = self._square(square)
+            self._with_piece(lambda: self.workbench.world.move_to(id, target))
+        elif x is not None and y is not None:
+            self._with_piece(lambda: self.workbench.world.drag_to(id, x, y))
         else:
             raise Malformed(say("Say where: a square, or x and y in the picture"))
         return self._world_now()
 
     @post("/workbench/flip")
-    def flip(self, body: Flip) -> WorldJson:
-        """Flip a piece."""
-        self._with_piece(lambda: self.workbench.world.flip(body.id))
+    def flip(self, id: int) -> WorldJson:
+        """Flip a piece to its next face."""
+        self._with_piece(lambda: self.workbench.world.flip(id))
         return self._world_now()
 
     @post("/workbench/tidy")
@@ -185,34 +151,33 @@ class Bench(PageGroup):
         return self._world_now()
 
     @post("/workbench/hand")
-    def hand(self, body: Hand) -> WorldJson:
-        """Hold a hand over a square, or remove it."""
-        text = body.square
-        self._hand = self._square(text) if text is not None else None
+    def hand(self, square: ShortText | None) -> WorldJson:
+        """Hold a hand over a square, or remove it (null)."""
+        self._hand = self._square(square) if square is not None else None
         self.workbench.world.hold_hand(self._hand)
         return self._world_now()
 
     @post("/workbench/tiles")
-    def tiles(self, body: Tiles) -> None:
-        """Lay order tiles behind a wall. No answer reveals them."""
-        self.workbench.world.lay_tiles(body.seat, body.letters.upper())
+    def tiles(self, seat: Seat, letters: ShortText) -> None:
+        """Lay order tiles behind a seat's wall, from left to right. No answer reveals them."""
+        self.workbench.world.lay_tiles(seat, letters.upper())
 
     @post("/workbench/press")
-    def press(self, body: Finger) -> None:
+    def press(self, button: ShortText) -> None:
         """Press a key and hold it down."""
-        self.workbench.hands.press(self._button(body))
+        self.workbench.hands.press(self._known(button))
 
     @post("/workbench/release")
-    def release(self, body: Finger) -> None:
+    def release(self, button: ShortText) -> None:
         """Release a key."""
-        self.workbench.hands.release(self._button(body))
+        self.workbench.hands.release(self._known(button))
 
     # ---- inside ----
 
-    def _button(self, body: Finger) -> str:
-        if body.button not in self.workbench.hands.buttons():
+    def _known(self, button: str) -> str:
+        if button not in self.workbench.hands.buttons():
             raise NotFound
-        return body.button
+        return button
 
     def _with_piece(self, act: Callable[[], None]) -> None:
         try:

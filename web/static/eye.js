@@ -24,7 +24,6 @@ let isRunning = false;
 let isCamera = 'camera' in page.dataset;
 let track = null;
 let lock = null;
-let drawn = -1;
 let sent = [];
 
 function tell(text, isGood = false) {
@@ -100,11 +99,11 @@ async function run() {
     try {
       await openCamera();
       await pair();
-      let address = `/api/eye/picture?drawn=${drawn}`;
+      let address = '/api/eye/picture';
       let body = null;
       if (clock) {
         const taken = await nextFrame();
-        address += `&taken_ms=${clock.table + taken - clock.here}`;
+        address += `?taken_ms=${clock.table + taken - clock.here}`;
         body = await jpeg();
       }
       const began = performance.now();
@@ -131,9 +130,10 @@ async function run() {
 }
 
 function show(told, took) {
-  if (told.drawing !== null) seen.innerHTML = told.drawing;
-  ({ drawn } = told);
-  tell(told.words || page.dataset.starting, told.is_well);
+  if ('drawing' in told) {
+    seen.innerHTML = told.drawing;
+    tell(told.words || page.dataset.starting, told.is_well);
+  }
   if (!took) return;
   const now = performance.now();
   sent = [...sent, now].filter(when => now - when <= RATE_MS);
@@ -185,7 +185,6 @@ function stop(text = page.dataset.ready) {
   at('start').hidden = false;
   at('rate').hidden = true;
   seen.replaceChildren();
-  drawn = -1;
   track?.stop();
   lock?.release();
   tell(text);

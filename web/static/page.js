@@ -274,6 +274,19 @@ export function askFirst(key, { question, yes, no }, act) {
   });
 }
 
+// ---- forms ----
+
+// A form that is sent as JSON: its fields are those of the request, and a refusal is said on its page.
+document.addEventListener('submit', async event => {
+  const form = event.target.closest('form[data-json]');
+  if (!form) return;
+  event.preventDefault();
+  const body = Object.fromEntries(new FormData(form));
+  for (const box of form.querySelectorAll('[type=checkbox]')) body[box.name] = box.checked;
+  const answer = await post(form.dataset.json, body);
+  if (answer.ok) location.assign(root + form.dataset.then);
+});
+
 // ---- work that takes its time ----
 
 // Work that takes its time says so on the key that asked for it, until its answer is there: then the service sets a cookie.

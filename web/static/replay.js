@@ -9,7 +9,6 @@ const told = document.getElementById('told');
 const playing = document.getElementById('play-key');
 const lines = [...document.querySelectorAll('#turns a')];
 const marks = [...document.querySelectorAll('.mark')];
-const film = document.getElementById('film');
 const share = document.getElementById('share');
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const STEP_MS = 1600;
@@ -64,7 +63,6 @@ function mark() {
   const now = lines.find(link => link.hasAttribute('aria-current'));
   const list = now?.closest('ol');
   if (list) list.scrollTop = Math.max(0, now.offsetTop - list.clientHeight / 2);
-  if (now) film.href = `${root}/history/${page.dataset.game}/turn/${Math.max(1, lines.indexOf(now))}.webp`;
   history.replaceState(null, '', `?at=${at}`);
 }
 
@@ -133,26 +131,7 @@ document.addEventListener('keydown', event => {
   if (event.key !== ' ') stop();
   act();
 });
-// What the coach thinks of a turn: it takes a second or two, so that it is asked by a key.
-async function review(key) {
-  const place = key.nextElementSibling;
-  key.disabled = true;
-  place.textContent = key.dataset.wait;
-  try {
-    const answer = await fetch(root + key.dataset.better, { headers: { Accept: 'application/json' } });
-    if (answer.ok) place.innerHTML = await answer.text();
-    else place.textContent = (await answer.json()).error.message;
-    key.hidden = answer.ok;
-    place.scrollIntoView({ block: 'nearest' });
-  } catch {
-    place.textContent = say('No connection to the table: try again');
-  }
-  key.disabled = false;
-}
-
 page.addEventListener('click', event => {
-  const better = event.target.closest?.('[data-better]');
-  if (better) return void review(better);
   const link = event.target.closest?.('.ctl a, .mark, #turns a');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();

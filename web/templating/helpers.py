@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
-from collections import deque
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from flask import Flask, request
-from jinja2 import BytecodeCache
+from jinja2 import FileSystemBytecodeCache
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 from werkzeug.local import LocalProxy
@@ -22,7 +19,6 @@ from companion.core.i18n import (
     Said,
     joined,
     listed,
-    names_of_sides,
     say,
     say_n,
     spoken,
@@ -111,24 +107,11 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
-_BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
-"""Cache of the latest boards: everything on which a drawing depends, and the drawing."""
-
-
 @lru_cache(maxsize=1)
 def _sprite(names: tuple[str, ...]) -> Markup:
     """Return the drawings for a page as one SVG, from which scripts and `use` take them."""
-    # the pages' policy forbids style attributes, and short classes replace frequent ones
-    text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
-    text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
-    text = text.replace(
-        'fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"',
-        'class="edging"',
-    )
-    text = text.replace('fill="none" stroke="currentColor"', 'class="pen"')
-    return Markup(
-        text.replace('class="pen" stroke-width="4.6" stroke-linecap="square"', 'class="core"')
-    )
+    # the pages' policy forbids style attributes
+    return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
 
 
 def _asset(version: str, name: str) -> str:
@@ -152,12 +135,7 @@ def _scripts(version: str, *names: str) -> Markup:
 
 
 def _board(view: TableView, quarters: int = 0) -> Markup:
-    """Draw the board of a view, or return the cached drawing if nothing on it has changed."""
-    # everything on which the drawing depends
-    key = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
-    for known, drawing in tuple(_BOARD_CACHE):
-        if known == key:
-            return drawing
+    """Draw the board of a view."""
     scene = scene_of(view)
     drawing = board_svg(scene, quarters) if scene else Markup()
     if view.phase is Phase.OVER and view.match.outcome:
@@ -165,7 +143,6 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
             side = view.seats[seat].side
             if side and side.cheering:  # only now robots smile
                 drawing = Markup(str(drawing).replace(f'#{side.drawing}"', f'#{side.cheering}"'))
-    _BOARD_CACHE.append((key, drawing))
     return drawing
 
 
@@ -174,50 +151,25 @@ def _in_words(value: Any) -> Any:
     return translate(value) if isinstance(value, Said) else value
 
 
-# ---- templates that are kept compiled: to compile those of the first page is most of what it takes
-# ----
+class CompiledTemplates(FileSystemBytecodeCache):
+    """Cache of compiled templates in a folder. Neither a damaged file nor a full disk stops a page.
 
-_DIGEST_BYTES = 32
-
-
-class CompiledTemplates(BytecodeCache):
-    """Cache of compiled templates, one file each in the service's own folder. Damaged files are
-    replaced.
-
-    Jinja's own cache does not check its files, which may hold anything after a power cut. Hence the
-    digest.
+    To compile the templates of the first page is most of the time until it is shown.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        super().__init__(str(folder))
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket from its file, if that is intact and of the current template."""
-        with contextlib.suppress(OSError):
-            content = self._file(bucket).read_bytes()
-            digest, code = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-            if hashlib.sha256(code).digest() == digest:
-                bucket.bytecode_from_string(code)
+        """Fill the bucket from its file, if that is of the current template."""
+        try:
+            super().load_bytecode(bucket)
+        except Exception:
+            bucket.reset()
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Write the bucket to its file. A full disk is ignored."""
-        code = bucket.bytecode_to_string()
-        path = self._file(bucket)
-        # write a temporary file and rename it, so that no partial file is read
-        unfinished = path.with_suffix(f".{os.getpid()}")
+        """Write the bucket to its file."""
         with contextlib.suppress(OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                unfinished.write_bytes(hashlib.sha256(code).digest() + code)
-                unfinished.replace(path)
-            except OSError:
-                unfinished.unlink(missing_ok=True)
-
-    def clear(self) -> None:
-        """Delete all files."""
-        with contextlib.suppress(OSError):
-            for path in self._folder.iterdir():
-                path.unlink()
-
-    def _file(self, bucket: Bucket) -> Path:
-        return self._folder / f"{bucket.key}.compiled"
+            super().dump_bytecode(bucket)

@@ -4,35 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from flask import Response, jsonify
 
 from companion.core.kit import Seat
 from web.rendering.answers import NewHostKey, Picture
-from web.routes.api.body import Body, ShortText
+from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, host_only, post
 from web.templating.icons import start_board
 
-
-class NewGame(Body, frozen=True):
-    """Start a game with options."""
-
-    game: ShortText
-    options: dict[str, Any] = msgspec.field(default_factory=dict)
-    seed: int | None = None
-
-
-class FreeSeat(Body, frozen=True):
-    """Free a seat. `sitting` identifies the person, as given by the owner’s page."""
-
-    seat: Seat
-    sitting: ShortText | None = None
-
-
-class SwapSeats(Body, frozen=True):
-    """Swap both sides. `sittings` identifies the person at each seat."""
-
-    sittings: dict[Seat, ShortText] = msgspec.field(default_factory=dict)
+GameOptions = dict[str, Any]
 
 
 class HostRoutes(PageGroup):
@@ -41,15 +21,17 @@ class HostRoutes(PageGroup):
     name = "api"
 
     @post("/api/host/new-game", guard=host_only)
-    def new_game(self, body: NewGame) -> None:
+    def new_game(
+        self, game: ShortText, options: GameOptions | None = None, seed: int | None = None
+    ) -> None:
         """Start a game with options."""
-        self._table.host_starts(body.game, body.options, body.seed)
+        self._table.host_starts(game, options or {}, seed)
 
     @post("/api/host/preview", guard=host_only)
-    def preview(self, body: NewGame) -> Picture:
+    def preview(self, game: ShortText, options: GameOptions | None = None) -> Picture:
         """Draw the start position of a game with these options. Raises `Malformed`."""
-        game = self._games.get(body.game)
-        return {"svg": start_board(game, body.options) if game else ""}
+        rules = self._games.get(game)
+        return {"svg": start_board(rules, options or {}) if rules else ""}
 
     @post("/api/host/abandon", guard=host_only)
     def abandon(self) -> None:
@@ -62,14 +44,14 @@ class HostRoutes(PageGroup):
         self._table.undo()
 
     @post("/api/host/free-seat", guard=host_only)
-    def free_seat(self, body: FreeSeat) -> None:
-        """Free a seat."""
-        self._table.free_seat(body.seat, body.sitting)
+    def free_seat(self, seat: Seat, sitting: ShortText | None = None) -> None:
+        """Free a seat. `sitting` identifies the person, as given by the owner's page."""
+        self._table.free_seat(seat, sitting)
 
     @post("/api/host/swap-seats", guard=host_only)
-    def swap_seats(self, body: SwapSeats) -> None:
-        """Swap both sides."""
-        self._table.swap_seats(body.sittings)
+    def swap_seats(self, sittings: dict[Seat, ShortText] | None = None) -> None:
+        """Swap both sides. `sittings` identifies the person at each seat."""
+        self._table.swap_seats(sittings or {})
 
     @post("/api/host/new-key", guard=host_only, answer=NewHostKey)
     def new_key(self) -> Response:

@@ -12,32 +12,8 @@ from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.rendering.json_view import answer_of
-from web.routes.api.body import SEAT_PART, Body, GameName, ShortText
+from web.routes.api.body import SEAT_PART, ShortText
 from web.routes.route import PageGroup, post, seat_post, shared
-
-
-class Ask(Body, frozen=True):
-    """Let a character play. `code` is the join code."""
-
-    name: ShortText
-    code: ShortText = ""
-
-
-class Leave(Body, frozen=True):
-    """Remove the machine from a seat. `code` is the join code."""
-
-    code: ShortText = ""
-
-
-class Question(Body, frozen=True):
-    """A question to the coach about the next action (`now`), the seat's last one (`last`) or the
-    machine’s (`theirs`).
-
-    The machine's reasons are told once its action is known to everybody.
-    """
-
-    moment: ShortText
-    about: About
 
 
 class Opponents(PageGroup):
@@ -48,11 +24,14 @@ class Opponents(PageGroup):
     name = "opponents"
 
     @post(f"/api/seat/{SEAT_PART}/machine")
-    def machine(self, seat: str, body: Ask) -> MachineSeated:
-        """Let a character play a free seat, or replace another character."""
-        self.page_context.let_in(body.code)
+    def machine(self, seat: str, name: ShortText, code: ShortText = "") -> MachineSeated:
+        """Let a character play a free seat, or replace another character.
+
+        `code` is the join code.
+        """
+        self.page_context.let_in(code)
         known = [character.name for character in self._features.opponents]
-        if body.name not in known:
+        if name not in known:
             text = say(
                 "There is no such opponent: choose one of {names}",
                 names=listed(map(Verbatim, known)),
@@ -62,24 +41,28 @@ class Opponents(PageGroup):
         if self._table.view().seats[Seat(seat)].door == MACHINE:
             self._require_at_table()
             self._table.machines.unseat(Seat(seat))
-        self._table.machines.seat(Seat(seat), body.name)
-        return {"seat": Seat(seat), "name": body.name}
+        self._table.machines.seat(Seat(seat), name)
+        return {"seat": Seat(seat), "name": name}
 
     @post(f"/api/seat/{SEAT_PART}/machine-leaves")
-    def machine_leaves(self, seat: str, body: Leave) -> Seated:
-        """Remove the machine from a seat."""
-        self.page_context.let_in(body.code)
+    def machine_leaves(self, seat: str, code: ShortText = "") -> Seated:
+        """Remove the machine from a seat. `code` is the join code."""
+        self.page_context.let_in(code)
         self._require_at_table()
         self._table.machines.unseat(Seat(seat))
         return {"seat": None}
 
     @seat_post("coach")
-    def coach(self, seat: Seat, body: Question) -> AdviceJson:
-        """Ask the coach what to do, how good the last action was, or why the machine acted."""
+    def coach(self, seat: Seat, moment: ShortText, about: About) -> AdviceJson:
+        """Ask the coach about the next action (`now`), the seat's last one (`last`) or the
+        machine's (`theirs`).
+
+        The machine's reasons are told once its action is known to everybody.
+        """
         coach = self._features.coach
         if coach is None:
             raise wrong_phase(say("There is no coach here"))
-        advice = coach.ask(seat, body.moment, body.about)
+        advice = coach.ask(seat, moment, about)
         html = render_template("_advice.html", advice=advice)
         return answer_of(AdviceJson, advice, html=html)
 
@@ -100,14 +83,14 @@ class Lessons(PageGroup):
     name = "lessons"
 
     @shared("lesson", "seat", "table")
-    def begin(self, by: str, body: GameName) -> None:
+    def begin(self, by: str, game: ShortText) -> None:
         """Start the lesson of a game for the people who sit here.
 
         The machine plays a free seat.
         """
         if not self.page_context.has_sitters:
             raise wrong_phase(say("Nobody sits here: sit down first"))
-        begin_lesson(self.page_context, body.game)
+        begin_lesson(self.page_context, game)
 
     @shared("skip-lesson", "seat", "table")
     def skip(self, by: str) -> None:

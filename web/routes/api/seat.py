@@ -22,38 +22,8 @@ from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
 from web.rendering.json_view import answer_of, plain_view
 from web.rendering.piece_controls import plain_plays
-from web.routes.api.body import (
-    SEAT_PART,
-    AtMoment,
-    Body,
-    EnterOrders,
-    LayTiles,
-    LongText,
-    ShortText,
-)
+from web.routes.api.body import SEAT_PART, LongText, ShortText
 from web.routes.route import PageGroup, get, own_seat, post, seat_post, sitting
-
-
-class Take(Body, frozen=True):
-    """Sit down. `code` is the join code on the table's own screen, if one is needed."""
-
-    name: ShortText = ""
-    code: ShortText = ""
-
-
-class HandIn(Body, frozen=True):
-    """An order. `salt` prevents others from guessing it by its receipt."""
-
-    moment: ShortText
-    action: LongText
-    salt: ShortText = ""
-
-
-class Start(Body, frozen=True):
-    """Start a game with one of its presets."""
-
-    game: ShortText
-    preset: int = 0
 
 
 class SeatRoutes(PageGroup):
@@ -74,10 +44,13 @@ class SeatRoutes(PageGroup):
         return answer_of(PlaysJson, moment=moment, plays=plays)
 
     @post(f"/api/seat/{SEAT_PART}/take", answer=Seated)
-    def take(self, seat: str, body: Take) -> Response:
-        """Sit down. A cookie with the seat's token is set."""
-        self.page_context.let_in(body.code)
-        nonce = self._table.take_seat(Seat(seat), body.name)
+    def take(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
+        """Sit down. A cookie with the seat's token is set.
+
+        `code` is the join code on the table's own screen, if one is needed.
+        """
+        self.page_context.let_in(code)
+        nonce = self._table.take_seat(Seat(seat), name)
         answer = jsonify(seat=seat)
         self._guard.seat_cookie(answer, Seat(seat), nonce)
         return answer
@@ -103,23 +76,25 @@ class SeatRoutes(PageGroup):
         self._table.play_by(seat, "phone", self._guard.sitting(seat))
 
     @seat_post("hand-in")
-    def hand_in(self, seat: Seat, body: HandIn) -> Receipt:
-        """Seal an order."""
-        receipt = self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s)
+    def hand_in(
+        self, seat: Seat, moment: ShortText, action: LongText, salt: ShortText = ""
+    ) -> Receipt:
+        """Seal an order. `salt` prevents others from guessing it by its receipt."""
+        receipt = self._table.hand_in(seat, moment, action, salt, g.at_s)
         return {"receipt": receipt}
 
     @seat_post("take-back")
-    def take_back(self, seat: Seat, body: AtMoment) -> TakenBack:
+    def take_back(self, seat: Seat, moment: ShortText) -> TakenBack:
         """Take back an order and return it, or null if this browser has not handed it in."""
         # read first, because it is gone afterwards
         sealed = self._table.view(seat).own.sealed
-        self._table.take_back(seat, body.moment, at_s=g.at_s)
+        self._table.take_back(seat, moment, at_s=g.at_s)
         return {"action": sealed.action if sealed else None}
 
     @seat_post("plan")
-    def plan(self, seat: Seat, body: EnterOrders) -> Picture:
+    def plan(self, seat: Seat, moment: ShortText, entered: ShortText) -> Picture:
         """Draw where the orders entered so far would lead. Nothing is stored."""
-        squares = self._table.coaching.plan(seat, body.moment, body.entered)
+        squares = self._table.coaching.plan(seat, moment, entered)
         view = self._table.view(seat)
         # North sees the board rotated by half a turn
         quarters = 2 if seat is Seat.NORTH else 0
@@ -141,9 +116,9 @@ class SeatRoutes(PageGroup):
         return {"action": sealed.action, "orders": orders}
 
     @seat_post("tiles")
-    def tiles(self, seat: Seat, body: LayTiles) -> None:
+    def tiles(self, seat: Seat, moment: ShortText, is_ready: bool) -> None:
         """Report whether the seat's tiles are laid behind its wall."""
-        self._table.lay_tiles(seat, body.moment, body.is_ready)
+        self._table.lay_tiles(seat, moment, is_ready)
 
     @seat_post("resign")
     def resign(self, seat: Seat) -> None:
@@ -156,9 +131,9 @@ class SeatRoutes(PageGroup):
         self._table.offer_draw(seat)
 
     @seat_post("ask-back")
-    def ask_back(self, seat: Seat, body: AtMoment) -> None:
+    def ask_back(self, seat: Seat, moment: ShortText) -> None:
         """Ask to take back the last turn, or agree to the other seat's request."""
-        self._table.ask_back(seat, body.moment)
+        self._table.ask_back(seat, moment)
 
     @seat_post("decline")
     def decline(self, seat: Seat) -> None:
@@ -166,21 +141,11 @@ class SeatRoutes(PageGroup):
         self._table.decline(seat)
 
     @seat_post("start", sitting)
-    def start(self, seat: Seat, body: Start) -> None:
+    def start(self, seat: Seat, game: ShortText, preset: int = 0) -> None:
         """Start a game with one of its presets."""
-        game = self._games.get(body.game)
-        if game is None:
-            # raises the table's own refusal of an unknown game
-            self._table.new_game(body.game, {})
-            return
-        ways = game.presets
-        if not 0 <= body.preset < len(ways):
-            raise Malformed(
-                say(
-                    "{game} can be started in {number} ways: give a number from 0 to {last}",
-                    game=game.title,
-                    number=len(ways),
-                    last=len(ways) - 1,
-                )
-            )
-        self._table.new_game(body.game, ways[body.preset].options)
+        rules = self._games.get(game)
+        # the table itself refuses an unknown game
+        presets = rules.presets if rules else ()
+        if rules and not 0 <= preset < len(presets):
+            raise Malformed(say("{game} has no preset {number}", game=rules.title, number=preset))
+        self._table.new_game(game, presets[preset].options if presets else {})

@@ -15,40 +15,9 @@ from companion.core.kit import Seat
 from companion.table.seats.staff_call import StaffBell
 from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
-from web.routes.api.body import (
-    SEAT_PART,
-    AtMoment,
-    Body,
-    Confirm,
-    GameName,
-    LayTiles,
-    LongText,
-    ReadHeadline,
-    Rematch,
-    ShortText,
-)
+from web.routes.api.body import SEAT_PART, LongText, ShortText
 from web.routes.route import PageGroup, at_table, get, post, shared
 from web.security.auth import is_own_screen
-
-
-class Act(Body, frozen=True):
-    """An action for the seat on turn by somebody at the table."""
-
-    moment: ShortText
-    action: LongText
-
-
-class LayTilesOf(LayTiles, frozen=True):
-    """Whether the tiles of the given seat are laid."""
-
-    seat: Seat
-
-
-class GoOn(Body, frozen=True):
-    """Who takes over a seat. `sitting` identifies the sitting whose phone is gone."""
-
-    by: Literal["pad", "machine", "phone"]
-    sitting: ShortText
 
 
 class SharedRoutes(PageGroup):
@@ -69,26 +38,26 @@ class SharedRoutes(PageGroup):
         self._table.resume(by)
 
     @shared("read", "seat", "table")
-    def read(self, by: str, body: ReadHeadline) -> None:
-        """Confirm that the headline has been read."""
-        self._table.read(by, body.moment, body.stage, body.told)
+    def read(self, by: str, moment: ShortText, stage: int, told: int) -> None:
+        """Confirm that a headline of a stage has been read. `told` is its number from 0."""
+        self._table.read(by, moment, stage, told)
 
     @shared("confirm", "seat", "host")
-    def confirm(self, by: str, body: Confirm) -> None:
-        """Confirm that the board is right."""
-        self._table.confirm(by, body.moment, body.stage, body.force)
+    def confirm(self, by: str, moment: ShortText, stage: int, force: bool = False) -> None:
+        """Confirm that the board is right. `force` overrules the camera."""
+        self._table.confirm(by, moment, stage, force)
 
     @shared("disclose", "seat", "host")
     def disclose(self, by: str) -> None:
         """Do nothing: since version 1.1 a game that is over hides nothing."""
 
     @shared("choose", "seat", "table")
-    def choose(self, by: str, body: GameName) -> None:
+    def choose(self, by: str, game: ShortText) -> None:
         """Choose a game in the lobby, which every page then shows.
 
         Nobody sits down by this, and no game starts.
         """
-        self._table.choose(body.game)
+        self._table.choose(game)
 
     @shared("home", "seat", "table")
     def home(self, by: str) -> None:
@@ -96,9 +65,12 @@ class SharedRoutes(PageGroup):
         self._table.go_home()
 
     @shared("rematch", "seat", "table", "host")
-    def rematch(self, by: str, body: Rematch) -> None:
-        """Start the same game again."""
-        self._table.rematch(body.swap)
+    def rematch(self, by: str, swap: bool = False) -> None:
+        """Start the same game again. With `swap` the sides change places, if they can.
+
+        They cannot with a player at a pad or at another table.
+        """
+        self._table.rematch(swap)
 
     def _require_clock(self, by: str) -> None:
         if by == "table" and not self._table.view().turn.is_open:
@@ -119,14 +91,14 @@ class TableRoutes(PageGroup):
         return plain_view(self._table.view())
 
     @post("/api/table/act", guard=at_table)
-    def table_act(self, body: Act) -> None:
+    def table_act(self, moment: ShortText, action: LongText) -> None:
         """Act for the seat on turn. The table raises unless anybody may do so."""
-        self._table.act(body.moment, body.action, at_s=g.at_s)
+        self._table.act(moment, action, at_s=g.at_s)
 
     @post("/api/table/back", guard=at_table)
-    def table_back(self, body: AtMoment) -> None:
+    def table_back(self, moment: ShortText) -> None:
         """Take back the last turn. The table raises unless anybody may do so."""
-        self._table.undo(body.moment)
+        self._table.undo(moment)
 
     @post("/api/table/start", guard=at_table)
     def table_start(self) -> None:
@@ -134,26 +106,29 @@ class TableRoutes(PageGroup):
         self._table.begin_chosen()
 
     @post("/api/table/tiles", guard=at_table)
-    def table_tiles(self, body: LayTilesOf) -> None:
+    def table_tiles(self, seat: Seat, moment: ShortText, is_ready: bool) -> None:
         """Report at the table screen whether a seat's tiles are laid."""
-        self._table.lay_tiles(body.seat, body.moment, body.is_ready)
+        self._table.lay_tiles(seat, moment, is_ready)
 
     @post(f"/api/seat/{SEAT_PART}/go-on", guard=at_table)
-    def go_on(self, seat: str, body: GoOn) -> None:
-        """Let the pad, the machine or another phone continue for a seat whose phone is gone."""
+    def go_on(self, seat: str, by: Literal["pad", "machine", "phone"], sitting: ShortText) -> None:
+        """Let the pad, the machine or another phone continue for a seat whose phone is gone.
+
+        `sitting` identifies the sitting whose phone is gone.
+        """
         gone, features = Seat(seat), self._features
         # the phone may have returned since the page was drawn
         if gone not in self.page_context.presence.gone:
             raise wrong_phase(say("That phone is back."))
-        if body.by == "pad":
+        if by == "pad":
             self.page_context.require_pads()
-            self._table.play_by(gone, "pad", body.sitting)
+            self._table.play_by(gone, "pad", sitting)
             return
         self._require_nothing_secret(gone)
-        if body.by == "machine" and not features.opponents:
+        if by == "machine" and not features.opponents:
             raise wrong_phase(say("No machine plays here."))
-        self._table.free_seat(gone, body.sitting)
-        if body.by == "machine":
+        self._table.free_seat(gone, sitting)
+        if by == "machine":
             self._table.machines.seat(gone, features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:

@@ -19,7 +19,7 @@ from companion.games import event_cues
 from companion.maintenance.panel_check import CheckRoom, PanelCheck
 from web.rendering.answers import TrialJson
 from web.rendering.json_view import answer_of
-from web.routes.api.body import Body, ShortText
+from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
@@ -27,51 +27,21 @@ LOOK_S, RENEW_S = 0.05, 2.0
 
 TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
 Labels = Mapping[Cue | EventCue, str]
-_CUES_OF_PLAY: Labels = {
+_CUES_OF_THE_TABLE: Labels = {
     Cue.AWAKE: say("The table is awake"),
-    Cue.SEAT_TAKEN: say("A seat is taken"),
     Cue.ORDERS_WANTED: say("Orders are due"),
-    Cue.KEY_TAKEN: say("A key is accepted"),
     Cue.KEY_REFUSED: say("A key is refused"),
-    Cue.KEY_BACK: say("One order taken back"),
-    Cue.SEALED: say("Sealed"),
-    Cue.TAKEN_BACK: say("Taken back"),
-    Cue.REVEAL: say("The reveal"),
-    Cue.STEP: say("One of its steps"),
-    Cue.HANDS_WANTED: say("Hands are needed"),
-    Cue.BOARD_AGREES: say("The board is right"),
     Cue.BOARD_WRONG: say("The board is wrong"),
-    Cue.ASKED: say("A question on the phone"),
-    Cue.TURN_PASSES: say("The turn passes"),
-}
-_CUES_OF_THE_END: Labels = {
-    Cue.CLOCK_LOW: say("Time is running out"),
     Cue.TIME_OUT: say("Time is up"),
-    Cue.PAUSED: say("Paused"),
-    Cue.RESUMED: say("Resumed"),
     Cue.WON: say("Won"),
-    Cue.TIE: say("A draw"),
-    Cue.TROUBLE: say("Trouble"),
 }
+"""The cues that tell most. The others are heard in a game."""
 
 
 def cues() -> Labels:
-    """Return the cues of the table and of its games' events, with their labels."""
+    """Return cues of the table and of its games' events, with their labels."""
     of_events: Labels = {cue: cue.words for cue in event_cues() if cue.words}
-    return {**_CUES_OF_PLAY, **of_events, **_CUES_OF_THE_END}
-
-
-class Light(Body, frozen=True):
-    """A lamp by name, and whether it is lit."""
-
-    lamp: ShortText
-    on: bool
-
-
-class PlayCue(Body, frozen=True):
-    """A cue by its name."""
-
-    cue: ShortText
+    return {**_CUES_OF_THE_TABLE, **of_events}
 
 
 @dataclass
@@ -126,19 +96,19 @@ class PanelTrials(PageGroup):
         self._panel().end()
 
     @post("/api/check/light", guard=host_only)
-    def light(self, body: Light) -> TrialJson:
+    def light(self, lamp: ShortText, on: bool) -> TrialJson:
         """Switch a lamp on or off."""
-        if body.lamp not in self._panel().lamps:
-            raise Malformed(say("There is no lamp {name}", name=body.lamp))
-        return self._run(lambda panel: panel.light(body.lamp, body.on))
+        if lamp not in self._panel().lamps:
+            raise Malformed(say("There is no lamp {name}", name=lamp))
+        return self._run(lambda panel: panel.light(lamp, on))
 
     @post("/api/check/play", guard=host_only)
-    def play(self, body: PlayCue) -> TrialJson:
+    def play(self, cue: ShortText) -> TrialJson:
         """Play a cue with its tone and lamps."""
-        cue = next((cue for cue in cues() if str(cue) == body.cue), None)
-        if cue is None:
-            raise Malformed(say("There is no cue {name}", name=body.cue))
-        return self._run(lambda panel: panel.play(cue, frozenset(SEATS)))
+        known = next((known for known in cues() if str(known) == cue), None)
+        if known is None:
+            raise Malformed(say("There is no cue {name}", name=cue))
+        return self._run(lambda panel: panel.play(known, frozenset(SEATS)))
 
     # ---- inside ----
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,22 +16,20 @@ from flask import Response, render_template, request, send_file
 
 from companion import __version__
 from companion.core.clock import EARLIEST_S
-from companion.core.errors import CompanionError, ConfigError, Malformed
-from companion.core.files import why_refused
+from companion.core.errors import ConfigError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import (
     LAMPS_ACTIVE_LOW,
-    SettingRow,
-    by_hand,
     pad_rows,
+    rows,
     sections,
 )
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from web.rendering.answers import SettingsSaved
-from web.routes.api.body import Body, ShortText
+from web.routes.api.body import ShortText
 from web.routes.history import day
 from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
@@ -59,18 +57,6 @@ _FRONT = frozenset(
 """Settings of the eight main rows, which are omitted from the fold."""
 
 
-class Change(Body, frozen=True):
-    """New values as typed, by the dotted names of their settings."""
-
-    values: dict[ShortText, ShortText]
-
-
-class Reset(Body, frozen=True):
-    """Reset all settings to the defaults. With `games` all games are deleted."""
-
-    games: bool = False
-
-
 @dataclass
 class SettingsPage(PageGroup):
     """The routes under `/settings`, for the owner only."""
@@ -88,14 +74,10 @@ class SettingsPage(PageGroup):
         except ConfigError as wrong:
             # show the running settings if the file cannot be read
             on_file, error = self.upkeep.running, wrong.message
-        values, running = flat(on_file), flat(self.upkeep.running)
-        from_command_line = self.upkeep.from_command_line
         backed_up_s = self.upkeep.backed_up_s()
-
         return render_template(
             "settings.html",
-            values=values,
-            remark=lambda row: _remark(row, values, running, from_command_line),
+            values=flat(on_file),
             wifi=on_file.wifi,
             quiet=on_file.quiet,
             sections=sections(),
@@ -111,11 +93,14 @@ class SettingsPage(PageGroup):
         )
 
     @post("/api/settings/change", guard=host_only)
-    def change(self, body: Change) -> SettingsSaved:
-        """Save some settings. If any value is invalid, nothing is saved."""
+    def change(self, values: dict[ShortText, ShortText]) -> SettingsSaved:
+        """Save some settings, as typed and by their dotted names.
+
+        If any value is invalid, nothing is saved.
+        """
         on_file = self.upkeep.read_file()
-        values = typed_values(flat(on_file.settings), body.values)
-        self.upkeep.change(values, on_file.digest)
+        changes = typed_values(flat(on_file.settings), values)
+        self.upkeep.change(changes, on_file.digest)
         return {"note": self._restart_words()}
 
     def _restart_words(self) -> str:
@@ -152,19 +137,13 @@ class SettingsPage(PageGroup):
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self.upkeep.running.journal_path.parent
-        try:
-            upload = request.files.get("backup")
-            if upload is None or not upload.filename:
-                raise Malformed(say("Choose the file of a backup first."))
-            with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
-                upload.save(file)
-                file.flush()
-                note = self.upkeep.restore(Path(file.name))
-        except Malformed:
-            raise
-        except (CompanionError, OSError) as error:
-            why = error.message if isinstance(error, CompanionError) else why_refused(error)
-            return self.page(error=say("The backup cannot be saved here: {why}", why=why)), 503
+        upload = request.files.get("backup")
+        if upload is None or not upload.filename:
+            raise Malformed(say("Choose the file of a backup first."))
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
+            upload.save(file)
+            file.flush()
+            note = self.upkeep.restore(Path(file.name))
         return self.page(note=joined(" ", (say("The backup is in order."), note)))
 
     @post("/api/settings/restart", guard=host_only)
@@ -178,65 +157,33 @@ class SettingsPage(PageGroup):
         self.upkeep.unstage()
 
     @post("/api/settings/reset", guard=host_only)
-    def reset(self, body: Reset) -> None:
-        """Reset all settings, and delete the games if requested."""
-        self.upkeep.reset(body.games)
+    def reset(self, games: bool = False) -> None:
+        """Reset all settings to the defaults. With `games` all games are deleted."""
+        self.upkeep.reset(games)
 
 
 # ---- the fold ------------------------------------------------------------------------------------
 
 
-def _remark(
-    row: SettingRow,
-    values: Mapping[str, Any],
-    running: Mapping[str, Any],
-    from_command_line: Container[str],
-) -> str:
-    """Return the remark beside a setting whose running value differs from the file."""
-    value = _in_words(row, running.get(row.key))
-    if row.key in from_command_line:
-        return say("The command line says {value} for this run.", value=value)
-    if values.get(row.key) != running.get(row.key):
-        return say("After a restart. Until then: {value}.", value=value)
-    return ""
-
-
-def _in_words(row: SettingRow, value: Any) -> str:
-    """Return a value in the words of the page."""
-    for choice, words in row.choices:
-        if choice == value:
-            return words
-    return row.typed(value) or say("empty")
-
-
 def typed_values(on_file: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
     """Return the typed values that differ from `on_file`. Raises `Malformed` if any is invalid."""
-    groups = [*(section.rows for section in sections()), *pad_rows().values()]
-    rows = {row.key: row for group in groups for row in group}
     lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]
     values: dict[str, Any] = {}
     for key, text in typed.items():
+        row = rows().get(key)
         if key in LAMPS_ACTIVE_LOW:
             values[key] = [lamp for lamp in lamps if lamp in text.split()]
-        elif key not in rows:
+        elif row is None:
             raise Malformed(say("There is no setting {name}", name=key))
-        elif text != rows[key].typed(on_file.get(key)):
+        elif text != row.typed(on_file.get(key)):
             # only values that differ from the file are changes
-            values[key] = rows[key].read(text)
-            if not rows[key].takes(values[key]):
-                raise Malformed(by_hand())
-    # check the result as a whole, because a change may conflict with an unchanged value
+            values[key] = row.read(text)
     after = {**on_file, **values}
-    _refuse_double_pins(after, values)
+    pins = [after.get(key) for key in _PINS]
+    for key in _PINS & set(values):
+        pin = values[key]
+        if isinstance(pin, int) and pins.count(pin) > 1:
+            raise Malformed(say("Pin {pin} already has another job: give each its own.", pin=pin))
     if bool(after.get("quiet.from")) != bool(after.get("quiet.to")):
         raise Malformed(say("Enter both times, or neither."))
     return values
-
-
-def _refuse_double_pins(after: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
-    """Raise `Malformed` for a changed pin that has another function already."""
-    pins = [after.get(key) for key in _PINS]
-    for key in _PINS & set(changed):
-        pin = after[key]
-        if isinstance(pin, int) and pins.count(pin) > 1:
-            raise Malformed(say("Pin {pin} already has another job: give each its own.", pin=pin))
