@@ -1,7 +1,7 @@
 """Oddities of cameras, by name or VID:PID. A new one is one line.
 
-Mirrored or damaged pictures and cameras that freeze or go black are detected in the pictures of any
-camera: see `vision.reading.board_reader` and `vision.cameras.blank_detector`.
+Mirrored or damaged pictures and cameras that freeze are detected in the pictures of any camera: see
+`vision.reading.board_reader` and `vision.cameras.camera_link`.
 """
 
 from __future__ import annotations
