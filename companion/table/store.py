@@ -9,6 +9,7 @@ import contextlib
 import logging
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -142,6 +143,7 @@ class TableStore:
         self._lock = threading.RLock()
         self._depth = 0
         """Number of nested holds of the thread that holds the table."""
+        self._waiting = deque[None]()
         self._is_closed = False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -224,7 +226,11 @@ class TableStore:
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
-        if not self._lock.acquire(timeout=HUNG_S):
+        # No turn times out while somebody waits who may have been in time.
+        self._waiting.append(None)
+        is_held = self._lock.acquire(timeout=HUNG_S)
+        self._waiting.pop()
+        if not is_held:
             raise TimeoutError("the table hangs")
         self._depth += 1
         try:
@@ -236,6 +242,11 @@ class TableStore:
                 self.step()
             self._wake.set()
             self._lock.release()
+
+    @property
+    def waiting(self) -> int:
+        """Number of callers that wait for the table."""
+        return len(self._waiting)
 
     def start(self) -> None:
         """Start the thread."""

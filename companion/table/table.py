@@ -223,6 +223,8 @@ class Table(Closeable):
         elif (
             session.countdown
             and store.live.early is None
+            # A waiting caller may have been in time.
+            and not store.waiting
             and (time_out := time_out_of(session, now_s))
         ):
             store.accept(time_out)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from inside import session_of, store_of
+from service import until
 from table_tools import Played, playing
 
 from companion.core.clock import FakeClock
@@ -43,6 +44,7 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
             thread = threading.Thread(target=table.press, args=(press,))
             thread.start()
+            until("the press waits", lambda: store_of(table).waiting)
             clock.advance(6.0)
         thread.join()
         assert session_of(table).turns[0].by_time is False
