@@ -28,6 +28,7 @@ EXAMPLES = {
 """What stands in an address for its parts."""
 NO_PAGES = {
     "/history/<int:number>/scene/<int:place>",
+    "/history/<int:number>/turn/<int:turn>/better",
     "/kit/<name>.pdf",
     "/live/seat/<any(south, north):seat>",
     "/static/<version>/<name>",

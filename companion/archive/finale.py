@@ -6,6 +6,7 @@ cards, reported events and receipts. The last turn may still be taken back.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -57,6 +58,23 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
         since -= 1
     has_turned = 0 < since < len(leads) - 1 and any(lead * sign < 0 for lead in leads[:since])
     return since if has_turned else None
+
+
+def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[int, ...]:
+    """Return the turns that are worth a review, in ascending order.
+
+    They are the turning point, and the turn in which each seat lost most.
+
+    >>> turns_to_review((0, 1, -2, 0, 3, 4), (Seat.SOUTH,))
+    (2, 4)
+    """
+    if len(leads) < 2:
+        return ()
+    swings = [after - before for before, after in itertools.pairwise(leads)]
+    # South lost most in the lowest swing below 0, North in the highest above 0
+    worst_swings = (min(0, *swings), max(0, *swings))
+    numbers = {swings.index(worst) + 1 for worst in worst_swings if worst}
+    return tuple(sorted(numbers | ({turn} if (turn := turning_point(leads, winners)) else set())))
 
 
 def evening_of(at: float) -> date:

@@ -14,7 +14,9 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
 from companion.games.base import Game, Outcome, Step
+from companion.games.spelling import SpelledOrder, spell_legal_action
 from companion.table.board_check import hand_moves
+from companion.table.seats.machine_seats import MachineTurn, plain
 from companion.table.session import chance
 
 _SET_UP = ".0"
@@ -54,9 +56,10 @@ class Replay:
         self.photographs = frozenset(photographs)
         """Moments with a photograph."""
         self.game: Game[Any, Any] = game_named(played.game)
-        options = self.game.options(played.options)
-        self.kit: Kit = self.game.kit(options)
-        self._first_state: Any = self.game.setup(options, chance(played.seed, 0))
+        self._raw_options = played.options
+        self._options = self.game.options(played.options)
+        self.kit: Kit = self.game.kit(self._options)
+        self._first_state: Any = self.game.setup(self._options, chance(played.seed, 0))
         self.chance = chance_of(played, line.number)
         self.turns: list[PastTurn] = []
         try:
@@ -118,6 +121,41 @@ class Replay:
                     if event.kind.highlight:
                         highlights.append(HighlightedEvent(place, turn.number, event))
         return tuple(highlights)
+
+    def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
+        """Return what a seat could know when it acted in a turn (from 1), and its action.
+
+        Return None if the seat did not act.
+        """
+        past = self.turns[turn - 1]
+        if seat not in past.orders:
+            return None
+        # remove hidden options such as the order of a deck, which nobody knew then
+        options = dict(self._raw_options)
+        for hidden in self.game.hidden_options(self._options) or ():
+            options.pop(hidden, None)
+        earlier = self.turns[: turn - 1]
+        known = MachineTurn(
+            seat=seat,
+            name="",
+            game=self.game.name,
+            number=self.line.number,
+            options=options,
+            moment=past.moment,
+            view=plain(self.game.view(past.state, seat)),
+            events=tuple(tuple(plain(before.step.events)) for before in earlier),
+            is_due=False,
+            due_s=None,
+        )
+        return known, past.orders[seat].action
+
+    def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
+        """Return a legal action of a turn in words and drawings.
+
+        Raises a `CompanionError` for any other action.
+        """
+        state = next(turn.state for turn in self.turns if turn.moment == moment)
+        return spell_legal_action(self.game, state, seat, action)
 
     def scene(self, place: int) -> ReplayStep:
         """Return one scene. Raises `IndexError`."""

@@ -35,6 +35,13 @@ one.
 """
 
 
+Spell = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
+"""Returns a seat's action for a moment in words.
+
+Raises `Malformed` or `Illegal` if it is not legal there.
+"""
+
+
 @dataclass(frozen=True)
 class Hint:
     """The coach's answer: an action in notation and in words, with reasons as sentences.
@@ -83,7 +90,13 @@ class Coach:
         self._require_known(self._table.view().game)
         with self._one_at_a_time():
             turn, done = self._table.coaching.ask(seat, moment, about)
-            return self._answer(turn, done)
+            return self._answer(turn, done, self._table.coaching.spell_action)
+
+    def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
+        """Return a judgement of an action in a finished game, from the seat's view then."""
+        self._require_known(turn.game)
+        with self._one_at_a_time():
+            return self._answer(turn, done, spell)
 
     def _require_known(self, game: str | None) -> None:
         if game is None or not knows(game):
@@ -101,11 +114,10 @@ class Coach:
         finally:
             self._busy.release()
 
-    def _answer(self, turn: MachineTurn, done: str) -> Hint:
+    def _answer(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
         for _ in range(TRIES):
             try:
                 verdict = self._verdict(turn, done)
-                spell = self._table.coaching.spell_action
                 orders = spell(turn.seat, turn.moment, verdict.best.action)
             except (BotFailure, Malformed, Illegal) as error:
                 log.warning("The coach gave no answer (%s)", error.kind)

@@ -14,7 +14,7 @@ from history_tools import SHORT, play
 from table_tools import hands_follow
 from test_history import Room, a_room
 
-from companion.archive.finale import coached_in
+from companion.archive.finale import coached_in, turns_to_review
 from companion.archive.played_games import Ending, Finale, GameLine, SeatedPlayer
 from companion.core.kit import SEATS
 from companion.games import GAMES
@@ -73,6 +73,11 @@ def test_a_game_turned_where_the_lead_changed_hands(room: Room) -> None:
     assert told.turning
     assert told.turning.words
     assert told.turning.turn < told.turns
+
+
+def test_only_a_loss_is_worth_a_review() -> None:
+    assert turns_to_review((0, 1, 3), (SOUTH,)) == (2,)
+    assert turns_to_review((0, -2, -3), (NORTH,)) == (1,)
 
 
 def test_an_imported_game_coaches_nobody_else() -> None:

@@ -107,6 +107,22 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     assert not place.table.view().seats[Seat.SOUTH].coached, "the coach was not asked"
 
 
+def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
+    place.sit("south", "Ada")
+    place.sit("north", "Ben")
+    place.to_orders()
+    settle(place, "UII", "III")
+    better = "/history/1/turn/1/better"
+    assert place.browser().get(better).status_code == 409, "the game is still on"
+    place.table.resign(Seat.NORTH)
+    assert f'data-better="{better}"' in page_of(place.browser(), "/history/1/scene/3")
+    told = page_of(place.browser(), better)
+    assert told.count("That was fine; this would have been a little better.") == 2
+    assert "Left, right, shoot" in told
+    assert place.browser().get("/history/1/turn/2/better").status_code == 404
+    assert not place.table.view().seats[Seat.SOUTH].coached
+
+
 def settle(place: Place, *actions: str) -> None:
     """Both seats hand in, and hands do what they are told."""
     moment = place.table.view().moment

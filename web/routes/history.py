@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 from flask import Response, make_response, redirect, render_template, request
 from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
+from companion.archive.finale import turns_to_review
 from companion.archive.history import History
 from companion.archive.played_games import (
     MAX_GAME_BYTES,
@@ -21,6 +23,7 @@ from companion.archive.played_games import (
     ReplayStep,
 )
 from companion.archive.replay_scenes import Replay
+from companion.bots.coach import Hint
 from companion.core.errors import Malformed
 from companion.core.i18n import (
     naming,
@@ -29,6 +32,7 @@ from companion.core.i18n import (
     spoken,
     translate,
 )
+from companion.core.kit import SEATS, Seat
 from companion.table.session import named_sides
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
@@ -49,6 +53,10 @@ class HistoryPages(PageGroup):
 
     name = "history"
     past: History
+    _reviews: WeakKeyDictionary[Replay, dict[int, Mapping[Seat, Hint]]] = field(
+        default_factory=WeakKeyDictionary
+    )
+    """The coach's judgements of turns, as long as a replay is in memory."""
 
     # ---- the list ----
 
@@ -144,6 +152,29 @@ class HistoryPages(PageGroup):
             "_scene.html", line=replay.line, game=game, **self._scene(replay, place)
         )
 
+    @get("/history/<int:number>/turn/<int:turn>/better")
+    def better(self, number: int, turn: int) -> str:
+        """Return the coach's judgement of a turn of a finished game as a fragment."""
+        replay, coach = self._replay(number), self._features.coach
+        if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
+            raise NotFound
+        reviews = self._reviews.setdefault(replay, {})
+        if turn not in reviews:
+            known = {seat: replay.known(turn, seat) for seat in SEATS}
+            # who did nothing in this turn is not judged
+            reviews[turn] = {
+                seat: coach.review(*view_and_action, replay.spell_action)
+                for seat, view_and_action in known.items()
+                if view_and_action
+            }
+        return render_template("_better.html", advices=reviews[turn], replay=replay)
+
+    def _has_review(self, replay: Replay, place: int, turn: int) -> bool:
+        """Return whether a scene is the end of a turn that the coach can judge."""
+        if self._features.coach is None or not turn or place != replay.turns[turn - 1].last:
+            return False
+        return turn in turns_to_review(replay.leads, replay.line.winners)
+
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         """Return the template values of a scene."""
         scene = replay.scene(place)
@@ -156,6 +187,7 @@ class HistoryPages(PageGroup):
             "photograph": replay.photograph(scene.turn) if has_camera else "",
             "drawn": drawn,
             "at": place,
+            "has_better": self._has_review(replay, place, scene.turn),
         }
 
     def _replay(self, number: int) -> Replay:

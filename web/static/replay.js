@@ -131,7 +131,26 @@ document.addEventListener('keydown', event => {
   if (event.key !== ' ') stop();
   act();
 });
+// What the coach thinks of a turn: it takes a second or two, so that it is asked by a key.
+async function review(key) {
+  const place = key.nextElementSibling;
+  key.disabled = true;
+  place.textContent = key.dataset.wait;
+  try {
+    const answer = await fetch(root + key.dataset.better, { headers: { Accept: 'application/json' } });
+    if (answer.ok) place.innerHTML = await answer.text();
+    else place.textContent = (await answer.json()).error.message;
+    key.hidden = answer.ok;
+    place.scrollIntoView({ block: 'nearest' });
+  } catch {
+    place.textContent = say('No connection to the table: try again');
+  }
+  key.disabled = false;
+}
+
 page.addEventListener('click', event => {
+  const better = event.target.closest?.('[data-better]');
+  if (better) return void review(better);
   const link = event.target.closest?.('.ctl a, .mark, #turns a');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
