@@ -137,7 +137,7 @@ def make_backup(
 ) -> BackupNote:
     """Write a backup. The service may be running. Raises `JournalError` and `SystemTrouble`."""
     state = settings.journal_path.parent
-    with _disk_errors(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    with disk_errors(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         with (
             Journal(settings.journal_path, read_only=True) as journal,
             archive.open(_GAMES, "w") as lines,
@@ -165,9 +165,12 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_o
     newest_first = [
         album.path(game, moment) for game in games for moment in reversed(album.moments(game))
     ]
-    pictures = 0
+    pictures, free = 0, MAX_BYTES - sum(MAX_MEMBER_BYTES.values())
     for path in newest_first[: MAX_MEMBERS - len(MAX_MEMBER_BYTES)]:
         with suppress(FileNotFoundError):  # the running service has just deleted it
+            free -= path.stat().st_size
+            if free < 0:
+                break
             # JPEG does not compress any further
             archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
             pictures += 1
@@ -185,7 +188,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
     afterwards.
     """
     state = settings.journal_path.parent
-    with _disk_errors():
+    with disk_errors():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = _new_folder(state)
         # empty folders even without photographs in the backup: those on this machine belong to
@@ -208,7 +211,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
 def stage_forgetting(settings: Settings) -> None:
     """Stage the deletion of all games, photographs and keys for the next start."""
     state = settings.journal_path.parent
-    with _disk_errors():
+    with disk_errors():
         unfinished = _new_folder(state)
         (unfinished / _FORGET).touch()
         _clear(state / READY)
@@ -235,7 +238,7 @@ def staged_words(settings: Settings) -> str:
 
 def unstage(settings: Settings) -> None:
     """Cancel the staged restore or deletion."""
-    with _disk_errors():
+    with disk_errors():
         _clear(settings.journal_path.parent / READY)
 
 
@@ -250,7 +253,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     ready, before = state / READY, state / BEFORE
     if not ready.exists():
         return ""
-    with _disk_errors(), lock_journal(settings.journal_path):  # never move a journal in use
+    with disk_errors(), lock_journal(settings.journal_path):  # never move a journal in use
         # the drawn pictures move first: while they are here, nothing has been moved
         if (ready / _DRAWN).exists():
             _clear(before)
@@ -436,7 +439,7 @@ def _clear(path: Path) -> None:
 
 
 @contextmanager
-def _disk_errors() -> Iterator[None]:
+def disk_errors() -> Iterator[None]:
     """Turn errors of the disk and the database into sentences."""
     try:
         yield

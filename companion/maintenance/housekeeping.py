@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 
 from companion.archive.history import History
-from companion.core.clock import Clock
+from companion.core.clock import EARLIEST_S, Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
 from companion.core.ports import Closeable
@@ -37,6 +37,9 @@ _PAGES = 64
 class Housekeeping(Closeable):
     """Does the housekeeping of one table. A context manager whose `close` may
     be called twice.
+
+    `is_dated` returns whether the machine's date can be relied on. Otherwise no game is removed for
+    its age.
     """
 
     def __init__(
@@ -48,11 +51,13 @@ class Housekeeping(Closeable):
         *,
         clock: Clock,
         settings: HistorySettings,
+        is_dated: Callable[[], bool] = lambda: True,
     ) -> None:
         self._table = table
         self._journal, self._history = journal, history
         self._clock = clock
         self.settings = settings
+        self._is_dated = is_dated
         self.space = space
         self._reported = ""
         self._last_state: object = None
@@ -149,9 +154,11 @@ class Housekeeping(Closeable):
         if settings.keep == "games":
             old = self._journal.games()[: -settings.games]
             return [number for number in old if number != on_table]
+        if not self._is_dated():
+            return []
         before = self._clock.wall_s() - settings.days * _DAY_S
         return [
             number
             for number, at in self._journal.archive.ended()
-            if at < before and number != on_table
+            if EARLIEST_S <= at < before and number != on_table
         ]

@@ -24,7 +24,7 @@ from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
 from companion.core.network import Wifi, host_key_text, page_urls
 from companion.core.ports import Camera, Closeable, Cue, Signal
-from companion.diagnostics.probes import Machine
+from companion.diagnostics.probes import Machine, is_synchronised
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping
 from companion.maintenance.own_wifi import FIRST_PASSWORD, OwnWifi
@@ -213,6 +213,8 @@ class Companion(Closeable):
                 self.space,
                 clock=self.clock,
                 settings=self.settings.history,
+                # Without a network a clock may be years ahead. Not every system tells.
+                is_dated=lambda: is_synchronised(Machine()) is not False,
             )
         )
 

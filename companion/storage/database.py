@@ -46,6 +46,7 @@ class Database:
         self.connection = connection
         self.path = path
         self.is_failing = False
+        self._place = _place_of(path)
         self._lock = threading.Lock()
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -65,13 +66,13 @@ class Database:
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run a transaction. Raises `JournalError`, and then nothing has changed."""
         with self._lock:
-            self.is_failing = True
             try:
                 # SQLite would go on writing to a file that was removed, and all would be lost.
-                if not self.path.exists():
+                if _place_of(self.path) != self._place:
                     raise sqlite3.OperationalError("the file is gone")
                 answer = self._transact(work)
             except sqlite3.Error as error:
+                self.is_failing = True
                 words = say(
                     "That could not be saved ({error}): nothing has changed.", error=str(error)
                 )
@@ -114,6 +115,15 @@ class Database:
         """Close the file. It may be called twice."""
         with self._lock:
             self.connection.close()
+
+
+def _place_of(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file. None if it cannot be found."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def advice(error: sqlite3.Error, path: Path) -> str:

@@ -126,6 +126,6 @@ def free_name(path: Path, what: str) -> Path:
 def left_beside(path: Path) -> list[Path]:
     """Return the copies and damaged files that were kept beside a journal."""
     paths: list[Path] = []
-    for what in ("format-*", "damaged*"):
+    for what in ("format-*", "damaged*", "rescued"):
         paths += path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
     return sorted(paths)

@@ -177,9 +177,11 @@ class Journal(Closeable):
         session, why = Session(), ""
         ends = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
         last = max(ends, *self.games(), 0)
-        if not self.check(last):
+        is_whole = self.check(last)
+        if not is_whole:
             why = say("it was damaged on the disk")
-        for entry in self.entries(0, last):
+        # All seats count, also those that were taken after the damage.
+        for entry in self.entries(0, last) if is_whole else self.entries(0):
             try:
                 session, _ = advance(session, entry.record)
             except CompanionError as error:

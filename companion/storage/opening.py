@@ -27,6 +27,19 @@ from companion.storage.format import (
 )
 
 log = logging.getLogger(__name__)
+_TEMPORARY = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+"""SQLite's errors that say nothing about a file's content, such as a lock or a full disk."""
+_UNREADABLE = frozenset({sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ})
+"""Errors of a card that has lost some of a file."""
 MAX_FORMAT = 1000
 """Highest format that any version will ever write. A file with a higher one is damaged."""
 GAMES = (
@@ -136,7 +149,7 @@ def _keep_private(path: Path) -> None:
 def _is_damaged(path: Path) -> bool:
     """Return whether a file does not belong to this program or is damaged.
 
-    Raises `sqlite3.Error` for a temporary condition such as a lock, and `OSError`.
+    Raises `sqlite3.Error` for a temporary condition such as a lock or a full disk, and `OSError`.
     """
     if not os.path.lexists(path):
         return False
@@ -155,7 +168,8 @@ def _is_damaged(path: Path) -> bool:
     except UnicodeDecodeError:  # SQLite's message contains damaged text
         return True
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code & 0xFF in _TEMPORARY and code not in _UNREADABLE:
             raise
         return True
 

@@ -113,7 +113,7 @@ def test_a_backup_holds_everything_but_keys_and_a_game_that_is_on(tmp_path: Path
 
 
 def test_only_a_full_disk_asks_for_space() -> None:
-    with pytest.raises(SystemTrouble, match="read or written: Permission"), backup._disk_errors():
+    with pytest.raises(SystemTrouble, match="read or written: Permission"), backup.disk_errors():
         raise OSError(errno.EACCES, "")
 
 

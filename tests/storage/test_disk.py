@@ -126,7 +126,10 @@ def test_what_the_table_does_by_itself_waits_for_a_full_disk(
 
 @contextmanager
 def a_house(
-    folder: Path, free: Callable[[Path], int] = lambda _: 10**9, **settings: object
+    folder: Path,
+    free: Callable[[Path], int] = lambda _: 10**9,
+    is_dated: Callable[[], bool] = lambda: True,
+    **settings: object,
 ) -> Iterator[tuple[Played, Housekeeping, PhotographFolder, History]]:
     """A table with everything that is kept beside it, and who keeps it."""
     with playing(folder) as played:
@@ -148,6 +151,7 @@ def a_house(
             space,
             clock=clock,
             settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
+            is_dated=is_dated,
         ) as house:
             yield played, house, album, history
 
@@ -190,13 +194,24 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
 
 def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
     day_s = 86_400.0
-    with a_house(tmp_path, keep="days", days=3) as (played, house, album, _):
+    is_dated = True
+    with a_house(tmp_path, is_dated=lambda: is_dated, keep="days", days=3) as (
+        played,
+        house,
+        album,
+        _,
+    ):
         play_games(played, album, 5, apart_s=day_s)
         house.run_round()
         played.wait(QUIET_S + 1)
         played.clock.set_wall(1000.0)
         for _ in range(5):
             house.run_round()
+        is_dated = False
+        played.clock.set_wall(2_000_000_000.0)
+        for _ in range(5):
+            house.run_round()
+        is_dated = True
         assert journal_of(played.table).games() == [1, 2, 3, 4, 5]
         played.clock.set_wall(1_700_000_000.0 + played.clock.monotonic_s())
         for _ in range(5):

@@ -115,6 +115,8 @@ def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
 def test_a_damaged_game_does_not_go_on_and_the_others_stay(path: Path) -> None:
     made_journal(path)
     last = [row[0] for row in rows(path) if row[1] == 3]
+    with Journal(path) as journal:
+        journal.append(0, FreeSeat(Seat.NORTH), 1.0)
     changed(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")
     with playing(path.parent) as played:
         assert played.view.devices.notices == (
@@ -122,6 +124,7 @@ def test_a_damaged_game_does_not_go_on_and_the_others_stay(path: Path) -> None:
         )
         assert played.view.phase is Phase.LOBBY
         assert played.view.seats[Seat.SOUTH].name == "South"
+        assert played.view.seats[Seat.NORTH].name is None, "also what came after the damage"
         played.table.new_game("outbuffered")
         assert played.table.progress().number == 4
     with Journal(path) as journal:
@@ -213,6 +216,20 @@ def test_a_file_that_is_locked_is_no_damage(path: Path, monkeypatch: pytest.Monk
         with pytest.raises(JournalError, match="cannot be opened: database is locked"):
             open_to_write(path)
     assert not damaged_files(path), "who writes there for a while has damaged nothing"
+
+
+def test_a_full_disk_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_journal(path)
+
+    def full(_: sqlite3.Connection) -> bool:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    monkeypatch.setattr(opening, "has_our_tables", full)
+    with pytest.raises(JournalError, match="cannot be opened: database or disk is full"):
+        open_to_write(path)
+    assert not damaged_files(path)
 
 
 @pytest.mark.parametrize("kind", ["folder", "nothing in it", "no database", "a foreign database"])

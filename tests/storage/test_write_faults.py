@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -48,11 +49,17 @@ def test_a_refused_write_says_what_to_do(
         assert not journal.database.is_failing
 
 
-def test_a_file_that_is_gone_takes_no_input(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_is_gone_takes_no_input(tmp_path: Path, is_replaced: bool) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()
-        journal_of(played.table).path.unlink()
+        path = journal_of(played.table).path
+        if is_replaced:
+            shutil.copyfile(path, path.with_name("other"))
+            path.with_name("other").replace(path)
+        else:
+            path.unlink()
         for _ in range(2):
             with pytest.raises(JournalError, match="the file is gone"):
                 played.hand_in(Seat.SOUTH, "UUS")

@@ -40,8 +40,8 @@ class LastGoodSettings:
             content, good = self.content(), _content(self._good_path)
             if failed >= MAX_FAILED_STARTS and self._good_path.exists() and content != good:
                 mode = self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600
-                replace_file(self._path, good, mode)
                 replace_file(self.refused_path, content)
+                replace_file(self._path, good, mode)
                 failed = 0
                 log.warning("%s", self.notice())
             if self._path.parent.exists():

@@ -19,9 +19,11 @@ from companion.core.clock import EARLIEST_S
 from companion.core.errors import ConfigError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS
+from companion.maintenance.backup import disk_errors
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import (
     LAMPS_ACTIVE_LOW,
+    by_hand,
     pad_rows,
     rows,
     sections,
@@ -140,7 +142,7 @@ class SettingsPage(PageGroup):
         upload = request.files.get("backup")
         if upload is None or not upload.filename:
             raise Malformed(say("Choose the file of a backup first."))
-        with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
+        with disk_errors(), tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
             upload.save(file)
             file.flush()
             note = self.upkeep.restore(Path(file.name))
@@ -178,6 +180,8 @@ def typed_values(on_file: Mapping[str, Any], typed: Mapping[str, str]) -> dict[s
         elif text != row.typed(on_file.get(key)):
             # only values that differ from the file are changes
             values[key] = row.read(text)
+            if not row.takes(values[key]):
+                raise Malformed(by_hand())
     after = {**on_file, **values}
     pins = [after.get(key) for key in _PINS]
     for key in _PINS & set(values):
