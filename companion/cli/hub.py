@@ -21,6 +21,7 @@ from companion.cli.options import (
     add_commands,
     argument,
     command,
+    number,
     port,
     settings_of,
 )
@@ -78,6 +79,12 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
     argument(
         "--path", default="", metavar="PATH", help="under which a proxy shows them, such as /hub"
     ),
+    argument(
+        "--delay",
+        type=number("delay in seconds", 0, 3600),
+        metavar="SECONDS",
+        help="how much later spectators see everything",
+    ),
     argument("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall"),
     argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS"),
     argument("--key", default="", metavar="FILE", help="its key"),
@@ -95,6 +102,7 @@ def hub(options: argparse.Namespace) -> None:
         folder=options.folder.expanduser(),
         web=_web_settings(options),
         name=options.name,
+        delay_s=options.delay,
         nats_host=options.host,
         nats_port=options.nats_port,
         language=options.language,

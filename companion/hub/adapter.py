@@ -16,7 +16,7 @@ from companion.core.kit import SEATS
 from companion.core.ports import Closeable
 from companion.hub.commands import HubWish, read_command
 from companion.hub.membership import Membership
-from companion.hub.pair_line import PairLine
+from companion.hub.pair_line import COPIED_CARD, PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
@@ -79,7 +79,7 @@ class HubAdapter(Closeable):
             )
             answer = self._settings_answer
             sent = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
-            return joined(" ", (place, sent))
+            return joined(" ", (place, COPIED_CARD if self.pairs.is_shared else "", sent))
         return self._line.trouble or say("Looking for the hub.")
 
     @property

@@ -4,6 +4,8 @@ can read.
 
 from __future__ import annotations
 
+import hashlib
+import uuid
 from pathlib import Path
 
 import msgspec
@@ -11,6 +13,8 @@ import msgspec
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
 from companion.core.i18n import say
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -35,6 +39,14 @@ class Membership(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"
+
+
+def session_id(journal: Path) -> str:
+    """Return an identifier of this boot of the machine and of its journal. A service that starts
+    again has the same one, and a copy of the files on another machine has a different one.
+    """
+    machine = BOOT_ID.read_text() if BOOT_ID.exists() else str(uuid.getnode())
+    return hashlib.sha256(f"{machine} {journal.resolve()}".encode()).hexdigest()[:16]
 
 
 def read_membership(path: Path) -> Membership | None:

@@ -20,6 +20,8 @@ import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NotFoundError
 
@@ -29,6 +31,7 @@ from companion.core.errors import CompanionError, JournalError, Malformed, wrong
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.loop_thread import line_time_s
+from companion.hub.membership import session_id
 from companion.hub.pairing import (
     Pair,
     PairAnswer,
@@ -37,6 +40,7 @@ from companion.hub.pairing import (
     PairTake,
     PairWish,
     PairWithdrawal,
+    SessionClaim,
     read_answer,
 )
 from companion.hub.subjects import (
@@ -60,6 +64,12 @@ POLL_S, PRESENCE_S, SILENT_S = 2.0, 10.0, 30.0
 """Intervals in seconds of polling during a game and of presence messages, and seconds of silence
 after which the other table counts as gone.
 """
+CLAIM_S = 10.0
+"""Interval in seconds between two claims that this machine is the table."""
+COPIED_CARD = say(
+    "Another machine is connected to the hub as this table. On one of the two run “companion hub "
+    "leave”, and join again."
+)
 _OLD_JOURNAL = say(
     "This table’s journal is older than what the other table knows: this game cannot go on."
 )
@@ -88,6 +98,10 @@ class PairLine:
         self._journal = journal
         self._clock = clock
         self._own_table = own
+        self._session = session_id(journal.path)
+        self._claim_s = 0.0
+        self.is_shared = False
+        """Whether another machine tries to be this table."""
         self._wake = wake
         self._queue: deque[tuple[PairWish, Future[PairAnswer]]] = deque()
         """Requests to the hub, and the futures on which their callers wait."""
@@ -156,6 +170,24 @@ class PairLine:
         self._news = None
         self._sent_count, self._presence_sent_s, self._polled_s = -1, -PRESENCE_S, -POLL_S
 
+    async def claim(self, client: Client) -> None:
+        """Claim this table for this machine, at most every `CLAIM_S` seconds.
+
+        Raises `Illegal` if another machine is this table, or perhaps still is.
+        """
+        if line_time_s() < self._claim_s:
+            return
+        self._claim_s = line_time_s() + CLAIM_S
+        try:
+            answer = await self._request(client, SessionClaim(self._session))
+        except (NatsTimeout, NoRespondersError):
+            return  # the hub is starting
+        self.is_shared = answer.session == "shared"
+        if answer.session == "taken":
+            raise wrong_phase(COPIED_CARD)
+        if answer.session == "open":
+            raise wrong_phase(say("Looking for the hub."))
+
     async def fetch_pair(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
         answer = await self._request(client, PairQuestion())
@@ -216,6 +248,7 @@ class PairLine:
 
     def note_loss(self) -> None:
         """Show that the connection is lost. Called after each disconnect."""
+        self._claim_s = 0.0
         lost = say("The connection to the other table is lost. The game goes on when it is back.")
         self._show_trouble(lost)
 

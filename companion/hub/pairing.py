@@ -7,7 +7,7 @@ have the same version. The game gets the higher of both tables' next game number
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -62,7 +62,17 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
     """Withdraws this table's offer."""
 
 
-PairWish = PairOffer | PairTake | PairQuestion | PairWithdrawal
+class SessionClaim(_Message, frozen=True, tag="session"):
+    """Says that the machine `id` is connected as this table. It is repeated every few seconds."""
+
+    id: Id
+
+
+Session = Literal["", "own", "shared", "taken", "open"]
+"""The hub's answer to a claim: the machine is the table (`own`), and another one claims so as well
+(`shared`); another one is the table (`taken`), or perhaps still is (`open`).
+"""
+PairWish = PairOffer | PairTake | PairQuestion | PairWithdrawal | SessionClaim
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -89,12 +99,13 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The hub's answer: the game, the code of the table's own offer, or the reason of a refusal
-    (packed).
+    (packed). `session` answers a claim.
     """
 
     pair: Pair | None = None
     code: Text = ""
     refused: Any = ""
+    session: Session = ""
 
 
 _wish = msgspec.json.Decoder(PairWish)

@@ -176,6 +176,7 @@ class HubLine:
     async def _serve(self, client: Client) -> None:
         """Send records and states until the connection breaks or this line closes."""
         stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
+        await self._pairs.claim(client)
         # continue after the last input that the hub has
         sequence = await self._seek(stream)
         self._pairs.reset_connection()
@@ -185,6 +186,7 @@ class HubLine:
         retry_s = 0.0
         while client.is_connected and not self._is_closing:
             self._has_news = False
+            await self._pairs.claim(client)
             await self._send_state(client)
             if line_time_s() >= retry_s:
                 try:
@@ -309,11 +311,6 @@ def _trouble_of(error: BaseException) -> str:
         return error.message
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more from this table than was sent: checking again.")
-    if "account active connections" in str(error):
-        return say(
-            "Another machine is connected to the hub as this table. On one of the two run "
-            "“companion hub leave”, and join again."
-        )
     if any(word in str(error).lower() for word in ("authorization", "permissions")):
         return say(
             "The hub does not let this table in: ask its owner. If nobody knows it there, join "

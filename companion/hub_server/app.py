@@ -31,13 +31,14 @@ class Hub(Closeable):
         self._settings = settings
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
-        if settings.name is not None:
-            name = settings.name
-            self.folder.change(lambda file: msgspec.structs.replace(file, name=name))
+        typed = {"name": settings.name, "delay_s": settings.delay_s}
+        changes = {field: value for field, value in typed.items() if value is not None}
+        if changes:
+            self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
         known = self.folder.file
         self.nats = NatsServer(settings)
         self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
-        self.room = Room(known.name, clock)
+        self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(
             self.folder,
             clock,

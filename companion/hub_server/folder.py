@@ -28,12 +28,14 @@ MAX_TABLES, MAX_PAIRS = 500, 1000
 class HubSettings:
     """Settings from the command line.
 
-    `name` is the room's name. None keeps the stored one.
+    `name` is the room's name, `delay_s` the delay in seconds for spectators. None keeps the stored
+    value.
     """
 
     folder: Path
     web: WebSettings
     name: str | None = None
+    delay_s: float | None = None
     nats_host: str = "0.0.0.0"
     nats_port: int = 4222
     keep_mb: int = 2048
@@ -66,6 +68,7 @@ class HubFile(msgspec.Struct, frozen=True):
     signing_key: bytes
     host_key: bytes
     name: str = ""
+    delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
 

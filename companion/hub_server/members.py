@@ -92,6 +92,11 @@ class Members:
         """Send settings to a table, as typed on its own page."""
         self._send(table, encode_command(HubCommand(settings=typed)))
 
+    def use_delay(self, delay_s: float) -> None:
+        """Set the delay in seconds for spectators."""
+        self._folder.change(lambda file: replace(file, delay_s=delay_s))
+        self._room.use_delay(delay_s)
+
     def _alter(self, table: str, **changes: bool) -> None:
         """Change whether a table is `shut` out or `waits` to be let in."""
         self._folder.change(

@@ -46,14 +46,10 @@ than Go's default of 100.
 """
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 MAX_CONNECTIONS = 1000
-MAX_LINES, MAX_SUBSCRIPTIONS = 1, 64
+MAX_LINES, MAX_SUBSCRIPTIONS = 32, 64
 """Maximum number of connections with one table's key, and of subscriptions of each.
 
-So a second machine with a copied card is refused.
-"""
-PING_S, MAX_UNANSWERED_PINGS = 5, 2
-"""Interval in seconds at which NATS asks a silent client whether it is there, and the number of
-questions without an answer after which it is not. Until then a line that broke unnoticed counts.
+A table uses one connection, but connections that broke unnoticed also count.
 """
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, which owns all streams."""
@@ -240,8 +236,6 @@ class NatsServer:
             "max_payload": MAX_MESSAGE_BYTES * 2,
             "max_connections": MAX_CONNECTIONS,
             "write_deadline": "5s",
-            "ping_interval": f"{PING_S}s",
-            "ping_max": MAX_UNANSWERED_PINGS,
             "jetstream": {
                 "store_dir": str(self._folder / "store"),
                 # sync before each confirmation

@@ -23,6 +23,8 @@ from companion.hub.pairing import (
     PairOffer,
     PairTake,
     PairWithdrawal,
+    Session,
+    SessionClaim,
     read_wish,
     require_version,
 )
@@ -30,6 +32,39 @@ from companion.hub_server.folder import MAX_PAIRS, HubFolder
 from companion.table.remote.remote_table import require_playable
 from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
+
+HELD_S = 25.0
+"""Seconds without a claim after which a machine is gone. Machines claim every ten seconds."""
+
+
+class Sessions:
+    """Tracks which machine is each table: the first one of those that live. Two machines with one
+    identity would overwrite each other's records.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._claims: dict[str, dict[str, tuple[float, float]]] = {}
+        """The times of the first and the last claim of each machine, by table."""
+
+    def claim(self, table: str, machine: str) -> Session:
+        """Handle a machine's claim to be a table.
+
+        A second machine is refused at once, and hears why as soon as the first one has shown that
+        it lives. The same machine after a lost connection or a restart finds nobody else.
+        """
+        now_s = self._clock.monotonic_s()
+        known = self._claims.get(table, {})
+        live = {name: times for name, times in known.items() if now_s - times[1] < HELD_S}
+        self._claims[table] = live
+        first_s, _ = live.get(machine, (now_s, now_s))
+        # so that many names take no memory
+        if len(live) < 2 or machine in live:
+            live[machine] = (first_s, now_s)
+        holder = next(iter(live))
+        if holder == machine:
+            return "own" if len(live) == 1 else "shared"
+        return "taken" if live[holder][1] > first_s else "open"
 
 
 class PairKeeper:
@@ -50,6 +85,7 @@ class PairKeeper:
         self._folder = folder
         self._when_paired = when_paired
         self._when_over = when_over
+        self._sessions = Sessions(clock)
         self._guesses = Guesses(EACH, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
@@ -94,6 +130,8 @@ class PairKeeper:
                 return PairAnswer(code=code)
             case PairTake() as take:
                 return PairAnswer(pair=self._accept(table, take))
+            case SessionClaim() as claim:
+                return PairAnswer(session=self._sessions.claim(table, claim.id))
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))

@@ -49,6 +49,7 @@ from companion.hub.subjects import (
     state_subject,
 )
 from companion.hub_server.app import Hub
+from companion.hub_server.pairs import HELD_S, Sessions
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 
@@ -115,7 +116,10 @@ def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> N
     table.close()
 
 
-def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(hub: Hub, tmp_path: Path) -> None:
+def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.0)
     table = joined(hub, tmp_path / "table")
     table.play(2)
     whole(hub, table)
@@ -202,24 +206,48 @@ def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path, tmp_path: Path)
         table.close()
 
 
-def test_a_copied_card_is_noticed_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.hub_server.nats_server.MAX_LINES", 1)
-    with running(tmp_path / "hub") as hub:
-        first = joined(hub, tmp_path / "card")
-        whole(hub, first)
+def test_a_copied_card_is_said_on_both_machines(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("companion.hub.pair_line.CLAIM_S", 0.2)
+    monkeypatch.setattr("companion.hub.pair_line.PRESENCE_S", 0.2)
+    monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_S", 1.0)
+    first = joined(hub, tmp_path / "card")
+    whole(hub, first)
+    first.close()
+    shutil.copytree(tmp_path / "card", tmp_path / "copy")
+    first = TableAtHub(tmp_path / "card", first.member)
+    until("the first one is there", lambda: first.line.is_connected)
+    second = TableAtHub(tmp_path / "copy", first.member)
+    advice = "On one of the two run “companion hub leave”, and join again."
+    with contextlib.closing(second):
+        until("the second one says so", lambda: second.line.sentence.endswith(advice))
+        until("the first one says so", lambda: first.line.sentence.endswith(advice))
+        assert first.line.is_connected
+        assert not second.line.is_connected
+        first.play(1)
+        until("the first one goes on", lambda: has_all(hub, first))
         first.close()
-        shutil.copytree(tmp_path / "card", tmp_path / "copy")
-        first = TableAtHub(tmp_path / "card", first.member)
-        until("the first one is there", lambda: first.line.is_connected)
-        second = TableAtHub(tmp_path / "copy", first.member)
-        advice = "On one of the two run “companion hub leave”, and join again."
-        with contextlib.closing(second):
-            until("the second one says so", lambda: second.line.sentence.endswith(advice))
-            assert not second.line.is_connected
-            first.play(1)
-            until("the first one goes on", lambda: has_all(hub, first))
-            first.close()
-            until("the second one is let in", lambda: second.line.is_connected)
+        monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.5)
+        until("the second one is let in", lambda: second.line.is_connected)
+
+
+def test_only_a_machine_that_lives_is_another_one() -> None:
+    clock = FakeClock()
+    sessions = Sessions(clock)
+
+    def claims(*machines: str) -> list[str]:
+        answers = []
+        for machine in machines:
+            clock.advance(5)
+            answers.append(sessions.claim("table", machine))
+        return answers
+
+    assert claims("a", "a", "a") == ["own"] * 3  # its line was lost between
+    assert claims("b", "b", "c") == ["open"] * 3  # perhaps "a" was switched off
+    assert claims("a", "b", "c", "a") == ["shared", "taken", "open", "shared"]
+    clock.advance(HELD_S)
+    assert claims("b", "b", "a") == ["own", "own", "open"]
 
 
 # ---- who may say what ----

@@ -1,4 +1,6 @@
-"""The pages of a hub: the wall, its host, spectators, the overlay; in every language."""
+"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in
+every language.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from flask import Flask
 from hub_room import NoHub, hub_pages, played_records, room_of_twelve
 
 from companion.core.clock import FakeClock
-from companion.table.public.messages import PublicState, PublicView
+from companion.table.public.messages import PublicState, PublicView, encode_public
 from companion.table.seats.staff_call import Call
 from web.hub.host import CODE_S
 from web.hub.room import SILENT_S, Room, RoomTable
@@ -133,6 +135,53 @@ def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
     assert html.count('class="shut"') == 4  # of six orders two are open
 
 
+def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
+    clock = FakeClock()
+    room = Room("", clock, delay_s=60)
+    room.put(RoomTable("a", 1, ""))
+    records = played_records("outbuffered", 2, 1)
+    followed = room.followed("a")
+    with hub_pages(room, clock) as app:
+        begin_s = room.now_s()
+        for record in records:
+            room.record("a", record)
+            clock.advance(1)
+        room.step()
+        assert "Nothing to see yet" in page(app, "/watch/1")
+        assert "1 minute late." in words(page(app, "/"))
+        seen = []
+        while len(seen) < len(records):
+            room.step()
+            if followed.version > len(seen) and followed.shown:
+                seen.append((followed.shown.record.entry, room.now_s() - begin_s))
+            clock.advance(1)
+        due = [60.0 + wait for wait in range(len(records))]
+        assert seen == [(record.entry, at) for record, at in zip(records, due, strict=True)]
+        for path in ("/watch/1", "/overlay/1"):
+            assert "1 minute late." in words(page(app, path)), path
+        room.use_delay(90)
+        assert "90 seconds late." in words(page(app, "/watch/1"))
+        room.record("a", msgspec.structs.replace(records[-1], entry=1000))
+        room.use_delay(0)
+        room.step()
+        assert followed.shown
+        assert followed.shown.record.entry == 1000
+        assert "late" not in words(page(app, "/watch/1"))
+
+
+def test_records_that_wait_take_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = FakeClock()
+    room = Room("", clock, delay_s=60)
+    room.put(RoomTable("a", 1, ""))
+    (record, *_) = played_records("outbuffered", 1, 1)
+    monkeypatch.setattr("web.hub.room.MAX_WAITING_BYTES", 3 * len(encode_public(record)) + 9)
+    for entry in range(1, 9):
+        room.record("a", msgspec.structs.replace(record, entry=entry))
+    clock.advance(60)
+    room.step()
+    assert [shown.record.entry for _, shown in room.followed("a").since(0) if shown] == [6, 7, 8]
+
+
 def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
     """The last sixteen of them; whoever comes, or comes back after long, begins with the newest."""
     room = Room("", FakeClock())
@@ -222,6 +271,7 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
             {"numbers": [3], "values": {"table.coach": "never"}},
             ("change_settings", "id3", {"table.coach": "never"}),
         ),
+        ("delay", {"seconds": 30}, ("use_delay", 30)),
     ],
 )
 def test_what_the_host_wants_is_done_and_nobody_else_may(

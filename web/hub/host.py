@@ -17,7 +17,7 @@ from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import is_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import HubContext, HubGroup, RoomTable
+from web.hub.room import MAX_DELAY_S, HubContext, HubGroup, RoomTable
 from web.routes.api.body import Body, ShortText
 from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.codes import EACH, LENGTH
@@ -60,6 +60,12 @@ class SettingsWanted(Body, frozen=True):
     values: Annotated[dict[ShortText, ShortText], Meta(max_length=16)]
 
 
+class Delay(Body, frozen=True):
+    """Delay for spectators in whole seconds."""
+
+    seconds: Annotated[int, Meta(ge=0, le=MAX_DELAY_S)]
+
+
 class JoinedTable(NamedTuple):
     """The hub's answer to a table that joins: its name in subjects, its number and the NATS
     servers.
@@ -90,6 +96,9 @@ class HubHost(Protocol):
 
     def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
         """Send a table settings as typed on its own page."""
+
+    def use_delay(self, delay_s: float) -> None:
+        """Set the delay in seconds for spectators."""
 
 
 CODE_S = 600.0
@@ -160,6 +169,7 @@ class HubHostPages(HubGroup):
             "hub_host.html",
             fragment=self._draw(),
             live="/live/host",
+            most_s=MAX_DELAY_S,
             rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 
@@ -222,6 +232,11 @@ class HubHostPages(HubGroup):
             )
         for table in wanted or self._room.tables():
             self._host.change_settings(table.id, body.values)
+
+    @post("/api/hub/delay", body=Delay, guard=host_only)
+    def delay(self, body: Delay) -> None:
+        """Set the delay for spectators."""
+        self._host.use_delay(body.seconds)
 
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:

@@ -1,4 +1,4 @@
-"""The state of all tables as the hub's pages show it."""
+"""The state of all tables as the hub's pages show it, with the delay for spectators."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
-
 from companion.core.clock import Clock
-from companion.core.i18n import Verbatim, say
+from companion.core.i18n import Verbatim, say, say_n
 from companion.league.league import League
-from companion.table.public.messages import PublicRecord, PublicState
+from companion.table.public.messages import PublicRecord, PublicState, encode_public, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.security.auth import Auth
@@ -25,14 +23,22 @@ seconds.
 """
 WALL_S = 0.25
 """Minimum interval in seconds between two drawings of the wall."""
+MAX_DELAY_S = 3600
+MAX_WAITING_BYTES = 4 * 1024 * 1024
+"""Maximum size in bytes of a table's records that wait for the delay. A record has about 4 kB, and
+a game sends one in five seconds, which makes 3 MB an hour.
+"""
 MAX_RECENT = 16
 """Maximum number of a table's recent records for slow spectators. Those who are further behind miss
 some.
 """
 
 
-class ShownRecord(msgspec.Struct, frozen=True):
-    """A record, and when its table accepted it (the hub's monotonic time)."""
+@dataclass(frozen=True)
+class ShownRecord:
+    """A record, and when its table accepted it (the hub's monotonic time). For spectators that time
+    is later by the delay.
+    """
 
     record: PublicRecord
     accepted_s: float
@@ -111,21 +117,40 @@ class Notifier:
 
 
 class FollowedTable(Notifier):
-    """A table as spectators follow it. Its most recent records stay available, so that slow
-    spectators see each of them.
+    """A table as spectators follow it. Its records wait here until the delay has passed. The most
+    recent ones stay available, so that slow spectators see each of them.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.shown: ShownRecord | None = None
-        self._recent: deque[tuple[int, bytes]] = deque(maxlen=MAX_RECENT)
-        """The most recent records with their versions. Encoded they take a tenth of the memory."""
+        self._waiting: deque[tuple[float, bytes]] = deque()
+        """When each record was accepted, and the record. Encoded it takes a tenth of the memory."""
+        self._waiting_bytes = 0
+        self._recent: deque[tuple[int, float, bytes]] = deque(maxlen=MAX_RECENT)
+        """The most recent records with their versions and times."""
 
-    def show(self, shown: ShownRecord) -> None:
-        """Show a record."""
-        self.shown = shown
-        self._recent.append((self.version + 1, msgspec.json.encode(shown)))
-        self.change()
+    def add(self, shown: ShownRecord) -> None:
+        """Add a record to those that wait. If they are too large, drop the oldest ones."""
+        content = encode_public(shown.record)
+        self._waiting.append((shown.accepted_s, content))
+        self._waiting_bytes += len(content)
+        while self._waiting_bytes > MAX_WAITING_BYTES:
+            self._take_oldest()
+
+    def show_due(self, now_s: float, delay_s: float) -> None:
+        """Show the records whose delay has passed."""
+        while self._waiting and self._waiting[0][0] + delay_s <= now_s:
+            accepted_s, content = self._take_oldest()
+            # clocks run as late as everything else
+            self.shown = ShownRecord(read_record(content), accepted_s + delay_s)
+            self._recent.append((self.version + 1, self.shown.accepted_s, content))
+            self.change()
+
+    def _take_oldest(self) -> tuple[float, bytes]:
+        oldest = self._waiting.popleft()
+        self._waiting_bytes -= len(oldest[1])
+        return oldest
 
     def since(self, version: int) -> list[tuple[int, ShownRecord | None]]:
         """Return what was shown after a version, oldest first. For version -1, only the newest."""
@@ -134,8 +159,8 @@ class FollowedTable(Notifier):
             return []
         recent = tuple(self._recent) if version >= 0 else ()
         between = [
-            (number, msgspec.json.decode(content, type=ShownRecord))
-            for number, content in recent
+            (number, ShownRecord(read_record(content), accepted_s))
+            for number, accepted_s, content in recent
             if version < number < newest
         ]
         # the newest is always included, even if some of those between are gone
@@ -146,12 +171,14 @@ class Room(Notifier):
     """All tables of a hub. May be used from any thread.
 
     The wall follows the room itself, spectators follow `followed(table)`. `step` has to be called
-    regularly: it detects lost tables.
+    regularly: it shows records that are due and detects lost tables.
     """
 
-    def __init__(self, name: str, clock: Clock) -> None:
+    def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
         super().__init__()
         self.name = name
+        self.delay_s = delay_s
+        """Delay for spectators in seconds."""
         self.trouble = ""
         """Trouble of the hub itself, as a sentence. Empty if there is none."""
         self._clock = clock
@@ -247,7 +274,8 @@ class Room(Notifier):
             self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
             followed = self._followed[table]
         # without the lock, because this encodes the record and wakes all followers
-        followed.show(shown)
+        followed.add(shown)
+        followed.show_due(now_s, self.delay_s)
         self._mark_stale()
 
     def state(self, table: str, state: PublicState) -> None:
@@ -282,9 +310,19 @@ class Room(Notifier):
             self.trouble = trouble
             self._mark_stale()
 
+    def use_delay(self, delay_s: float) -> None:
+        """Set the delay for spectators. What they have seen already stays."""
+        self.delay_s = delay_s
+        # all pages say the new delay
+        for followed in tuple(self._followed.values()):
+            followed.change()
+        self._mark_stale()
+
     def step(self) -> None:
-        """Detect lost tables."""
+        """Show records that are due, and detect lost tables."""
         now_s = self.now_s()
+        for followed in tuple(self._followed.values()):
+            followed.show_due(now_s, self.delay_s)
         lost = frozenset(table.id for table in self.tables() if table.is_lost(now_s))
         if lost != self._lost_tables:
             self._lost_tables = lost
@@ -301,6 +339,15 @@ class Room(Notifier):
         if self._is_stale and now_s - self._last_draw_s >= WALL_S:
             self._is_stale, self._last_draw_s = False, now_s
             self.change()
+
+
+def delay_text(delay_s: float) -> str:
+    """Return the delay for spectators in words."""
+    if not delay_s:
+        return say("As it happens.")
+    if delay_s % 60:
+        return say_n("{n} second late.", "{n} seconds late.", round(delay_s))
+    return say_n("{n} minute late.", "{n} minutes late.", round(delay_s / 60))
 
 
 @dataclass(frozen=True)

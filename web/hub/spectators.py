@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, seats_of, sentence
-from web.hub.room import MAX_RECENT, Room, RoomTable, ShownRecord
+from web.hub.room import MAX_RECENT, Room, RoomTable, ShownRecord, delay_text
 from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
@@ -100,4 +100,5 @@ class SpectatorPages:
             public=view,
             seats=seats_of(shown, names) if shown else (),
             title=sentence(view.title) if view else "",
+            late=delay_text(self._room.delay_s) if self._room.delay_s else "",
         )

@@ -15,7 +15,7 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, ShownSeat, seats_of
 from web.hub.host import JoinDoor
-from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord
+from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord, delay_text
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
 from web.security.auth import is_own_screen
@@ -94,6 +94,7 @@ class WallPages(HubGroup):
             urls=self._hub.urls(),
             code=self._door.code if own else "",
             watching=self._streams.open,
+            late=delay_text(room.delay_s),
         )
 
 

@@ -228,8 +228,14 @@ if (document.getElementById('begin')) {
 
 // ---- the hub's host ----
 
-// The hub's host: settings for many tables.
+// The hub's host: how late spectators see what happens, and settings for many tables.
 if (document.getElementById('numbers')) {
+  const form = document.getElementById('delay');
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    post('/api/hub/delay', { seconds: Number(form.elements.seconds.value) });
+  });
+
   const settings = document.getElementById('settings');
   const { setting, value, numbers } = settings.elements;
   function choices() {
