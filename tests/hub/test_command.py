@@ -32,7 +32,7 @@ from companion.service.app import Companion
 def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """`companion hub` as a process: it, its address, its code."""
     words = ["hub", "--name", "Club", "--host", "127.0.0.1", "--port", "0"]
-    words += ["--nats-port", str(free_port()), "--folder", str(folder)]
+    words += ["--nats-port", str(free_port()), "--folder", str(folder), "--delay", "60"]
     process = subprocess.Popen(
         [sys.executable, "-m", "companion", *words], stdout=subprocess.PIPE, text=True
     )
@@ -70,7 +70,9 @@ def test_one_command_runs_a_hub_that_tables_join(tmp_path: Path) -> None:
             )
             assert urllib.request.urlopen(ask).status == 200
             until("it is there", lambda: "Table 1 of Club." in companion.hub.sentence)
-        assert b"Club" in urllib.request.urlopen(f"http://{address}/").read()
+        wall = urllib.request.urlopen(f"http://{address}/").read()
+        assert b"Club" in wall
+        assert b"1 minute late." in wall
         os.kill(process.pid, signal.SIGKILL)
         process.wait(60)
         until("NATS died with its hub", lambda: not Path(f"/proc/{nats}").exists())

@@ -7,7 +7,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hub_tools import OpenHub, TableAtHub, hub_settings, joined, kill_nats, until
+from hub_tools import (
+    OpenHub,
+    TableAtHub,
+    disk_of_its_own,
+    fill,
+    has_all,
+    hub_settings,
+    joined,
+    kept,
+    kill_nats,
+    needs,
+    until,
+)
 from simulated_room import local_settings
 
 from companion.core.errors import SystemTrouble
@@ -62,6 +74,33 @@ def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
         assert won == [Seat.SOUTH, Seat.NORTH, Seat.SOUTH, Seat.SOUTH]
         assert hub.league.ratings("outbuffered")[0].person == 1
     table.close()
+
+
+def test_a_full_disk_is_said_and_every_result_comes_once(tmp_path: Path) -> None:
+    with disk_of_its_own(tmp_path / "disk") as disk:
+        settings = hub_settings(disk / "hub")
+        with OpenHub(settings) as hub:
+            table = joined(hub, tmp_path / "table")
+            show_cards(hub, table)
+            play_game(table, Seat.NORTH)
+            until("the first result is there", lambda: len(hub.league.results.latest(10)) == 1)
+            fill(disk)
+            for _ in range(2):
+                play_game(table, Seat.SOUTH)  # the table goes on
+            until("the hub says it", lambda: "disk is full" in hub.room.trouble)
+            until("the table knows", lambda: "disk may be full" in table.line.sentence)
+            table.bell.ring("south")  # a call needs no disk
+            table.table.step()
+            until("the hub hears the call", lambda: needs(hub, 1) == "It is calling.")
+        (disk / "ballast").unlink()
+        with OpenHub(settings) as hub:
+            until("everything is there", lambda: has_all(hub, table))
+            until("the table knows", lambda: "Table 1" in table.line.sentence)
+            assert hub.room.trouble == ""
+            assert [record.entry for record in kept(hub, table.member.table)] == table.entries()
+            won = [stored.result.winner for stored in reversed(hub.league.results.latest(10))]
+            assert won == [Seat.SOUTH, Seat.NORTH, Seat.NORTH]
+            table.close()
 
 
 def test_a_wrong_card_is_said(hub: Hub, tmp_path: Path) -> None:

@@ -21,8 +21,6 @@ import pytest
 from hub_tools import (
     OpenHub,
     TableAtHub,
-    disk_of_its_own,
-    fill,
     has_all,
     hub_settings,
     joined,
@@ -176,33 +174,6 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
             ):  # the hub has started another one meanwhile
                 os.kill(pid, signal.SIGCONT)
         whole(hub, table)
-        table.close()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    with disk_of_its_own(tmp_path / "disk") as disk:
-        yield disk
-
-
-def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path, tmp_path: Path) -> None:
-    settings = hub_settings(small_disk / "hub")
-    with OpenHub(settings) as hub:
-        table = joined(hub, tmp_path / "table")
-        table.play()
-        whole(hub, table)
-        fill(small_disk)
-        table.play(3)  # the table goes on
-        until("the hub says it", lambda: "disk is full" in hub.room.trouble)
-        until("the table knows", lambda: "disk may be full" in table.line.sentence)
-        table.bell.ring("south")  # a call needs no disk
-        table.table.step()
-        until("the hub hears the call", lambda: needs(hub, 1) == "It is calling.")
-    (small_disk / "ballast").unlink()
-    with OpenHub(settings) as hub:
-        whole(hub, table)
-        until("the table knows", lambda: "Table 1" in table.line.sentence)
-        assert hub.room.trouble == ""
         table.close()
 
 
