@@ -11,8 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("companion", "hardware", "vision", "web", "systemd")
-MAX_SOURCE, MAX_TESTS = 331_400, 274_840
-"""Nothing may grow beyond what was there on 30 November 2026. 305,000 and 270,000 are the aim."""
+MAX_SOURCE, MAX_TESTS = 305_000, 270_000
+"""A program that a person can hold in their head: what comes new takes the room of something else."""
 MAX_NODES_A_LINE = 4.2
 _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 
