@@ -163,7 +163,7 @@ class BoardEye:
         (kit, pose), reading = look.board, look.reading
         measures = measure_squares(look.frame.luma, kit, pose)
         enough = enough_px(kit)
-        weak = {square: measure.weak(enough) for square, measure in measures.items()}
+        weak = {square: measure.weaknesses(enough) for square, measure in measures.items()}
         squares = tuple(
             SquareSeen(
                 square,

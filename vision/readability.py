@@ -25,23 +25,24 @@ from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
 MODULES = 7
 """Width of a marker in modules, with its black border."""
 _MODULE_PX, _CARD_MODULE_PX = 2.3, 2.8
-"""Pixels a module that suffice where the pose is known: 16 px a marker, measured. Cards have
-printed figures besides.
+"""Pixels per module that suffice where the pose is known: 16 px per marker, measured. Cards need
+more for their printed figures.
 """
 _DARK = 90
 """Brightness of paper (0 to 255) below which it is hard to tell from ink and noise."""
-_FULL, _GLARE = 252, 0.10
-"""Brightness that carries no information any more, and the maximum share of a square that may have
-it.
-"""
+_OVEREXPOSED = 252
+"""Brightness (0 to 255) from which on a pixel carries no information."""
+_MAX_GLARE = 0.10
+"""Maximum share of a square that may be overexposed."""
 _BLUR_MODULES = 0.4
 """Modules run into each other when the blur (standard deviation) exceeds this share of their width.
 """
 _SOFT_PX = 1.8
 """Blur of the sharpest edges in px beyond which a picture is out of focus."""
 _REBLUR_PX = 1.5
-_LEAST_SLOPE = 5.0
-"""Minimum slope of an edge a pixel. Flatter ones are noise."""
+"""Known extra blur (standard deviation) by which the blur of a picture is measured."""
+_MIN_SLOPE = 5.0
+"""Minimum change of brightness per pixel at an edge. Flatter ones are noise."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class Measure:
     is_inside: bool
     """Whether all of it is inside the picture."""
 
-    def weak(self, enough_px: float) -> tuple[Weakness, ...]:
+    def weaknesses(self, enough_px: float) -> tuple[Weakness, ...]:
         """Return what makes the square hard to read, worst first."""
         if not self.is_inside:
             return (Weakness.CUT,)
         weaknesses = []
-        if self.glare > _GLARE:
+        if self.glare > _MAX_GLARE:
             weaknesses.append(Weakness.GLARE)
         if self.paper < _DARK:
             weaknesses.append(Weakness.DARK)
@@ -80,8 +81,8 @@ def enough_px(kit: Kit) -> float:
     return _CARD_MODULE_PX if kit.deck else _MODULE_PX
 
 
-_UNSEEN = Measure(0, 0, None, 0, False)
-_FEWEST_PX = 16
+_OUTSIDE = Measure(0, 0, None, 0, False)
+_MIN_PATCH_PX = 16
 """Minimum size of a patch in which something is measured, in pixels."""
 
 
@@ -107,12 +108,12 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
         (left, top), (right, bottom) = low[number], high[number]
         here = slice(top, bottom), slice(left, right)
         patch = luma[here]
-        if patch.size < _FEWEST_PX:
-            measures[square] = _UNSEEN
+        if patch.size < _MIN_PATCH_PX:
+            measures[square] = _OUTSIDE
             continue
         measures[square] = Measure(
             paper=float(np.percentile(patch[::2, ::2], 90)),
-            glare=float((patch >= _FULL).mean()),
+            glare=float((patch >= _OVEREXPOSED).mean()),
             blur_px=_blur(slopes[here], reblurred[here]),
             module_px=float(modules_px[number]),
             is_inside=bool(pose.is_in_picture(quads[number]).all()),
@@ -121,8 +122,8 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
 
 
 def _slopes(picture: Luma) -> NDArray[np.float32]:
-    """Return the change of brightness a pixel."""
-    # The kernel sums up to eight.
+    """Return the change of brightness per pixel."""
+    # The weights on either side of the kernel, times their distance, sum up to eight.
     across = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
     along = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
     return np.asarray(cv2.magnitude(across, along), np.float32)
@@ -131,17 +132,17 @@ def _slopes(picture: Luma) -> NDArray[np.float32]:
 def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
     """Return the blur of the sharpest edges in px.
 
-    A known extra blur reduces their slope the less, the softer they are.
+    The softer an edge is, the less does a known extra blur reduce its slope.
     """
     values = slopes.ravel()
-    # The steepest of a hundred pixels.
-    number = max(8, values.size // 100)
-    places = np.argpartition(values, -number)[-number:]
-    top = values[places]
-    if float(np.median(top)) < _LEAST_SLOPE:
+    # The steepest hundredth of all pixels.
+    count = max(8, values.size // 100)
+    steepest = np.argpartition(values, -count)[-count:]
+    top = values[steepest]
+    if float(np.median(top)) < _MIN_SLOPE:
         return None
-    # Variances of two Gaussians add up.
-    ratio = float(np.median(top / np.maximum(reblurred.ravel()[places], 1e-3)))
+    # Slopes are inverse to the blur, and the variances of two Gaussians add up.
+    ratio = float(np.median(top / np.maximum(reblurred.ravel()[steepest], 1e-3)))
     return _REBLUR_PX / math.sqrt(max(ratio * ratio - 1, 1e-3))
 
 
@@ -162,18 +163,19 @@ def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
 
 def advise(kit: Kit, pose: Pose, weak: Mapping[Square, Sequence[Weakness]]) -> tuple[Advice, ...]:
     """Return what to do about the weak places, the worst first."""
-    found: list[tuple[int, Advice]] = []
+    # each with the number of squares that it concerns
+    advice: list[tuple[int, Advice]] = []
     corners_mm = np.vstack([corner_points_mm(kit.board, corner) for corner in kit.board.corners])
     if not pose.is_in_picture(pose.to_px(corners_mm)).all():
         # A corner outside is worse than anything else, because the pose depends on it.
         why = say("A corner of the board is cut off.")
-        found.append((len(weak), Advice(say("Turn the camera a little"), why, Weakness.CUT)))
+        advice.append((len(weak), Advice(say("Turn the camera a little"), why, Weakness.CUT)))
     for kind in Weakness:
         squares = [square for square, kinds in weak.items() if kind in kinds]
         if squares and kind is not Weakness.CUT:
-            found.append((len(squares), _advice(kind, places(kit, squares, len(weak)))))
-    found.sort(key=lambda item: -item[0])
-    return tuple(advice for _, advice in found)
+            advice.append((len(squares), _advice(kind, name_places(kit, squares, len(weak)))))
+    advice.sort(key=lambda item: -item[0])
+    return tuple(item for _, item in advice)
 
 
 def _advice(kind: Weakness, where: str) -> Advice:
@@ -198,11 +200,14 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
     return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
 
 
-def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
-    """Name squares in words, at most four of them. A board of cards has lanes instead."""
-    # If it is nearly all of them no names are needed.
+def name_places(kit: Kit, squares: Iterable[Square], total: int) -> str:
+    """Name squares in words, at most four of them. A board of cards has lanes instead.
+
+    `total` is the number of all squares.
+    """
     sorted_squares = sorted(squares)
-    if len(sorted_squares) > 0.8 * of:
+    # If it is nearly all of them no names are needed.
+    if len(sorted_squares) > 0.8 * total:
         return say("the whole board")
     names = []
     for square in sorted_squares:

@@ -45,11 +45,14 @@ from companion.games.arena.turn import play
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level: rounds of answers, passes over the robots in each, and noise."""
+    """Parameters of a level."""
 
     rounds: int
+    """Maximum number of rounds in which both sides add an answer."""
     sweeps: int
+    """Maximum number of passes over the robots in the search for an answer."""
     noise: float
+    """Maximum change of each weight of the evaluation, as a share of it."""
     trust: float
     """Probability that the other side plays its plain plan."""
     rashness: float
@@ -70,6 +73,7 @@ MAX_NODES = 1000
 DECIDED = 10_000.0
 """Value of a game that is won."""
 _UNREACHED = 99
+"""Number of steps to a place to which there is no way."""
 _AHEAD_NEAR_FACTOR = 0.4
 """Factor of the weight for being near the enemy while the side is ahead."""
 _DECISIVE_LEAD = 200.0
@@ -137,9 +141,7 @@ class _Evaluation:
         self.side = seat.number
         self.terrain = terrain_of(options.board)
         self.steps = [self._steps_to(place) for place in range(len(self.terrain.squares))]
-        """Number of steps between each two places, ignoring robots. A high number if there is no
-        way.
-        """
+        """Number of steps between each two places, ignoring robots."""
 
     def _steps_to(self, goal: int) -> list[int]:
         ahead = self.terrain.ahead
@@ -181,7 +183,8 @@ class _Evaluation:
             near *= _AHEAD_NEAR_FACTOR
         enemies = [robot.place for robot in theirs]
         for robot in mine:
-            total -= near * min(map(self.steps[robot.place].__getitem__, enemies))
+            nearest_steps = min(map(self.steps[robot.place].__getitem__, enemies))
+            total -= near * nearest_steps
         return total + self._contacts(mine, theirs) - self._contacts(theirs, mine)
 
     def _contacts(self, robots: Sequence[Robot], enemies: Sequence[Robot]) -> float:
@@ -200,7 +203,7 @@ class _Evaluation:
 
 
 class _Search:
-    """The matrix game of one turn. Pairs are (own side, other side)."""
+    """The matrix game of one turn. Side 0 is the own one, side 1 the other one."""
 
     def __init__(self, evaluation: _Evaluation, state: State, strength: Strength) -> None:
         self.evaluation = evaluation
@@ -212,22 +215,22 @@ class _Search:
         self.plans: tuple[list[Plan], list[Plan]] = ([], [])
         self.values: dict[tuple[Plan, Plan], float] = {}
         """Value of each pair of plans that was played."""
-        self._choices = self._orders(0), self._orders(1)
+        self._choices = self._useful_orders(0), self._useful_orders(1)
 
-    # ---- what comes of plans ----
+    # ---- values of plans ----
 
     def value(self, mine: Plan, theirs: Plan) -> float:
         """Return the value for the own side after a turn with these two plans."""
         pair = mine, theirs
         if pair not in self.values:
             self.nodes += 1
-            orders = self._given(0, mine), self._given(1, theirs)
+            orders = self._orders_of(0, mine), self._orders_of(1, theirs)
             if self.evaluation.side == 1:
                 orders = orders[::-1]
             self.values[pair] = self.evaluation.value(play(self.state, orders).state)
         return self.values[pair]
 
-    def _given(self, side: int, plan: Plan) -> Orders:
+    def _orders_of(self, side: int, plan: Plan) -> Orders:
         numbers = [robot.number for robot in self.robots[side]]
         return Orders(tuple(zip(numbers, plan, strict=True)))
 
@@ -249,7 +252,7 @@ class _Search:
             return sure
         self._find_plans()
         if not self.strength.rounds:  # a beginner assumes that enemies stay
-            return self._answer(0, self._expected_plans())
+            return self._best_answer(0, self._expected_plans())
         mine, _ = self._solve()
         for plan in self.plans[0]:
             if min(self.value(plan, reply) for reply in self.plans[1]) >= DECIDED / 2:
@@ -261,8 +264,8 @@ class _Search:
         """Add each side's best answer to the other's mix until no plan is new (double oracle)."""
         for _ in range(self.strength.rounds):
             mine, theirs = self._solve()
-            answer = self._answer(0, self._mix(1, theirs))
-            reply = self._answer(1, self._mix(0, mine))
+            answer = self._best_answer(0, self._mix(1, theirs))
+            reply = self._best_answer(1, self._mix(0, mine))
             added = [self._add(0, answer), self._add(1, reply)]
             if not any(added) or self.nodes >= MAX_NODES:
                 return
@@ -276,6 +279,7 @@ class _Search:
 
     def _mix(self, side: int, shares: Sequence[float]) -> Mix:
         """Return a side's likeliest plans with shares, with trust in the other's plain plan."""
+        # only the other side, 1, is trusted to play its plain plan, which is its first one
         trust = self.strength.trust * side
         plans = self.plans[side]
         mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
@@ -305,7 +309,7 @@ class _Search:
             rows.append([(1 - trust) * value + trust * values[0] for value in values])
         return solve(rows, _ROUNDS)
 
-    def _answer(self, side: int, mix: Mix) -> Plan:
+    def _best_answer(self, side: int, mix: Mix) -> Plan:
         """Return the best plan found against a mix, starting from the best plan so far."""
 
         def value_of(plan: Plan) -> float:
@@ -319,17 +323,18 @@ class _Search:
 
         Each robot in turn gets its best order while the others keep theirs.
         """
-        most = value_of(plan)
+        best_value = value_of(plan)
         for _ in range(self.strength.sweeps):
             before = plan
-            for place, orders in enumerate(self._choices[side]):
+            for index, orders in enumerate(self._choices[side]):
                 for order in orders:
                     if self.nodes >= MAX_NODES:
                         return plan
-                    other = (*plan[:place], order, *plan[place + 1 :])
+                    other = (*plan[:index], order, *plan[index + 1 :])
                     value = value_of(other)
-                    if value > most + 1e-9:
-                        plan, most = other, value
+                    # rounding must not count as an improvement
+                    if value > best_value + 1e-9:
+                        plan, best_value = other, value
             if plan == before:
                 break
         return plan
@@ -375,7 +380,7 @@ class _Search:
             plan.append(way)
         return tuple(plan)
 
-    def _orders(self, side: int) -> list[list[str]]:
+    def _useful_orders(self, side: int) -> list[list[str]]:
         """Return for each robot of a side the orders that can have an effect."""
         state = self.state
         terrain = state.terrain
@@ -384,8 +389,9 @@ class _Search:
         for robot in self.robots[1 - side]:
             near.update((robot.place, *terrain.ahead[robot.place]))
         if is_spawning(state.options, state.turn):
-            # squares where the other side's robots appear
-            near.update(terrain.spawns[side if self.evaluation.side else 1 - side])
+            # squares where the other side's robots appear: spawns count from South, sides from here
+            enemy = side if self.evaluation.side == 1 else 1 - side
+            near.update(terrain.spawns[enemy])
         choices = []
         for robot in self.robots[side]:
             orders = [DEFEND]
@@ -402,7 +408,7 @@ class _Search:
         given = dict(parse_orders(action).given)
         return tuple(given.get(robot.number, NOTHING) for robot in self.robots[0])
 
-    # ---- what is told ----
+    # ---- loss and reasons ----
 
     def loss(self, tried: Plan) -> float:
         """Return the loss of a plan against the best one, for the other side's mix."""
@@ -414,7 +420,7 @@ class _Search:
         """Return a plan of the own side in notation, with the reasons for it."""
         nodes = self.nodes  # positions evaluated for the reasons do not count
         reasons = (*self._reasons(plan), *self._outlook(plan))
-        return Choice(str(self._given(0, plan)), nodes, reasons)
+        return Choice(str(self._orders_of(0, plan)), nodes, reasons)
 
     def _reasons(self, plan: Plan) -> list[str]:
         """Return the reasons for a plan as sentences, the most important first."""
@@ -451,14 +457,15 @@ class _Search:
 
         others = [other for other in self.plans[0] if other != plan]
         second = max(others, key=value_of, default=plan)
-        less = value_of(plan) - value_of(second)
+        loss = value_of(plan) - value_of(second)
+        # a beginner counts nearness for more, so its differences are larger
         scale = _DECISIVE_LEAD if self.strength.rounds else _DECISIVE_LEAD * self.strength.rashness
-        return reasons_of(reply, second_best(self._words(0, second, plan), less / scale))
+        return reasons_of(reply, second_best(self._words(0, second, plan), loss / scale))
 
     def _words(self, side: int, plan: Plan, known: Plan = ()) -> list[str]:
         """Return a side's orders in words, without those of the plan that is `known`."""
         return [
             order_words(robot.number, order)
-            for place, (robot, order) in enumerate(zip(self.robots[side], plan, strict=True))
-            if known[place : place + 1] != (order,)
+            for index, (robot, order) in enumerate(zip(self.robots[side], plan, strict=True))
+            if known[index : index + 1] != (order,)
         ]

@@ -42,9 +42,9 @@ _ROCK_VALUE = 3.0
 """Value of a rock that is not laid yet."""
 _MAX_TURNS = 150
 """Maximum number of turns that are considered in a position."""
-_LOST_WIDTH = 120
+_RESCUE_WIDTH = 120
 """Number of turns searched for a way out if the game seems lost."""
-_ROCKS_TRIED = 24
+_MAX_ROCKS = 24
 """Maximum number of placings of a rock that are compared."""
 _DECISIVE_LEAD = 40.0
 """Lead in ranks that usually decides a game."""
@@ -63,8 +63,8 @@ class Strength:
     widths: tuple[tuple[int, ...], ...]
     noise: float
 
-    def known_by(self, position: Position) -> tuple[int, ...]:
-        """Return the part of a position that identifies a repetition.
+    def repetition_key(self, position: Position) -> tuple[int, ...]:
+        """Return the part of a position that is compared to detect a repetition.
 
         A level without search compares only its own scouts, upper and lower. While both sides
         wander about, the whole position would not repeat for very long.
@@ -110,7 +110,7 @@ class ScoutsBot(Bot):
         """Return the next decision of a turn. The first one decides the whole turn."""
         position = position_of(view, self._may_stack)
         if position.to_place:
-            return Choice(f"@{NAMES[self._place(position)]}", 1)
+            return Choice(f"@{NAMES[self._set_up_square(position)]}", 1)
         if position in self._plan:
             return Choice(self._plan[position], 0, self._why)
         if not position.due:
@@ -120,9 +120,9 @@ class ScoutsBot(Bot):
         if turn is None:
             return Choice(".", search.nodes)
         # a level without search lays no rocks
-        rock = search.rock(position, turn) if self._strength.widths else None
+        rock = search.best_rock(position, turn) if self._strength.widths else None
         self._remember(position, turn.plays, rock)
-        self._visits[self._strength.known_by(turn.after)] += 1
+        self._visits[self._strength.repetition_key(turn.after)] += 1
         self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
@@ -132,21 +132,22 @@ class ScoutsBot(Bot):
         if position.to_place:
             return 0.0
         search = _Search(self._evaluation, self._strength, self._visits)
-        tried = read(action)
+        decision = read(action)
+        # only a rock or the end of the turn is left to decide
         if not position.due:
-            rocks = []
-            for decision in (tried, read("."), read(best)):
-                kind = int(decision.kind is Kind.ROCK)
-                rock = (kind, decision.covered) if decision.covered else None
-                rocks.append(search.value_of_rock(position, rock))
-            return share_of_game(max(rocks) - rocks[0], _DECISIVE_LEAD)
+            values = []
+            for choice in (decision, read("."), read(best)):
+                kind = int(choice.kind is Kind.ROCK)
+                rock = (kind, choice.covered) if choice.covered else None
+                values.append(search.value_of_rock(position, rock))
+            return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
         turn = search.best(position)
-        if turn is None or len(tried.squares) < 2:
+        if turn is None or len(decision.squares) < 2:
             return None
-        after = move_scout(position, 1 << tried.squares[0], 1 << tried.squares[-1])
+        after = move_scout(position, 1 << decision.squares[0], 1 << decision.squares[-1])
         return share_of_game(turn.value - search.value_from(after), _DECISIVE_LEAD)
 
-    def _place(self, position: Position) -> int:
+    def _set_up_square(self, position: Position) -> int:
         """Return the next free square of this game's set-up."""
         rank = 0 if position.seat == 0 else 9
         squares = [ord(file) - ord("a") + FILES * rank for file in (*self._files, *"abcdefgh")]
@@ -171,9 +172,9 @@ def _play_of(position: Position, origin: int, target: int) -> Play:
     return next(play for play in plays if (play.squares[0], play.squares[-1]) == ends)
 
 
-def _words(position: Position, steps: Plays) -> Iterator[str]:
+def _words(position: Position, plays: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
-    for origin, target in steps:
+    for origin, target in plays:
         yield _play_of(position, origin, target).label
         position = move_scout(position, 1 << origin, 1 << target)
 
@@ -201,32 +202,34 @@ class _Search:
         """Return the best turn with its value, or None if nothing can be played."""
         turns = []
         for score, plays, after in self._turns(position, self.evaluation.value(position)):
-            visits = self.visits.get(self.strength.known_by(after), 0)
+            visits = self.visits.get(self.strength.repetition_key(after), 0)
             turns.append(Turn(score - _REPETITION_COST * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
         self.ranked = turns
+        if not turns:
+            return None
         # no search for a winning turn, or for a level that does not search
-        if not turns or turns[0].value >= _SURE or not self.strength.widths:
-            return turns[0] if turns else None
+        if turns[0].value >= _SURE or not self.strength.widths:
+            return turns[0]
         ranked = turns
         for widths in self.strength.widths:
-            ranked = self._ranked(ranked, widths)
+            ranked = self._rank(ranked, widths)
         if ranked[0].value <= -_SURE:  # seems lost: search more turns for a way out
-            ranked = self._ranked(turns[:_LOST_WIDTH], (_LOST_WIDTH,))
+            ranked = self._rank(turns[:_RESCUE_WIDTH], (_RESCUE_WIDTH,))
         self.ranked = ranked
         return ranked[0]
 
-    def _ranked(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
+    def _rank(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
         """Return the first `widths[0]` turns, best first, after a search with the other widths."""
         ranked = []
         alpha = -inf
         for _, plays, after in turns[: widths[0]]:
             reply = pass_turn(after)
-            boredom = _REPETITION_COST * self.visits.get(after[:6], 0)
+            repetition_cost = _REPETITION_COST * self.visits.get(after[:6], 0)
             # negamax: the value is that of the side that plays next
             value = self.evaluation.value(reply)
-            window = (-inf, -alpha - boredom)
-            score = -self._turn_value(reply, value, widths[1:], window) - boredom
+            window = (-inf, -alpha - repetition_cost)
+            score = -self._turn_value(reply, value, widths[1:], window) - repetition_cost
             ranked.append(Turn(score, plays, after))
             alpha = max(alpha, score)
         return sorted(ranked, key=_value_of, reverse=True)
@@ -248,11 +251,11 @@ class _Search:
             seconds = moves(after)
             if not seconds:
                 turns.append((value + gain, (first,), after))
-            for more, start, end in seconds:
-                if more >= WIN:
+            for second_gain, start, end in seconds:
+                if second_gain >= WIN:
                     after = move_scout(after, 1 << start, 1 << end)
                     return [Turn(WIN, (first, (start, end)), after)]
-                turns.append((value + gain + more, (first, (start, end)), after))
+                turns.append((value + gain + second_gain, (first, (start, end)), after))
         turns.sort(key=itemgetter(0), reverse=True)
         return _distinct_turns(turns)
 
@@ -299,10 +302,10 @@ class _Search:
         if firsts[0][0] >= WIN:
             return WIN
         best = -inf
-        # an upper bound for the gain of a second play
-        most_follow_up = firsts[0][0] + _MAX_FOLLOW_UP
+        max_second_gain = firsts[0][0] + _MAX_FOLLOW_UP
         for gain, origin, target in firsts:
-            if value + gain + most_follow_up <= best:
+            # firsts are sorted, so none of the rest can be better
+            if value + gain + max_second_gain <= best:
                 break
             seconds = moves(move_scout(position, 1 << origin, 1 << target))
             score = value + gain
@@ -313,7 +316,7 @@ class _Search:
                 break
         return WIN if best > _SURE else best
 
-    def rock(self, position: Position, turn: Turn) -> tuple[int, int] | None:
+    def best_rock(self, position: Position, turn: Turn) -> tuple[int, int] | None:
         """Return the rock to lay after the plays of a turn: its kind and its squares.
 
         Return None if it is better kept.
@@ -327,12 +330,12 @@ class _Search:
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
         near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
         best = None
-        most = self.value_of_rock(position, None)
-        for rock in near[:_ROCKS_TRIED]:
+        best_value = self.value_of_rock(position, None)
+        for rock in near[:_MAX_ROCKS]:
             value = self.value_of_rock(position, rock)
-            if value > most:
+            if value > best_value:
                 best = rock
-                most = value
+                best_value = value
         return best
 
     def value_of_rock(self, position: Position, rock: tuple[int, int] | None) -> float:
@@ -349,32 +352,34 @@ class _Search:
             return turn.value
         widths = self.strength.widths[-1] if self.strength.widths else ()
         ended = Turn(0.0, (), position)
-        return self._ranked([ended], (1, *widths[1:]))[0].value
+        return self._rank([ended], (1, *widths[1:]))[0].value
 
     def reasons(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
         """Return the reasons for a turn as sentences, the most important first."""
         own, _, _, foe_low, intel, *_ = turn.after
-        words = []
+        reasons = []
         if turn.value >= _SURE:
-            words.append(say("This brings intel home."))
+            reasons.append(say("This brings intel home."))
         elif turn.value <= -_SURE:
-            words.append(say("Nothing stops the other side’s scout any more: this is a last try."))
+            reasons.append(
+                say("Nothing stops the other side’s scout any more: this is a last try.")
+            )
         if foe_low.bit_count() > position.foe_low.bit_count():
-            words.append(say("This buries a scout of the other side."))
+            reasons.append(say("This buries a scout of the other side."))
         if rock is not None:
-            words.append(say("The rock blocks the way home of a scout with intel."))
+            reasons.append(say("The rock blocks the way home of a scout with intel."))
         if (own & intel).bit_count() > (position.own & position.intel).bit_count():
-            words.append(say("This gathers intel."))
-        if not words:
-            words.append(
+            reasons.append(say("This gathers intel."))
+        if not reasons:
+            reasons.append(
                 say(
                     "As far as one can see ahead, this side’s scouts then get farther than the "
                     "other side’s."
                 )
             )
-        return tuple(words)
+        return tuple(reasons)
 
     def outlook(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
@@ -408,12 +413,14 @@ def _after_plays(position: Position, plays: Plays) -> Position:
 
 def _distinct_turns(turns: Iterable[tuple[float, Plays, Position]]) -> list[Turn]:
     """Return the best turns with the positions after them, one for each position."""
-    done: dict[tuple[int, ...], Turn] = {}
+    by_position: dict[tuple[int, ...], Turn] = {}
     for score, plays, after in turns:
         # the second play of a turn is carried out only here
         position = _after_plays(after, plays[1:])
-        if position[:6] not in done:
-            done[position[:6]] = Turn(score, plays, position)
-            if len(done) == _MAX_TURNS:
+        # the first six fields are the scouts and the intel
+        key = position[:6]
+        if key not in by_position:
+            by_position[key] = Turn(score, plays, position)
+            if len(by_position) == _MAX_TURNS:
                 break
-    return list(done.values())
+    return list(by_position.values())

@@ -42,15 +42,15 @@ _PROFILES = "NetworkManager/system-connections"
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Letters and digits of a password, without those that look alike."""
 COMMAND_TIMEOUT_S = 60.0
-PAGE_S = 2.0
+ANSWER_PAUSE_S = 2.0
 """Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer."""
-ATTEMPTS, AGAIN_S = 3, 5.0
-"""Number of attempts to open the own Wi-Fi, and seconds between them. During a boot the radio
-becomes available late.
-"""
-JOIN_S = "45"
-"""Timeout in seconds for joining a Wi-Fi, including an address. NetworkManager's own for the
-password is 25.
+MAX_ATTEMPTS = 3
+"""Maximum number of attempts to open the own Wi-Fi. During a boot the radio is ready late."""
+RETRY_PAUSE_S = 5.0
+"""Pause in seconds between two attempts."""
+JOIN_TIMEOUT_S = "45"
+"""Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli. The one of
+NetworkManager for the password alone is 25.
 """
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
@@ -105,8 +105,8 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
 class Connection:
     """One profile of NetworkManager, and its file.
 
-    A `kind` of `shared` is a hotspot with addresses from this machine, `auto` joins a network. With
-    `autoconnect` it is used at every start.
+    `kind` is NetworkManager's method for addresses: `shared` for a hotspot with addresses from this
+    machine, `auto` for joining a network. With `autoconnect` it is used at every start.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Connection:
         except OSError:
             return ""
 
-    def up(self, wifi: Wifi, *options: str) -> tuple[int, str]:
+    def activate(self, wifi: Wifi, *options: str) -> tuple[int, str]:
         """Write the profile and activate it. Return the exit status and the output.
 
         After a failure the former profile is restored, or this one is removed. Otherwise
@@ -138,6 +138,7 @@ class Connection:
         return status, output
 
     def _load(self, text: str) -> None:
+        """Write the profile and make NetworkManager read it."""
         write_file(self.path, text, 0o600)
         self.run(["nmcli", "connection", "load", str(self.path)])
 
@@ -163,15 +164,18 @@ class Connection:
             "[wifi]",
             f"ssid={''.join(f'{byte};' for byte in wifi.name.encode())}",
             f"hidden={str(wifi.hidden).lower()}",
-            *(("mode=ap", "band=bg") if is_shared else ()),
         ]
+        if is_shared:
+            lines += ["mode=ap", "band=bg"]
         if wifi.password:
             # in a key file a backslash starts an escape, and a space may get lost
             password = wifi.password.replace("\\", "\\\\").replace(" ", "\\s")
             lines += ["[wifi-security]", "key-mgmt=wpa-psk", f"psk={password}"]
-            lines += ["proto=rsn;", "pairwise=ccmp;"] if is_shared else []
+            if is_shared:
+                lines += ["proto=rsn;", "pairwise=ccmp;"]
         lines += ["[ipv4]", f"method={self.kind}", "may-fail=false"]
-        lines += [f"address1={HOTSPOT_ADDRESS}/24"] if is_shared else []
+        if is_shared:
+            lines.append(f"address1={HOTSPOT_ADDRESS}/24")
         lines += ["[ipv6]", f"method={'disabled' if is_shared else 'auto'}", ""]
         return "\n".join(lines)
 
@@ -205,7 +209,7 @@ class Hotspot:
             port = SettingsFile(self._settings).read().settings.web.port
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
         write_file(self._names_path, names, 0o644)
-        status, output = self._profile.up(Wifi(name, password))
+        status, output = self._profile.activate(Wifi(name, password))
         if status:
             if not former:
                 self._names_path.unlink()
@@ -228,7 +232,8 @@ class Hotspot:
         self._profile.forget()
         with as_owner_of(self._settings.parent):
             wifi = SettingsFile(self._settings).read().settings.wifi
-        if wifi.password == _password_in(former):  # not another Wi-Fi set since
+        # leave another Wi-Fi that was set since then
+        if wifi.password == _password_in(former):
             self._update_phones(WifiSettings())
         return (
             "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name "
@@ -236,9 +241,7 @@ class Hotspot:
         )
 
     def _update_phones(self, wifi: WifiSettings) -> None:
-        """Make the table screen show the code of this network, or none. A running service
-        restarts.
-        """
+        """Make the table screen show the code of this network, or none, and restart the service."""
         changes = {f"wifi.{name}": getattr(wifi, name) for name in ("name", "password", "hidden")}
         with as_owner_of(self._settings.parent):
             owner = self._settings.stat() if self._settings.exists() else None
@@ -252,6 +255,7 @@ class Hotspot:
 
 
 def _password_in(profile: str) -> str:
+    """Return the password in the text of a profile. Empty if there is none."""
     match = re.search(r"^psk=(\S+)$", profile, re.MULTILINE)
     return match[1] if match else ""
 
@@ -318,32 +322,36 @@ class WifiControl:
 
     def carry_out(self, request: WifiRequest) -> WifiAnswer:
         """Carry out a request, and return its outcome."""
-        own, trouble = request.hotspot, self._readiness()
+        own = request.hotspot
+        trouble = self._switch_radio_on()
         if request.wifi is None:
             trouble = trouble or self._open(own)
             return WifiAnswer(request.number, None if trouble else own, trouble)
-        self._pause(PAGE_S)
+        self._pause(ANSWER_PAUSE_S)
         if not trouble:
-            status, output = self.joined.up(request.wifi, "--wait", JOIN_S)
+            status, output = self.joined.activate(request.wifi, "--wait", JOIN_TIMEOUT_S)
             trouble = trouble_of(output) if status else ""
         if not trouble:
             self.own.forget()
             return WifiAnswer(request.number)
         # a table that could not join must stay reachable
-        is_back = own is not None and not self._open(own)
-        return WifiAnswer(request.number, own if is_back else None, trouble)
+        is_reopened = own is not None and not self._open(own)
+        return WifiAnswer(request.number, own if is_reopened else None, trouble)
 
-    def _readiness(self) -> Trouble:
+    def _switch_radio_on(self) -> Trouble:
         """Switch the radio on. Return why it cannot be used, or an empty string."""
         self._run(["nmcli", "radio", "wifi", "on"])
         return "" if list(self._root.glob("sys/class/net/*/phy80211")) else "no_radio"
 
     def _open(self, own: Wifi | None) -> Trouble:
-        for attempt in range(ATTEMPTS):
+        """Open the own Wi-Fi. Return why this failed, or an empty string."""
+        for attempt in range(MAX_ATTEMPTS):
             if attempt:
-                self._pause(AGAIN_S)
-            if own and not self.own.up(own)[0]:
-                return ""
+                self._pause(RETRY_PAUSE_S)
+            if own:
+                status, _ = self.own.activate(own)
+                if not status:
+                    return ""
         return "refused"
 
 

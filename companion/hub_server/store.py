@@ -209,10 +209,10 @@ class HubStore:
             log.warning("Hub: NATS: %s", error)
             if isinstance(error, ServerError):
                 self._server.close()  # `check` restarts it
-            self._room.is_in_trouble(self._trouble_of(error))
+            self._room.set_trouble(self._trouble_of(error))
         except Exception:
             log.exception("Hub: the line to NATS broke")
-            self._room.is_in_trouble(say("Something went wrong in the hub: the log says more."))
+            self._room.set_trouble(say("Something went wrong in the hub: the log says more."))
 
     async def _listen(self) -> None:
         options = {"tls": self._tls(), "pending_size": 8 * 1024 * 1024}
@@ -249,7 +249,7 @@ class HubStore:
                 # no limit, because an outage of the hub may leave many records
                 pending_msgs_limit=-1,
             )
-            self._room.is_in_trouble("")
+            self._room.set_trouble("")
             await self._save_progress()
             self.is_ready.set()
             while client.is_connected and not self._is_closing:
@@ -404,7 +404,7 @@ class HubStore:
             await asyncio.sleep(RETRY_S)
         else:
             raise ServerError(description="no answer")
-        self._room.is_in_trouble(_DISK_FULL if self._is_full() else "")
+        self._room.set_trouble(_DISK_FULL if self._is_full() else "")
 
     async def _publish(self, subject: str, payload: bytes) -> None:
         if subject and self._client and self._client.is_connected:

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ONLINE, OFFLINE = b"online", b"offline"
-FIRST_S, MAX_PAUSE_S = 1, 60
+MIN_PAUSE_S, MAX_PAUSE_S = 1, 60
 """Pause in seconds after the first failure, and maximum pause. It doubles each time."""
 MAX_COMMAND = 64
 """Maximum size of a command in bytes. Longer messages are ignored."""
-GOODBYE_S = 1.0
-CONNECT_S = 3.0
+FAREWELL_TIMEOUT_S = 1.0
+"""Timeout in seconds for each of the last messages before a disconnect."""
+CONNECT_TIMEOUT_S = 3.0
 KEEPALIVE_S = 30
 MAX_PASSWORD = 256
 
@@ -57,12 +58,12 @@ def make_client(settings: MqttSettings) -> Client:
             say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")
         ) from None
     client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
-    client.connect_timeout = CONNECT_S
-    client.reconnect_delay_set(FIRST_S, MAX_PAUSE_S)
+    client.connect_timeout = CONNECT_TIMEOUT_S
+    client.reconnect_delay_set(MIN_PAUSE_S, MAX_PAUSE_S)
     if settings.user:
         client.username_pw_set(settings.user, password_of(settings.password_file))
     if settings.tls:
-        client.tls_set_context(_trust(settings.ca_file))
+        client.tls_set_context(_tls_context(settings.ca_file))
     return client
 
 
@@ -89,7 +90,7 @@ def password_of(path: str) -> str | None:
     return text
 
 
-def _trust(ca_file: str) -> ssl.SSLContext:
+def _tls_context(ca_file: str) -> ssl.SSLContext:
     """Return the TLS context that verifies the broker. Raises `Refused`."""
     try:
         if ca_file:
@@ -139,7 +140,6 @@ class BrokerLine(Closeable):
         self._lock = threading.RLock()
         self._state: dict[str, bytes] = {}
         self.is_connected = False
-        """Whether the broker is connected."""
         self._client: Client | None = None
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
@@ -154,15 +154,17 @@ class BrokerLine(Closeable):
         try:
             client = make_client(settings)
         except Refused as error:
-            self._report(error.message)
+            self._report_loss(error.message)
             return
-        client.on_socket_open = lambda _client, _data, sock: self._begin(sock)
-        client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
-        client.on_connect_fail = lambda _client, _data: self._report(
+        client.on_socket_open = lambda _client, _data, sock: self._prepare_socket(sock)
+        client.on_connect = lambda client, _data, _flags, reason, _more: self._handle_answer(
+            client, reason
+        )
+        client.on_connect_fail = lambda _client, _data: self._report_loss(
             # paho calls this while it handles the error, and does not pass it on
             loss_sentence(sys.exc_info()[1], settings)
         )
-        client.on_disconnect = lambda *_: self._lose()
+        client.on_disconnect = lambda *_: self._handle_disconnect()
         client.on_message = lambda _client, _data, message: self._receive(message)
         # The last will: the broker publishes it if the table disappears.
         if self._presence:
@@ -194,22 +196,22 @@ class BrokerLine(Closeable):
         farewell = {self._presence: OFFLINE} if self._presence else {}
         for topic, payload in {**farewell, **dict.fromkeys(cleared, b"")}.items():
             with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
-                client.publish(topic, payload, retain=True).wait_for_publish(GOODBYE_S)
+                client.publish(topic, payload, retain=True).wait_for_publish(FAREWELL_TIMEOUT_S)
         client.disconnect()
         client.loop_stop()
 
     # ---- in paho's thread ----
 
-    def _begin(self, sock: object) -> None:
-        """Prepare a new connection. Without Nagle's algorithm the second small message does not
-        wait some 40 ms for the first one's acknowledgement.
-        """
+    def _prepare_socket(self, sock: object) -> None:
+        """Prepare the socket of a new connection."""
         self._refusal = ""
+        # Nagle's algorithm would hold the second small message back, for some 40 ms, until the
+        # first one is acknowledged.
         if isinstance(sock, socket.socket):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def _open(self, client: Client, reason: ReasonCode) -> None:
-        """Publish everything once the broker accepts the login, or note why it refuses."""
+    def _handle_answer(self, client: Client, reason: ReasonCode) -> None:
+        """Publish everything if the broker accepts the login, or else note why it refuses."""
         if reason.is_failure:
             self._refusal = say(
                 "The broker {host} refuses the table ({why}): check [mqtt] user and password_file.",
@@ -230,17 +232,17 @@ class BrokerLine(Closeable):
                 client.publish(topic, payload, retain=True)
         self._on_state(True)
 
-    def _lose(self) -> None:
-        """Say why a connection has ended."""
+    def _handle_disconnect(self) -> None:
+        """Report why a connection has ended."""
         host = self._settings.host
         if self._refusal:
-            self._report(self._refusal)
+            self._report_loss(self._refusal)
         elif self.is_connected:
-            self._report(say("The broker {host} has closed the connection.", host=host))
+            self._report_loss(say("The broker {host} has closed the connection.", host=host))
         else:
-            self._report(say("The broker {host} does not answer.", host=host))
+            self._report_loss(say("The broker {host} does not answer.", host=host))
 
-    def _report(self, reason: str) -> None:
+    def _report_loss(self, reason: str) -> None:
         """Report that there is no connection."""
         self.is_connected = False
         if reason != self.sentence and self._client:
@@ -259,7 +261,7 @@ class BrokerLine(Closeable):
             log.error("MQTT: a command failed: %s", trace_of(error))
 
 
-# ---- in words ------------------------------------------------------------------------------------
+# ---- sentences -----------------------------------------------------------------------------------
 
 
 def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:
@@ -282,21 +284,21 @@ def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:
 
 # ---- for the doctor ----
 
-TRIAL_S = 8.0
+TRIAL_TIMEOUT_S = 8.0
 """Timeout in seconds for one attempt."""
 
 
 def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
-    """Connect once without publishing, and yield the result. Nothing if MQTT is switched off."""
+    """Connect once without publishing, and yield the result. Yield nothing if MQTT is off."""
     if not settings.enabled:
         return
     is_over = threading.Event()
     with BrokerLine(settings, on_state=lambda _: is_over.set()) as line:
         line.start()
-        is_over.wait(TRIAL_S)
+        is_over.wait(TRIAL_TIMEOUT_S)
         yield broker_finding(line.is_connected, line.sentence)
 
 
-def broker_finding(is_well: bool, sentence: str) -> Finding:
+def broker_finding(is_connected: bool, sentence: str) -> Finding:
     """Return the doctor's finding on a connection."""
-    return Finding("broker", Grade.OK if is_well else Grade.WARN, sentence)
+    return Finding("broker", Grade.OK if is_connected else Grade.WARN, sentence)

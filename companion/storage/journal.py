@@ -120,8 +120,8 @@ class Journal(Closeable):
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Record the time that the clock of a turn has reached. Raises `JournalError`."""
-        note = "INSERT OR REPLACE INTO clock VALUES (1, ?, ?)"
-        self.database.write(lambda db: db.execute(note, (moment, now_s)))
+        statement = "INSERT OR REPLACE INTO clock VALUES (1, ?, ?)"
+        self.database.write(lambda db: db.execute(statement, (moment, now_s)))
 
     def clock_of(self, moment: str) -> float | None:
         """Return the last recorded time of a turn's clock, or None."""
@@ -141,17 +141,18 @@ class Journal(Closeable):
         entries, broken = self._read((game,))
         return entries, broken.id if broken else None
 
-    def entries_after(self, number: int, most: int) -> list[Entry]:
-        """Return at most `most` readable inputs after one with this number."""
-        rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, most))
+    def entries_after(self, number: int, limit: int) -> list[Entry]:
+        """Return the readable inputs after the one with this number, at most `limit`."""
+        rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
         return [entry for row in rows if (entry := _entry_of(row)) is not None]
 
     def _read(self, games: tuple[int, ...]) -> tuple[list[Entry], Row | None]:
-        """Return inputs in order up to the first damaged one, and that one."""
-        which = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
+        """Return inputs in order up to the first damaged one, and the row of that one."""
+        condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
+        # each row of a game is linked to the one before by a checksum
         links: dict[int, bytes] = {}
-        for values in self.database.read(f"{_READ} {which} ORDER BY id", games):
+        for values in self.database.read(f"{_READ} {condition} ORDER BY id", games):
             row, entry = Row(*values), _entry_of(values)
             if entry is None or not holds(links.get(row.game, START), row):
                 return entries, row
@@ -171,17 +172,20 @@ class Journal(Closeable):
         return [row[0] for row in self.database.read(GAMES)]
 
     def restore(self) -> Session:
-        """Return the last state of the table: its seats, and the last game folded from its
-        records. A game that is damaged, or that the rules no longer accept, does not go on.
+        """Return the last state of the table: its seats, and the last game folded from its records.
+
+        A game that is damaged, or that the rules no longer accept, does not go on.
         """
         session, why = Session(), ""
-        ends = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
-        last = max(ends, *self.games(), 0)
+        # if all entries of the last game are lost, only its end is left
+        last_end = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
+        last = max(last_end, *self.games(), 0)
         is_whole = self.check(last)
         if not is_whole:
             why = say("it was damaged on the disk")
         # All seats count, also those that were taken after the damage.
-        for entry in self.entries(0, last) if is_whole else self.entries(0):
+        games = (0, last) if is_whole else (0,)
+        for entry in self.entries(*games):
             try:
                 session, _ = advance(session, entry.record)
             except CompanionError as error:
@@ -196,9 +200,7 @@ class Journal(Closeable):
         return Session(seats=session.seats)
 
     def fold(self, game: int) -> Session:
-        """Return one game folded from its own records. Raises `JournalError` if there is no such
-        game.
-        """
+        """Return one game folded from its own records. Raises `JournalError` if there is none."""
         session = Session()
         entries = self.entries(game)
         if not entries or not isinstance(entries[0].record, NewGame):
@@ -229,8 +231,8 @@ class Journal(Closeable):
         If it raises `JournalError`, the old one is still valid.
         """
         value = secrets.token_bytes(length)
-        put = "INSERT OR REPLACE INTO keys VALUES (?, ?)"
-        self.database.write(lambda db: db.execute(put, (name, value)))
+        statement = "INSERT OR REPLACE INTO keys VALUES (?, ?)"
+        self.database.write(lambda db: db.execute(statement, (name, value)))
         return value
 
 

@@ -97,7 +97,7 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
         refused = app.test_client().post("/api/hub/settings", json=asked, headers=KEY)
         assert "Not connected: table 1." in refused.get_json()["error"]["message"]
         room.state("a", PublicState("1.0.0", {}, Call.COMING))
-        room.is_in_trouble("The hub’s disk is full.")
+        room.set_trouble("The hub’s disk is full.")
         clock.advance(1)
         room.step()
         told = words(page(app, "/"))

@@ -1,7 +1,6 @@
-"""Cameras of the network: MJPEG by HTTP, and RTSP. A thread receives their newest picture.
+"""Network cameras: MJPEG by HTTP, and RTSP. A thread receives their newest picture.
 
-Only the settings file and the command line name them, since the table asks whatever address stands
-there.
+No page may set their address, because the table connects to any address that is set.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from vision.network.newest import SILENCE_S, Newest
 ANSWER_TIMEOUT_S = 3.0
 """Timeout in seconds for a connection, and for the next picture on it."""
 MAX_RATE = 100
-"""Pictures a second. Who sends more keeps a small machine from everything else."""
+"""Maximum number of pictures per second. More would keep a small machine from all other work."""
 TAKE_TIMEOUT_S = 8.0
-"""Timeout in seconds for a picture. FFmpeg looks at some of a video before it gives the first."""
+"""Timeout in seconds for a picture. FFmpeg reads some of a video before it returns the first."""
 PORTS = {"http": 80, "rtsp": 554}
 """Usual port of each kind of address."""
 
@@ -37,10 +36,10 @@ class NetworkCamera(Device):
 
     def __init__(self, address: str, clock: Clock) -> None:
         super().__init__(clock)
-        # FFmpeg takes the kind of an address in small letters only
+        # FFmpeg needs the scheme in lower case, as `geturl` returns it
         self._address = urlsplit(address.strip()).geturl()
         self._host, self._port, path = _place_of(self._address)
-        # without name and password, which an address may hold
+        # without user name and password, which an address may hold
         self.name = f"{self._host}:{self._port}"
         self.identity = f"network {self.name}{path}"
         self._newest = Newest[Any](clock)
@@ -50,6 +49,7 @@ class NetworkCamera(Device):
     # ---- the thread ----
 
     def _run(self) -> None:
+        """Receive pictures, and pass the reason on if it ends."""
         try:
             self._receive()
         except CameraError as error:
@@ -69,20 +69,16 @@ class NetworkCamera(Device):
 
     def _receive(self) -> None:
         """Put pictures into `_newest` until the camera is closed. Raises `CameraError`, OSError."""
-        # FFmpeg would not say why it cannot connect
+        # try first, because FFmpeg does not say why it cannot connect
         socket.create_connection((self._host, self._port), ANSWER_TIMEOUT_S).close()
         timeout_ms = int(1000 * ANSWER_TIMEOUT_S)
-        # One connection to the address that was given. OpenCV reads these options nowhere else.
+        # One connection, to this address only. OpenCV takes these options only from here.
         os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = (
             "rtsp_transport;tcp|protocol_whitelist;http,rtsp,rtp,tcp"
             f"|timeout;{1000 * timeout_ms}|analyzeduration;500000|fflags;nobuffer"
         )
-        timeouts = [
-            cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
-            timeout_ms,
-            cv2.CAP_PROP_READ_TIMEOUT_MSEC,
-            timeout_ms,
-        ]
+        timeouts = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, timeout_ms]
+        timeouts += [cv2.CAP_PROP_READ_TIMEOUT_MSEC, timeout_ms]
         begun_s = time.monotonic()
         video = cv2.VideoCapture()
         try:
@@ -94,14 +90,16 @@ class NetworkCamera(Device):
             video.release()
 
     def _read(self, video: Any) -> None:
-        second_s, count = time.monotonic(), 0
+        """Put pictures into `_newest` until the camera is closed. Raises `CameraError`."""
+        # pictures are counted anew each second
+        count_since_s, count = time.monotonic(), 0
         while not self._closed:
-            good, picture = video.read()
-            if not good or picture is None:
+            is_good, picture = video.read()
+            if not is_good or picture is None:
                 raise self._too_slow()
             now_s = time.monotonic()
-            if now_s - second_s >= 1:
-                second_s, count = now_s, 0
+            if now_s - count_since_s >= 1:
+                count_since_s, count = now_s, 0
             count += 1
             if count > MAX_RATE:
                 raise CameraError(
@@ -115,12 +113,12 @@ class NetworkCamera(Device):
     # ---- the watcher's thread ----
 
     def _take(self) -> Taken:
-        sent = self._newest.take(TAKE_TIMEOUT_S)
-        if sent is None:
+        newest = self._newest.take(TAKE_TIMEOUT_S)
+        if newest is None:
             raise self._too_slow()
-        picture = sent.what
+        picture = newest.what
         luma = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
-        age_s = self._clock.monotonic_s() - sent.at_s
+        age_s = self._clock.monotonic_s() - newest.at_s
         return Taken(luma, lambda: colours.of_bgr(picture), age_s)
 
     def _release(self) -> None:
@@ -146,12 +144,12 @@ class NetworkCamera(Device):
 
 
 def is_network(source: str) -> bool:
-    """Return whether a word of the settings is the address of such a camera."""
+    """Return whether a source in the settings is the address of a network camera."""
     return source.strip().lower().startswith(("http://", "rtsp://"))
 
 
 def _place_of(address: str) -> tuple[str, int, str]:
-    """Return host, port and path. Raises `CameraError` for an address without any."""
+    """Return host, port and path of an address. Raises `CameraError` if it has no host."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port or PORTS[parts.scheme]

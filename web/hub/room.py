@@ -17,11 +17,11 @@ from companion.table.session import Phase
 from web.security.auth import Auth
 from web.server.sse import Streams
 
-SILENT_S = 30.0
+SILENCE_TIMEOUT_S = 30.0
 """Seconds of silence after which a table counts as lost. Tables send something every ten
 seconds.
 """
-WALL_S = 0.25
+WALL_INTERVAL_S = 0.25
 """Minimum interval in seconds between two drawings of the wall."""
 MAX_DELAY_S = 3600
 MAX_WAITING_BYTES = 4 * 1024 * 1024
@@ -29,9 +29,7 @@ MAX_WAITING_BYTES = 4 * 1024 * 1024
 a game sends one in five seconds, which makes 3 MB an hour.
 """
 MAX_RECENT = 16
-"""Maximum number of a table's recent records for slow spectators. Those who are further behind miss
-some.
-"""
+"""Maximum number of recent records per table. Spectators who are further behind miss some."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,15 @@ class ShownRecord:
 
 @dataclass(frozen=True)
 class RoomTable:
-    """A table: its name in subjects, its number and name for people, and its last record and state.
+    """A table: its number and name for people, and its last record and state.
 
     `heard_s` is the time of its last message, 0 if there was none since the hub's start.
-    `refused` is the reason why a message was rejected.
-    `shut`: whether it has been shut out. `waits`: whether the owner has yet to admit it.
+    `refused` is the reason why a message was rejected. `shut` is whether it has been shut out, and
+    `waits` whether the owner has yet to admit it.
     """
 
     id: str
+    """Its name in the subjects of messages."""
     number: int
     name: str
     shown: ShownRecord | None = None
@@ -64,8 +63,8 @@ class RoomTable:
     waits: bool = False
 
     def is_lost(self, now_s: float) -> bool:
-        """Return whether the table has been silent for more than `SILENT_S`."""
-        return now_s - self.heard_s > SILENT_S
+        """Return whether the table has been silent for more than `SILENCE_TIMEOUT_S`."""
+        return now_s - self.heard_s > SILENCE_TIMEOUT_S
 
     @property
     def phase(self) -> Phase:
@@ -82,10 +81,10 @@ class RoomTable:
             return say("It has sent too much and was shut out.")
         if self.is_lost(now_s):
             return say("It is silent.")
+        if state and state.call is Call.CALLED:
+            return say("It is calling.")
         if state and state.call is not Call.NONE:
-            return (
-                say("It is calling.") if state.call is Call.CALLED else say("Somebody is coming.")
-            )
+            return say("Somebody is coming.")
         return self.refused
 
 
@@ -153,7 +152,7 @@ class FollowedTable(Notifier):
         return oldest
 
     def since(self, version: int) -> list[tuple[int, ShownRecord | None]]:
-        """Return what was shown after a version, oldest first. For version -1, only the newest."""
+        """Return versions and records after a version, oldest first. For -1 only the newest."""
         newest, shown = self.version, self.shown
         if version == newest:
             return []
@@ -187,14 +186,14 @@ class Room(Notifier):
         self._followed: dict[str, FollowedTable] = {}
         self._lost_tables: frozenset[str] = frozenset()
         self._is_stale = False
-        self._last_draw_s = -WALL_S
+        self._last_draw_s = -WALL_INTERVAL_S
 
     @property
     def title(self) -> str:
         """Return the name of the room for people."""
         return Verbatim(self.name) if self.name else say("Our tables")
 
-    # ---- asked by pages ----
+    # ---- called by pages ----
 
     def now_s(self) -> float:
         """Return the monotonic time in seconds that clocks on pages use."""
@@ -240,7 +239,7 @@ class Room(Notifier):
         """Return what spectators of a table follow. It stays empty if there is no such table."""
         return self._followed.get(table) or FollowedTable()
 
-    # ---- told by the hub ----
+    # ---- called by the hub ----
 
     def put(self, table: RoomTable) -> None:
         """Add a table."""
@@ -304,7 +303,7 @@ class Room(Notifier):
         why = say("It sends what this hub cannot read: give both the same version.")
         self.update(table, refused=why)
 
-    def is_in_trouble(self, trouble: str) -> None:
+    def set_trouble(self, trouble: str) -> None:
         """Set the trouble of the hub itself. Empty if there is none."""
         if trouble != self.trouble:
             self.trouble = trouble
@@ -336,7 +335,7 @@ class Room(Notifier):
     def _draw_if_stale(self) -> None:
         now_s = self.now_s()
         # tables send at the same time: without this limit the wall would be drawn for each message
-        if self._is_stale and now_s - self._last_draw_s >= WALL_S:
+        if self._is_stale and now_s - self._last_draw_s >= WALL_INTERVAL_S:
             self._is_stale, self._last_draw_s = False, now_s
             self.change()
 

@@ -16,6 +16,7 @@ from web.hub.room import HubGroup
 from web.routes.route import form, get, host_only, host_page
 
 MAX_RESULTS = 100
+"""Maximum number of results on the page."""
 MAX_EXPORTED_RESULTS = 1_000_000
 COLUMNS = (
     "ended_s",
@@ -39,7 +40,7 @@ class StandingsPages(HubGroup):
 
     @get("/standings")
     def page(self) -> str:
-        """Show the ratings of one game, as delivered that of the last result."""
+        """Show the ratings of one game, by default the game of the last result."""
         last = self._league.results.latest(1)
         game = request.args.get("game") or (last[0].result.game if last else next(iter(GAMES)))
         if game not in GAMES:
@@ -58,8 +59,8 @@ class StandingsPages(HubGroup):
         text = io.StringIO()
         writer = csv.writer(text)
         writer.writerow(COLUMNS)
-        for kept in self._league.results.latest(MAX_EXPORTED_RESULTS):
-            writer.writerow(map(_cell, self._columns_of(kept)))
+        for stored in self._league.results.latest(MAX_EXPORTED_RESULTS):
+            writer.writerow(map(_safe_cell, self._columns_of(stored)))
         answer = make_response(text.getvalue())
         answer.mimetype = "text/csv"
         answer.headers["Content-Disposition"] = 'attachment; filename="results.csv"'
@@ -93,16 +94,16 @@ class StandingsPages(HubGroup):
                 raise NotFound
         return redirect("/host/people", 303)
 
-    def _columns_of(self, kept: StoredResult) -> tuple[Any, ...]:
+    def _columns_of(self, stored: StoredResult) -> tuple[Any, ...]:
         """Return one line of the file of results."""
-        result = kept.result
+        result = stored.result
         return (
             round(result.ended_s),
             result.game,
-            self._name(kept.south),
-            self._name(kept.north),
+            self._name(stored.south),
+            self._name(stored.north),
             result.winner or "",
-            not kept.is_void,
+            not stored.is_void,
             self._room.number_of(result.table),
             result.key,
             result.entry,
@@ -110,12 +111,12 @@ class StandingsPages(HubGroup):
         )
 
     def _name(self, number: int | None) -> str:
-        # the sentence itself is English, whatever the browser's language
+        # `str` makes the name English, whatever the browser's language
         return "" if number is None else str(shown_name(self._cards.person(number), number))
 
 
-def _cell(value: Any) -> Any:
-    """Escape a value that a spreadsheet would read as a formula."""
+def _safe_cell(value: Any) -> Any:
+    """Return a value of the file, escaped if a spreadsheet would read it as a formula."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value

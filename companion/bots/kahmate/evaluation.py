@@ -26,7 +26,7 @@ from companion.games.kahmate.board import (
     ranks_ahead,
     squares_between,
 )
-from companion.games.kahmate.moves import able
+from companion.games.kahmate.moves import able_pieces
 from companion.games.kahmate.state import EMPTY, FULL_HAND, State
 
 Hand = tuple[int, ...]
@@ -157,7 +157,9 @@ def try_chance(state: State) -> float:
     goal = OWN_LINE[1 - seat]
     # pieces too far from the goal line cannot score in this round
     runners = [
-        piece for piece in able(state) if abs(goal - rank_of(state.places[piece])) < SPEED[piece]
+        piece
+        for piece in able_pieces(state)
+        if abs(goal - rank_of(state.places[piece])) < SPEED[piece]
     ]
     carrier = state.carrier
     if not runners or state.other_carrier != EMPTY:
@@ -318,7 +320,7 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     ball = state.ball
     near = [
         ROLE_OF[piece].attack
-        for piece in able(state)
+        for piece in able_pieces(state)
         if steps_apart(state.places[piece], ball) <= SPEED[piece]
     ]
     if not near:

@@ -58,15 +58,16 @@ from companion.games.kahmate.state import (
 def course_of(state: State, action: BallPlay) -> Course:
     """Return the course of a legal action."""
     if isinstance(action, Run):
-        return _run(state, action)
+        return _run_course(state, action)
     if isinstance(action, Pass):
-        return _pass(state, action)
+        return _pass_course(state, action)
     if isinstance(action, Kick):
-        return Course(Kind.KICK, (state.board[action.start],), action.start, action.end)
-    return _tackle(state, action)
+        kicker = state.board[action.start]
+        return Course(Kind.KICK, (kicker,), action.start, action.end)
+    return _tackle_course(state, action)
 
 
-def _run(state: State, run: Run) -> Course:
+def _run_course(state: State, run: Run) -> Course:
     """Return the course of a run.
 
     Follow the path, pick up a loose ball, and collect the standing opponents. For each of them
@@ -98,7 +99,7 @@ def _run(state: State, run: Run) -> Course:
     return Course(Kind.RUN, (mover,), end, end if has_ball else state.ball, tuple(face_offs))
 
 
-def _pass(state: State, action: Pass) -> Course:
+def _pass_course(state: State, action: Pass) -> Course:
     """Return the course of a pass, which standing opponents on the crossed squares may intercept.
 
     The opponent nearest to the passer comes first. A lost face-off gives the ball to the
@@ -113,9 +114,10 @@ def _pass(state: State, action: Pass) -> Course:
     return Course(Kind.PASS, (state.board[start],), start, action.end, tuple(face_offs))
 
 
-def _tackle(state: State, action: Tackle) -> Course:
-    """Return the course of a tackle. The tacklers go back, and the first one decides the side to
-    which the ball goes.
+def _tackle_course(state: State, action: Tackle) -> Course:
+    """Return the course of a tackle.
+
+    The tacklers go back, and the first one decides the side to which the ball goes.
     """
     movers = tuple(state.board[path[0]] for path in action.paths)
     first = action.paths[0]
@@ -135,9 +137,12 @@ def spilled_square(carrier: int, defender: int, came_from: int) -> int:
         return behind(carrier, defender)
     file = file_of(carrier)
     away = file - file_of(came_from)
+    # a tackle from straight ahead
     if away == 0:
         away = 1 if file < FILES // 2 else -1
-    return carrier + (away if 0 <= file + away < FILES else -away)
+    if not 0 <= file + away < FILES:
+        away = -away
+    return carrier + away
 
 
 def as_laid(state: State, action: Action) -> Layout | None:
@@ -187,23 +192,23 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     elif state.course:
         yield from map(Card, state.cards[side])
     elif side == state.seat:
-        yield from _plays(state, tuple)
+        yield from _ball_plays(state, tuple)
         yield EndTurn()
 
 
-Choice = Callable[[Iterable[Path]], tuple[Path, ...]]
-"""Chooses the paths of a tackler that are worth listing."""
+PathChoice = Callable[[Iterable[Path]], tuple[Path, ...]]
+"""Returns the paths of a tackler that are worth listing."""
 
 
-def _plays(state: State, choose_paths: Choice) -> Iterator[BallPlay]:
-    for piece in able(state):
+def _ball_plays(state: State, choose_paths: PathChoice) -> Iterator[BallPlay]:
+    for piece in able_pieces(state):
         yield from runs(state, piece)
     yield from passes(state)
     yield from kicks(state)
     yield from _tackles(state, choose_paths)
 
 
-def able(state: State) -> list[int]:
+def able_pieces(state: State) -> list[int]:
     """Return the pieces of the seat on turn that may still run or tackle in this turn."""
     if not state.runs_left:
         return []
@@ -249,9 +254,10 @@ def passes(state: State) -> Iterator[Pass]:
         return
     for mate in TEAMS[state.seat]:
         end = state.places[mate]
-        back = ranks_ahead(end, state.ball, state.seat)
-        aside = abs(file_of(state.ball) - file_of(end))
-        if not state.down[mate] and 1 <= back <= PASS_REACH and aside <= PASS_REACH:
+        ranks_back = ranks_ahead(end, state.ball, state.seat)
+        files_aside = abs(file_of(state.ball) - file_of(end))
+        is_in_reach = 1 <= ranks_back <= PASS_REACH and files_aside <= PASS_REACH
+        if is_in_reach and not state.down[mate]:
             yield Pass(state.ball, end)
 
 
@@ -264,13 +270,14 @@ def kicks(state: State) -> Iterator[Kick]:
     # A team-mate ahead forbids kicks, even if turned over (Rulings, section 4).
     if any(ranks_ahead(ball, state.places[mate], state.seat) > 0 for mate in mates):
         return
-    files = range(max(0, file_of(ball) - KICK_REACH), min(FILES, file_of(ball) + KICK_REACH + 1))
+    file = file_of(ball)
+    files = range(max(0, file - KICK_REACH), min(FILES, file + KICK_REACH + 1))
     for ranks in range(1, KICK_REACH + 1):
         # First square of the rank that is `ranks` ahead of the ball.
-        first = ball - file_of(ball) + ranks * AHEAD[state.seat]
+        first = ball - file + ranks * AHEAD[state.seat]
         if 0 <= first < AREA:
-            for file in files:
-                yield Kick(ball, first + file)
+            for target_file in files:
+                yield Kick(ball, first + target_file)
 
 
 def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
@@ -292,9 +299,9 @@ def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
         ways = further
 
 
-def _tackles(state: State, choose_paths: Choice) -> Iterator[Tackle]:
+def _tackles(state: State, choose_paths: PathChoice) -> Iterator[Tackle]:
     """Yield the tackles by one or two pieces."""
-    ways = {piece: choose_paths(ways_to_carrier(state, piece)) for piece in able(state)}
+    ways = {piece: choose_paths(ways_to_carrier(state, piece)) for piece in able_pieces(state)}
     for paths in ways.values():
         for path in paths:
             yield Tackle((path,), state.ball)
@@ -307,7 +314,7 @@ def _tackles(state: State, choose_paths: Choice) -> Iterator[Tackle]:
             yield Tackle(pair, state.ball)
 
 
-# ---- one of several that come to the same --------------------------------------------------------
+# ---- one action per course -----------------------------------------------------------------------
 
 
 def canonical(state: State) -> list[tuple[Action, Course | None]]:
@@ -318,7 +325,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     """
     best: dict[Course, tuple[tuple[int, str], Action]] = {}
     # A longer path of a tackler to the same last square has the same course.
-    for action in _plays(state, _shortest):
+    for action in _ball_plays(state, _shortest_paths):
         course = course_of(state, action)
         rank = (steps_of(action), str(action))
         if course not in best or rank < best[course][0]:
@@ -329,14 +336,15 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
 def steps_of(action: Action) -> int:
     """Return the number of squares in the notation of an action."""
     if isinstance(action, Run):
+        # the step into goal counts as a square
         return len(action.path) + action.into_goal
     if isinstance(action, Tackle):
         return sum(map(len, action.paths))
     return 2
 
 
-def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the shortest paths to each last square, which decides the side of a tackle."""
+def _shortest_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the shortest paths to each last square, which decides where the ball goes."""
     lengths: dict[int, int] = {}
     # Paths are sorted by length, so the first one to a square is the shortest.
     return tuple(path for path in paths if len(path) == lengths.setdefault(path[-1], len(path)))
@@ -362,7 +370,7 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
 
 
 def _promise(state: State, course: Course | None) -> int:
-    """Return how far a course brings the ball ahead and its mover to the ball.
+    """Return how far a course brings the ball ahead, and a piece to the ball.
 
     The end of the turn, which has no course, brings nothing.
     """
@@ -373,4 +381,5 @@ def _promise(state: State, course: Course | None) -> int:
     ahead = ranks_ahead(state.ball, course.ball, state.seat)
     files = abs(file_of(course.end) - file_of(course.ball))
     ranks = abs(rank_of(course.end) - rank_of(course.ball))
+    # the factor makes a rank of the ball worth more than a step of the mover
     return 3 * ahead - files - ranks

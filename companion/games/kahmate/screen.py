@@ -21,7 +21,7 @@ from companion.games.kahmate.board import (
     TEAMS,
     rank_of,
 )
-from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of
+from companion.games.kahmate.moves import able_pieces, canonical, kicks, passes, steps_of
 from companion.games.kahmate.state import (
     FULL_HAND,
     RUNS,
@@ -79,7 +79,7 @@ def _sign(state: State) -> str:
         return say("Both: place your six pieces")
     if state.course:
         return say("Both: choose a card")
-    if able(state):
+    if able_pieces(state):
         if state.ran:
             return say("{side!c}: one more run", side=side)
         return say("{side!c}: run up to two", side=side)

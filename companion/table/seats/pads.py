@@ -69,7 +69,7 @@ def _press_table(store: TableStore, press: Press) -> None:
 def _press_shared_key(store: TableStore, press: Press) -> None:
     """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
     session = store.session
-    # The same press has ended the turn, but the key is held, so it was not meant.
+    # The same press has ended the turn. As the key is held, the turn goes on after all.
     if press.held and session.last_turn.acted_s == press.at_s:
         store.accept(Undo())
     elif press.held:
@@ -81,7 +81,8 @@ def _press_shared_key(store: TableStore, press: Press) -> None:
 
 def _press_key(store: TableStore, press: Press) -> None:
     """Do what a key means in the current phase, with a paused clock or in a lesson."""
-    session, by = store.session, press.seat or "table"
+    session = store.session
+    by = press.seat or "table"
     is_tapped_ready = press.key is PadKey.READY and not press.held
     if session.lesson_number is not None and press.held and press.key is PadKey.BACK:
         store.accept(SkipLesson(by, store.now_s()))
@@ -103,7 +104,8 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
 
     If the camera disagrees, this is refused. Holding the key then overrules it.
     """
-    moment, stage, live = store.session.moment, store.session.stage, store.live
+    moment, stage = store.session.moment, store.session.stage
+    live = store.live
     if live.headline:
         if not press.held:
             turns.read(store, by, moment, stage, live.headline.number)
@@ -118,9 +120,11 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
     The draft stays here until it is handed in.
     """
     session, live = store.session, store.live
-    laid = live.laid.get(seat)
-    if press.key is PadKey.READY and not press.held and laid and seat in session.awaited:
-        turns.hand_in(store, HandIn(seat, session.moment, laid, now_s=press.at_s))
+    # An action that lies on the board is handed in as it is.
+    laid_action = live.laid.get(seat)
+    is_tapped_ready = press.key is PadKey.READY and not press.held
+    if is_tapped_ready and laid_action and seat in session.awaited:
+        turns.hand_in(store, HandIn(seat, session.moment, laid_action, now_s=press.at_s))
         return
     draft = live.drafts.get(seat, NO_DRAFT).keys
     if session.awaits_tiles and _press_tiles(store, seat, press, has_draft=bool(draft)):
@@ -142,7 +146,8 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
 def _take_back(store: TableStore, record: TakeBack) -> None:
     """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
     session, seat = store.session, record.seat
-    sealed, grammar = session.own_sealed(seat), session.playing.pad(session.state, seat)
+    sealed = session.own_sealed(seat)
+    grammar = session.playing.pad(session.state, seat)
     store.accept(record)
     if sealed and grammar:
         _set_draft(store, seat, grammar.spell(sealed.action))
@@ -150,7 +155,7 @@ def _take_back(store: TableStore, record: TakeBack) -> None:
 
 
 def _set_draft(store: TableStore, seat: Seat, keys: DraftKeys) -> int:
-    """Set a seat's draft, and show it to nobody. Return the number of its orders."""
+    """Set a seat's draft, without showing it to anybody. Return the number of its orders."""
     live, session = store.live, store.session
     grammar = session.playing.pad(session.state, seat)
     draft = Draft(keys, grammar.count(keys) if grammar else 0)
@@ -159,16 +164,17 @@ def _set_draft(store: TableStore, seat: Seat, keys: DraftKeys) -> int:
 
 
 def _press_tiles(store: TableStore, seat: Seat, press: Press, *, has_draft: bool) -> bool:
-    """Note that a seat's tiles lie (Ready without a draft), or no longer (any other key).
+    """Note that a seat's tiles are laid (Ready without a draft), or no longer (any other key).
 
     Return whether the key has no other effect.
     """
-    session, is_ready = store.session, seat in store.live.tiles.ready
+    session = store.session
+    were_laid = seat in store.live.tiles.ready
     if press.held or seat not in session.awaited:
         return False
     if press.key is PadKey.READY and not has_draft:
         turns.lay_tiles(store, seat, session.moment)
         return True
-    if is_ready:
+    if were_laid:
         turns.lay_tiles(store, seat, session.moment, is_ready=False)
-    return is_ready and press.key is PadKey.BACK
+    return were_laid and press.key is PadKey.BACK
