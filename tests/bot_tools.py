@@ -15,7 +15,7 @@ from companion.bots import bot_for
 from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.bot_engine import BotEngine
 from companion.bots.bot_process import BotFailure
-from companion.bots.machine_players import THINK_S
+from companion.bots.machine_players import DECISION_TIMEOUT_S
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES, game_named
@@ -111,18 +111,18 @@ class QuickCoach:
     def __init__(self, command: Sequence[str]) -> None:
         self._game = next(word for word in command if word in GAMES)
 
-    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+    def new(self, seat: Seat, options: Mapping[str, Any], timeout_s: float) -> None:
         self._bot = bot_for(self._game, seat, options, 1, 1)
 
     def see(
-        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
+        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], timeout_s: float
     ) -> None:
         self._bot.see(view, events)
 
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+    def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
         return self._bot.choose(view)
 
-    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+    def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
         return self._bot.judge(view, action)
 
     def close(self) -> None:
@@ -156,25 +156,25 @@ class Scripted:
         self._programs = programs
         self._closed = False
 
-    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        assert deadline_s > 0
+    def new(self, seat: Seat, options: Mapping[str, Any], timeout_s: float) -> None:
+        assert timeout_s > 0
         self._programs.told.append(("new", (str(seat), dict(options))))
 
     def see(
-        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
+        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], timeout_s: float
     ) -> None:
-        assert deadline_s > 0
+        assert timeout_s > 0
         self._programs.told.append(("see", (dict(view), list(events))))
 
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
-        assert 0 < deadline_s <= THINK_S
+    def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
+        assert 0 < timeout_s <= DECISION_TIMEOUT_S
         if self._programs.failures:
             raise BotFailure(self._programs.failures.pop(0))
         self._programs.told.append(("choose", dict(view)))
         return Choice(self._programs.answers(view), 1, self._programs.why)
 
-    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
-        best = self.choose(view, deadline_s)
+    def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
+        best = self.choose(view, timeout_s)
         self._programs.told.append(("judge", action))
         return Verdict(best, self._programs.loss)
 

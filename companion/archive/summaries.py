@@ -21,7 +21,7 @@ from companion.storage.journal import Entry, Journal
 
 _IMPORTED = "brought "
 """Prefix of the stamp of an imported game."""
-_LARGEST = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 """Largest integer of SQLite."""
 
 
@@ -36,11 +36,12 @@ class Summaries:
         self._files = FileCache(folder, ".summary")
         self._lock = threading.RLock()
         self._cache: dict[int, tuple[str, Summary]] = {}
-        self._seat_inputs: tuple[int, list[Entry]] = (-1, [])
+        self._seat_changes: tuple[int, list[Entry]] = (-1, [])
+        """The inputs that changed seats, up to the input of this number."""
 
     def stamp(self, number: int) -> str | None:
         """Return a text that changes with the game, or None if there is no such game."""
-        if number > _LARGEST:
+        if number > _MAX_INTEGER:
             return None
         stamp = self._journal.archive.stamp(number)
         if stamp is not None:
@@ -92,15 +93,15 @@ class Summaries:
         entries, broken = self._journal.readable_entries(number)
         if not entries:
             return _broken_summary(say("Its beginning cannot be read."))
-        return summary_of(entries, broken, self._sittings(entries[-1].id))
+        return summary_of(entries, broken, self._seat_changes_until(entries[-1].id))
 
-    def _sittings(self, last: int) -> list[Entry]:
-        """Return the inputs that changed seats, read again if the cache does not reach `last`."""
-        version, seated = self._seat_inputs
-        if version < last:
-            seated, _ = self._journal.readable_entries(0)
-            self._seat_inputs = (last, seated)
-        return seated
+    def _seat_changes_until(self, number: int) -> list[Entry]:
+        """Return the inputs that changed seats, at least those up to the input of this number."""
+        newest, changes = self._seat_changes
+        if newest < number:
+            changes, _ = self._journal.readable_entries(0)
+            self._seat_changes = (number, changes)
+        return changes
 
     def imported(self, number: int) -> GameFile:
         """Return an imported game as a file. Raises `Malformed`."""

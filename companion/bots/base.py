@@ -16,11 +16,10 @@ from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
 """Beginner, club player, and maximum strength."""
-_MIN_LIKELY = 10
-_CERTAIN = 95
-"""Probabilities in percent: the minimum to mention an expected reply, and the minimum to state it
-as certain.
-"""
+_MIN_LIKELY_PERCENT = 10
+"""Minimum probability of an expected reply to be mentioned."""
+_CERTAIN_PERCENT = 95
+"""Minimum probability of an expected reply to be stated as certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,9 @@ class Verdict:
     loss: float | None
 
 
-def share_of_game(points: float, points_a_game: float) -> float:
+def share_of_game(points: float, points_per_game: float) -> float:
     """Return a lead as a share of a game, 0 to 1."""
-    return min(1.0, max(0.0, points / points_a_game))
+    return min(1.0, max(0.0, points / points_per_game))
 
 
 def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
@@ -56,9 +55,9 @@ def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
     """
     words = joined("; ", orders)
     percent = round(100 * share)
-    if not words or percent < _MIN_LIKELY:
+    if not words or percent < _MIN_LIKELY_PERCENT:
         return ""
-    if percent >= _CERTAIN:
+    if percent >= _CERTAIN_PERCENT:
         return say("Expected from the other side: {orders}.", orders=words)
     return say("I thought you would: {orders}. ({percent} %)", orders=words, percent=percent)
 
@@ -80,7 +79,7 @@ def second_best(orders: Iterable[str], share: float) -> str:
 
 
 def reasons_of(*lines: str) -> tuple[str, ...]:
-    """Return these sentences without empty ones."""
+    """Return these sentences without the empty ones."""
     return tuple(line for line in lines if line)
 
 

@@ -118,30 +118,30 @@ class BotProcess(Closeable):
             raise AssertionError("the child was started with pipes")
         self._pipes = (self.child.stdin, self.child.stdout)
 
-    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        """Start a game in a seat. `deadline_s` is the timeout of the reply."""
-        reply = self._ask({"new": {"seat": seat, "options": dict(options)}}, deadline_s)
+    def new(self, seat: Seat, options: Mapping[str, Any], timeout_s: float) -> None:
+        """Start a game in a seat. `timeout_s` is the timeout of the reply."""
+        reply = self._ask({"new": {"seat": seat, "options": dict(options)}}, timeout_s)
         if not reply.ready:
             self._fail("is not ready")
 
     def see(
-        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
+        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], timeout_s: float
     ) -> None:
         """Send a finished turn: the seat's view after it, and its events."""
-        reply = self._ask({"see": {"view": view, "events": list(events)}}, deadline_s)
+        reply = self._ask({"see": {"view": view, "events": list(events)}}, timeout_s)
         if not reply.ok:
             self._fail("did not take what it was shown")
 
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+    def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
         """Return the action for this view.
 
         The caller has to check that it is legal.
         """
-        return self._choice(self._ask({"choose": {"view": view}}, deadline_s))
+        return self._choice(self._ask({"choose": {"view": view}}, timeout_s))
 
-    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+    def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
         """Return how good an action is for this view, and a better one."""
-        reply = self._ask({"judge": {"view": view, "action": action}}, deadline_s)
+        reply = self._ask({"judge": {"view": view, "action": action}}, timeout_s)
         if reply.loss is not None and not 0 <= reply.loss <= 1:
             self._fail("answered nonsense")
         return Verdict(self._choice(reply), reply.loss)
@@ -175,7 +175,7 @@ class BotProcess(Closeable):
         self._end()
         raise BotFailure(f"The opponent {what}")
 
-    def _ask(self, request: Mapping[str, Any], deadline_s: float) -> _Reply:
+    def _ask(self, request: Mapping[str, Any], timeout_s: float) -> _Reply:
         line = _encode(request) + b"\n"
         if len(line) > MAX_LINE:
             self._fail("cannot be sent a line that is too long")
@@ -186,9 +186,9 @@ class BotProcess(Closeable):
             # another thread waits for the pipes, because a child's child may keep them open
             Thread(target=self._exchange, args=(line, answers), daemon=True).start()
             try:
-                answer = answers.get(timeout=deadline_s)
+                answer = answers.get(timeout=timeout_s)
             except Empty:
-                self._fail(f"did not answer within {deadline_s:g} s")
+                self._fail(f"did not answer within {timeout_s:g} s")
         if not answer.endswith(b"\n"):
             self._fail(
                 "answered a line that is too long" if len(answer) > MAX_LINE else "has ended"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from companion.bots import knows
 from companion.bots.base import LEVELS, Verdict
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
-from companion.bots.machine_players import START_S, THINK_S
+from companion.bots.machine_players import DECISION_TIMEOUT_S, START_TIMEOUT_S
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -26,7 +26,7 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 
-TRIES = 2
+MAX_ATTEMPTS = 2
 """Maximum number of attempts for one question."""
 _MAX_GOOD_LOSS = 0.02
 _MAX_FAIR_LOSS = 0.08
@@ -115,7 +115,7 @@ class Coach:
             self._busy.release()
 
     def _answer(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             try:
                 verdict = self._verdict(turn, done)
                 orders = spell(turn.seat, turn.moment, verdict.best.action)
@@ -142,12 +142,12 @@ class Coach:
         seed = seed_of(self._key, f"coach {turn.game} {turn.number} {turn.seat}")
         process = self._open_process(bot_command(turn.game, LEVELS[-1], seed))
         try:
-            process.new(turn.seat, turn.options, START_S)
+            process.new(turn.seat, turn.options, START_TIMEOUT_S)
             if events := [event for events in turn.events for event in events]:
-                process.see(turn.view, events, START_S)
+                process.see(turn.view, events, START_TIMEOUT_S)
             if done:
-                return process.judge(turn.view, done, THINK_S)
-            return Verdict(process.choose(turn.view, THINK_S), None)
+                return process.judge(turn.view, done, DECISION_TIMEOUT_S)
+            return Verdict(process.choose(turn.view, DECISION_TIMEOUT_S), None)
         finally:
             process.close()
 

@@ -29,18 +29,21 @@ log = logging.getLogger(__name__)
 
 TEMPO_S = (1.0, 3.0)
 """Range of the minimum delay of a decision in seconds, at the pace of a person."""
-THINK_S = 8.0
+DECISION_TIMEOUT_S = 8.0
 """Timeout in seconds for one decision, with or without a clock. After it the process is
 restarted.
 """
-START_S = 15.0
+START_TIMEOUT_S = 15.0
 """Timeout in seconds for a process to start and to process past turns."""
-TRIES = 3
+MAX_ATTEMPTS = 3
 """Maximum number of attempts for one decision, each with a new process. Then it is random."""
-PATIENCE_S = 15.0
+ATTEMPTS_TIMEOUT_S = 15.0
 """Timeout in seconds for all attempts together."""
+_RESERVE_S = 0.3
+"""Seconds of the clock that are left for handing in."""
 LOOK_S = 0.5
 _RETRY_S = 2.0
+"""Pause in seconds after the journal could not be written."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,7 @@ class MachinePlayers(Closeable):
         self.open_process = open_process
         self._players = {seat: _MachinePlayer(seat, self) for seat in SEATS}
         self._followers = [
-            Follower(
-                table,
-                f"machine at {seat}",
-                player.step,
-                LOOK_S,
-            )
+            Follower(table, f"machine at {seat}", player.step, LOOK_S)
             for seat, player in self._players.items()
         ]
 
@@ -146,8 +144,9 @@ class _MachinePlayer:
             self._plan = None
             return 0.0
         if self._plan is None or self._plan.moment != turn.moment:
+            # thinking counts as a part of the pause
             begun_s = self._clock.monotonic_s()
-            choice = self._choice(turn)
+            choice = self._choose(turn)
             self._plan = _Plan(turn.moment, choice, begun_s + self._pause_s(turn, begun_s))
         wait_s = self._plan.at_s - self._clock.monotonic_s()
         if wait_s > 0:
@@ -206,8 +205,8 @@ class _MachinePlayer:
             return pause_s
         return min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
 
-    def _choice(self, turn: MachineTurn) -> Choice | None:
-        """Return the choice of the process.
+    def _choose(self, turn: MachineTurn) -> Choice | None:
+        """Return the action that a lesson wants, or else the choice of the process.
 
         Return None after too many failures, or if no time is left on the clock.
         """
@@ -220,26 +219,19 @@ class _MachinePlayer:
                 say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             )
             return None
-        ends_s = self._clock.monotonic_s() + PATIENCE_S
+        deadline_s = self._clock.monotonic_s() + ATTEMPTS_TIMEOUT_S
         if turn.due_s is not None:
-            ends_s = min(ends_s, turn.due_s - 0.3)
-        for _ in range(TRIES):
-            left_s = ends_s - self._clock.monotonic_s()
-            if left_s <= 0 or self._closing:
+            deadline_s = min(deadline_s, turn.due_s - _RESERVE_S)
+        for _ in range(MAX_ATTEMPTS):
+            remaining_s = deadline_s - self._clock.monotonic_s()
+            if remaining_s <= 0 or self._closing:
                 break
             try:
-                process = self._informed_process(turn, min(START_S, left_s))
-                choice = process.choose(turn.view, min(THINK_S, left_s))
+                process = self._informed_process(turn, min(START_TIMEOUT_S, remaining_s))
+                return process.choose(turn.view, min(DECISION_TIMEOUT_S, remaining_s))
             except BotFailure as error:
-                log.warning(
-                    "%s at %s, begun anew: %s",
-                    turn.name,
-                    self._seat,
-                    error.message,
-                )
+                log.warning("%s at %s, restarted: %s", turn.name, self._seat, error.message)
                 self.close()
-                continue
-            return choice
         if not self._closing:
             self._complain(
                 say(
@@ -255,7 +247,7 @@ class _MachinePlayer:
             self._complaint = sentence
             self._table.notice("machines", sentence)
 
-    def _informed_process(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
+    def _informed_process(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
         """Return the process, once it has got every turn up to this one. Raises `BotFailure`."""
         known = self._known_turn
         is_known = (
@@ -268,13 +260,13 @@ class _MachinePlayer:
         if not is_known or process is None:
             self.close()
             self._process = process = self._machines.open_process(self._command(turn))
-            process.new(self._seat, turn.options, deadline_s)
+            process.new(self._seat, turn.options, timeout_s)
             known = None
         # send only the turns that the process does not know yet
         count = len(known.events) if known else 0
-        fresh = [event for events in turn.events[count:] for event in events]
+        new_events = [event for events in turn.events[count:] for event in events]
         if len(turn.events) > count:
-            process.see(turn.view, fresh, deadline_s)
+            process.see(turn.view, new_events, timeout_s)
         self._known_turn = turn
         return process
 

@@ -37,7 +37,7 @@ from companion.core.files import MAX_TEXT, open_file, read_file, why_refused
 from companion.core.i18n import joined, say, say_n
 from companion.maintenance.games_file import read_games, write_games
 from companion.maintenance.settings.file import SettingsFile
-from companion.maintenance.settings.rows import kept_by_hand
+from companion.maintenance.settings.rows import unwritable_settings
 from companion.storage.disk_space import FULL_BYTES, free_bytes
 from companion.storage.format import left_beside
 from companion.storage.journal import Journal
@@ -398,7 +398,7 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
         except ConfigError:
             # the settings file of this machine cannot be read
             on_file = Settings()
-        here = kept_by_hand(on_file, contents.settings)
+        here = unwritable_settings(on_file, contents.settings)
         file.change({**here, "state_dir": settings.state_dir}, contents.digest)
     except ConfigError as error:
         raise Malformed(

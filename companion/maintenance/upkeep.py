@@ -24,10 +24,10 @@ from companion.maintenance.settings.file import FileContents, SettingsFile, flat
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
     HUB_MAY_SET,
-    by_hand,
-    kept_by_hand,
+    by_hand_sentence,
     page_may_write,
     rows,
+    unwritable_settings,
     works_at_once,
 )
 from companion.table.session import Phase
@@ -97,7 +97,7 @@ class Upkeep:
         """
         for key, value in changes.items():
             if not page_may_write(key, value):
-                raise ConfigError(joined(" ", (by_hand(), f"[{key}]")))
+                raise ConfigError(joined(" ", (by_hand_sentence(), f"[{key}]")))
         with self._lock:
             self._apply(self._file.change(changes, digest))
 
@@ -234,7 +234,7 @@ class Upkeep:
             settings = with_changes(
                 self.running, {key: flat(Settings())[key] for key in self.from_command_line}
             )
-        return kept_by_hand(settings, Settings())
+        return unwritable_settings(settings, Settings())
 
     def _announce_staged(self) -> None:
         """Announce at the table what is staged. It also ends a game that is on."""

@@ -48,12 +48,12 @@ class KitPrinter:
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
         self._games = games
         self._lock = Lock()
-        self.pdf = lru_cache(_MAX_CACHED)(self._pdf)
+        self._cached_pdf = lru_cache(_MAX_CACHED)(self._pdf)
         self.plan = lru_cache(64)(self._plan)
         """Return how many sheets a kit has, by its game, paper and language. Cached."""
 
     def _plan(self, game: str, paper: str, language: str) -> PrintPlan:
-        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pages  # noqa: PLC0415 - see above
+        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pages  # noqa: PLC0415 - at the first print
 
         style = KitStyle(_paper(paper), _language(language))
         options = self._games[game].options({})
@@ -68,17 +68,17 @@ class KitPrinter:
         self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False
     ) -> bytes:
         """Print board, pieces and cards to cut out. `low_ink` prints the sides in light colours."""
-        from companion.printing.kit_pages.sheets import KitStyle  # noqa: PLC0415 - see above
+        from companion.printing.kit_pages.sheets import KitStyle  # noqa: PLC0415 - at the first print
 
         style = KitStyle(_paper(paper), _language(language), low_ink)
-        return self.pdf(game, json.dumps(raw, sort_keys=True), style)
+        return self._cached_pdf(game, json.dumps(raw, sort_keys=True), style)
 
     def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
         """Print only the board, on the smallest sheet that holds it in one piece.
 
         Raises `Malformed` if there is none.
         """
-        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece  # noqa: PLC0415 - see above
+        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece  # noqa: PLC0415 - at the first print
 
         paper = board_in_one_piece(self._games[game].kit(self._games[game].options(raw)))
         if paper is None:
@@ -89,11 +89,11 @@ class KitPrinter:
                 )
             )
         style = KitStyle(paper, _language(language), board_only=True)
-        return self.pdf(game, json.dumps(raw, sort_keys=True), style)
+        return self._cached_pdf(game, json.dumps(raw, sort_keys=True), style)
 
     def _pdf(self, game: str, raw: str, style: KitStyle) -> bytes:
         """Print a kit with these options, which are JSON."""
-        from companion.printing.kit_pages.sheets import kit_pdf  # noqa: PLC0415 - see above
+        from companion.printing.kit_pages.sheets import kit_pdf  # noqa: PLC0415 - at the first print
 
         options = self._games[game].options(json.loads(raw))
         with self._lock:
@@ -103,10 +103,11 @@ class KitPrinter:
     def join_card(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
     ) -> bytes:
-        """Print the table card: the table screen's addresses, best first, and the Wi-Fi. It is not
-        cached.
+        """Print the table card, with the addresses of the table screen (best first) and the Wi-Fi.
+
+        It is not cached.
         """
-        from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - see above
+        from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - at the first print
 
         size = _paper(paper)
         with self._lock, speaking(_language(language)):

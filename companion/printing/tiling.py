@@ -155,22 +155,27 @@ class Tiling:
         for window in self.windows:
             core = window.core
             if window.column < self.across - 1:
-                yield from ((core.right, y) for y in _pair(core.bottom, core.top, self.spots_y))
+                yield from (
+                    (core.right, y) for y in _cross_places(core.bottom, core.top, self.spots_y)
+                )
             if window.row < self.down - 1:
-                yield from ((x, core.top) for x in _pair(core.left, core.right, self.spots_x))
+                yield from (
+                    (x, core.top) for x in _cross_places(core.left, core.right, self.spots_x)
+                )
 
 
-def _pair(low: float, high: float, spots: Sequence[float]) -> tuple[float, float]:
+def _cross_places(low: float, high: float, spots: Sequence[float]) -> tuple[float, float]:
     """Return two places well apart between low and high, on `spots` if there are at least two."""
+    # not within 8 mm of a corner of the page
     inside = [spot for spot in spots if low + 8 < spot < high - 8]
     # a fifth from either end: crosses far apart keep a page from turning about one of them
     first = low + 0.2 * (high - low)
     second = low + 0.8 * (high - low)
     if len(inside) < 2:
         return first, second
-    return min(inside, key=lambda spot: abs(spot - first)), min(
-        inside, key=lambda spot: abs(spot - second)
-    )
+    near_first = min(inside, key=lambda spot: abs(spot - first))
+    near_second = min(inside, key=lambda spot: abs(spot - second))
+    return near_first, near_second
 
 
 class _Span(NamedTuple):
@@ -183,13 +188,14 @@ class _Span(NamedTuple):
 
 
 def _spans(edges: tuple[float, ...]) -> list[_Span]:
-    """Return the span of each page between two edges."""
-    last = len(edges) - 2
-    return [
+    """Return the span of each page between two edges. All edges but the outer two are joints."""
+    spans = []
+    for low, high in pairwise(edges):
         # a page extends beyond its lower joint by a bleed, beyond its upper one by a flap
-        _Span(low, high, low - BLEED_MM * (part > 0), high + FLAP_MM * (part < last))
-        for part, (low, high) in enumerate(pairwise(edges))
-    ]
+        bleed = 0.0 if low == edges[0] else BLEED_MM
+        flap = 0.0 if high == edges[-1] else FLAP_MM
+        spans.append(_Span(low, high, low - bleed, high + flap))
+    return spans
 
 
 def quiet_mm(marker_mm: float) -> float:
@@ -256,7 +262,7 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
 
 
 def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
-    """Return the middles of the gaps between squares along one axis."""
+    """Return the middles of the gaps between squares along one axis, where a joint may run."""
     return [n * pitch_mm - gap_mm / 2 for n in range(1, count)]
 
 
@@ -265,18 +271,15 @@ def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[flo
 
     None when no choice of seams fits.
     """
-    # the fewest joints first, then the choice whose widest page is narrowest
     for count in range(len(seams) + 1):
-        fitting = [
-            cuts
-            for cuts in combinations(seams, count)
-            if all(
-                span.printed_high - span.printed_low <= room + 1e-6
-                for span in _spans((low, *cuts, high))
-            )
-        ]
+        fitting = []
+        for cuts in combinations(seams, count):
+            spans = _spans((low, *cuts, high))
+            # a millionth of a millimetre for rounding
+            if all(span.printed_high - span.printed_low <= room + 1e-6 for span in spans):
+                widest = max(span.high - span.low for span in spans)
+                fitting.append((widest, cuts))
+        # the widest page is as narrow as possible
         if fitting:
-            return min(
-                fitting, key=lambda cuts: max(b - a for a, b in pairwise((low, *cuts, high)))
-            )
+            return min(fitting)[1]
     return None

@@ -58,7 +58,7 @@ class PhoneDoor(Closeable):
         self.room.line.when_back = self.room.use
 
     def begin(self) -> None:
-        """Watch the phone that was the camera before the start."""
+        """Use the phone again that was the camera before the start, and open the port for it."""
         self.room.use()
         try:
             self.address()
@@ -79,7 +79,7 @@ class PhoneDoor(Closeable):
 
     def _open(self, hosts: list[str]) -> Server:
         """Serve the phone's pages on their own port."""
-        from web.security.tls import own_certificate  # noqa: PLC0415 - brings what only HTTPS needs
+        from web.security.tls import own_certificate  # noqa: PLC0415 - imports what only HTTPS needs
 
         web = self._settings.web
         tls = own_certificate(self._settings.journal_path.parent, hosts)

@@ -254,13 +254,13 @@ class Table(Closeable):
         `sitting` as for `seating.free`.
         """
         with self._store.hold():
-            seating.require(self._store, seat, sitting)
+            seating.require_sitting(self._store, seat, sitting)
             self._store.accept(ShowCard(seat, card))
 
     def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
         """Continue by `pad` or `phone`, with the same token. `sitting` as for `seating.free`."""
         with self._store.hold():
-            seating.require(self._store, seat, sitting)
+            seating.require_sitting(self._store, seat, sitting)
             self._store.accept(MoveSeat(seat, door))
 
     # ---- games -----------------------------------------------------------------------------------

@@ -39,20 +39,20 @@ def first_view(name: str = "outbuffered") -> dict[str, object]:
     return dict(game.view(game.setup(game.options({}), Random(0)), Seat.SOUTH))
 
 
-def begin_and_choose(bot: BotProcess, deadline_s: float) -> None:
-    bot.new(Seat.SOUTH, {}, deadline_s)
-    bot.choose({}, deadline_s)
+def begin_and_choose(bot: BotProcess, timeout_s: float) -> None:
+    bot.new(Seat.SOUTH, {}, timeout_s)
+    bot.choose({}, timeout_s)
 
 
-def failure_of(command: Sequence[str], deadline_s: float = LONG_S) -> str:
+def failure_of(command: Sequence[str], timeout_s: float = LONG_S) -> str:
     """The message when such a program is asked for a move; its process is gone afterwards."""
     with BotProcess(command) as bot:
         pid = bot.child.pid
         with pytest.raises(BotFailure) as caught:
-            begin_and_choose(bot, deadline_s)
+            begin_and_choose(bot, timeout_s)
         assert not os.path.exists(f"/proc/{pid}")
         with pytest.raises(BotFailure, match="has ended"):
-            bot.choose({}, deadline_s)
+            bot.choose({}, timeout_s)
     return caught.value.message
 
 
@@ -121,7 +121,7 @@ STRAY = "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=T
 
 
 @pytest.mark.parametrize(
-    ("code", "deadline_s", "message"),
+    ("code", "timeout_s", "message"),
     [
         (READY + WAIT, 0.4, "did not answer within 0.4 s"),
         (WAIT, 0.2, "did not answer within 0.2 s"),
@@ -136,8 +136,8 @@ STRAY = "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=T
     ],
     ids=range(8),
 )
-def test_a_program_that_fails(code: str, deadline_s: float, message: str) -> None:
-    assert failure_of(program(f"import os\n{code}"), deadline_s) == f"The opponent {message}"
+def test_a_program_that_fails(code: str, timeout_s: float, message: str) -> None:
+    assert failure_of(program(f"import os\n{code}"), timeout_s) == f"The opponent {message}"
 
 
 def test_a_deaf_program() -> None:

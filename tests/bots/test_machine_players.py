@@ -17,7 +17,7 @@ from table_tools import Played, hands_follow, playing
 
 from companion.bots import machine_players
 from companion.bots.bot_process import bot_command, sentence_of
-from companion.bots.machine_players import TRIES, MachinePlayers
+from companion.bots.machine_players import MAX_ATTEMPTS, MachinePlayers
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
 from companion.core.i18n import translate
@@ -129,9 +129,9 @@ def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
 
 def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set) -> None:
     against.played.begin()
-    against.programs.failures = ["it was killed"] * (TRIES - 1)
+    against.programs.failures = ["it was killed"] * (MAX_ATTEMPTS - 1)
     against.round()
-    assert len(against.programs.commands) == TRIES
+    assert len(against.programs.commands) == MAX_ATTEMPTS
     assert against.programs.open == 1
     assert len({tuple(command) for command in against.programs.commands}) == 1, (
         "not the same opponent"
@@ -142,7 +142,7 @@ def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set)
     assert view.devices.notices == ()
     against.played.table.hand_in(Seat.SOUTH, view.moment, "RRS")
     against.played.finish_stages()
-    against.programs.failures = ["it hung"] * TRIES
+    against.programs.failures = ["it hung"] * MAX_ATTEMPTS
     against.round()
     against.round(3.1)
     view = against.played.table.view()

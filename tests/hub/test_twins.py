@@ -222,7 +222,8 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
         "table.remote.remote_table",
     ):  # one deal in both runs
         monkeypatch.setattr(f"companion.{drawing}.secrets", drawn)
-    monkeypatch.setattr("web.hub.room.SILENT_S", 1e9)  # no table's time passes, and a hub's does
+    # no table's time passes, and a hub's does
+    monkeypatch.setattr("web.hub.room.SILENCE_TIMEOUT_S", 1e9)
     for timeout in (
         "sender.ANSWER_TIMEOUT_S",
         "loop_thread.CONNECT_TIMEOUT_S",

@@ -60,7 +60,7 @@ def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
     for row in ROWS.values():
         assert row.title
         assert row.sentence.endswith(".")
-        assert row.read(row.typed(row.default)) == row.default, row.key
+        assert row.read(row.text_of(row.default)) == row.default, row.key
         words = [words for _, words in row.choices]
         assert len(set(words)) == len(words)
         assert row.kind is not FieldKind.CHOICE or row.default in [

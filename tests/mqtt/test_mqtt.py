@@ -48,7 +48,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lost broker is tried again at once."""
-    monkeypatch.setattr(lines, "FIRST_S", 0.02)
+    monkeypatch.setattr(lines, "MIN_PAUSE_S", 0.02)
     monkeypatch.setattr(lines, "MAX_PAUSE_S", 0.1)
 
 

@@ -77,7 +77,7 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
         pytest.approx(tuner.lens.k2, abs=1e-5),
     )
     exact = LensTuner.of(Lens(0.8), exact=True)
-    assert exact.told(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
+    assert exact.with_fit(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 
 def test_a_lens_that_was_kept_without_its_model_is_an_ordinary_one() -> None:

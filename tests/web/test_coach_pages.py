@@ -30,11 +30,11 @@ class Process:
     def see(self, *told: Any) -> None:
         pass
 
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+    def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
         return Choice("LRS", 1, (SECRET,))
 
-    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
-        return Verdict(self.choose(view, deadline_s), 0.05)
+    def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
+        return Verdict(self.choose(view, timeout_s), 0.05)
 
     def close(self) -> None:
         pass

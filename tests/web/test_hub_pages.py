@@ -18,7 +18,7 @@ from companion.core.clock import FakeClock
 from companion.table.public.messages import PublicState, PublicView, encode_public
 from companion.table.seats.staff_call import Call
 from web.hub.host import CODE_S
-from web.hub.room import SILENT_S, Room, RoomTable
+from web.hub.room import SILENCE_TIMEOUT_S, Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
@@ -88,7 +88,7 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
     room.state("a", PublicState("1.0.0"))
     with hub_pages(room, clock) as app:
         assert "Sit down at table 1" in words(page(app, "/"))
-        clock.advance(SILENT_S + 1)
+        clock.advance(SILENCE_TIMEOUT_S + 1)
         room.step()
         told = words(page(app, "/"))
         assert "Table 1: It is silent." in told

@@ -10,15 +10,15 @@ from companion.core.i18n import say
 from vision.cameras.source import Device
 from vision.detection.markers import Luma
 
-_LOOK_S = 1.0
-_AGREE = 3
+_CHECK_INTERVAL_S = 1.0
+_AGREEING_CHECKS = 3
 """Number of checks in a row that have to agree."""
 _SETTLE_S = 8.0
 """Seconds for which a camera is left alone after a request, and after it was opened."""
-_DARK, _BURNT = 80, 248
-"""Limits of brightness (0 to 255): the lightest twentieth of a dark picture, and the median of an
-overexposed one.
-"""
+_DARK = 80
+"""Brightness (0 to 255) of a picture's lightest twentieth below which the picture is dark."""
+_OVEREXPOSED = 248
+"""Median brightness from which on a picture is overexposed."""
 DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
 
 
@@ -33,7 +33,7 @@ class ExposureControl:
         self._device = device
         self._next_s = now_s + _SETTLE_S
         self._checks: list[str] = []
-        self._asked = ""
+        self._adjusted_for = ""
         """Light for which the camera was adjusted last and which has not recovered since."""
         self.sentence = ""
         """What is wrong with the light, and what to do. Empty when nothing is."""
@@ -44,15 +44,16 @@ class ExposureControl:
         """Check a picture if a check is due."""
         if now_s < self._next_s:
             return
-        self._next_s = now_s + _LOOK_S
+        self._next_s = now_s + _CHECK_INTERVAL_S
         light = light_of(luma)
-        self._checks = [*self._checks, light][-_AGREE:]
-        if self._checks != [light] * _AGREE:
+        self._checks = [*self._checks, light][-_AGREEING_CHECKS:]
+        if self._checks != [light] * _AGREEING_CHECKS:
             return
         if light == "good":
-            self._asked = self.sentence = ""
-        elif light != self._asked and not self.held and self._device.meter(light == "dark"):
-            self._asked, self.sentence = light, ""
+            self._adjusted_for = self.sentence = ""
+        # Try the camera first. `meter` returns False if the camera cannot do it.
+        elif light != self._adjusted_for and not self.held and self._device.meter(light == "dark"):
+            self._adjusted_for, self.sentence = light, ""
             self._checks, self._next_s = [], now_s + _SETTLE_S
         elif light == "dark":
             self.sentence = DARK_WORDS
@@ -60,9 +61,10 @@ class ExposureControl:
             self.sentence = say("The picture is overexposed: turn the lamp away from the board")
 
 
-def light_of(luma: Luma) -> Literal["dark", "burnt", "good"]:
+def light_of(luma: Luma) -> Literal["dark", "overexposed", "good"]:
     """Return whether a picture is too dark, too bright, or neither."""
-    middle, light = np.percentile(luma[::8, ::16], (50, 95))
-    if light < _DARK:
+    # a sample of the pixels is enough
+    median, bright = np.percentile(luma[::8, ::16], (50, 95))
+    if bright < _DARK:
         return "dark"
-    return "burnt" if middle >= _BURNT else "good"
+    return "overexposed" if median >= _OVEREXPOSED else "good"

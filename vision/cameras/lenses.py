@@ -181,7 +181,7 @@ def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
     )
     return (
         off > _MAX_LOG_OFFSET_BY_LINES
-        if tuner.told_by_lines
+        if tuner.is_from_lines
         else off > _MAX_LOG_OFFSET or bend > _MAX_K1_OFFSET
     )
 

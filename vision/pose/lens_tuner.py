@@ -18,8 +18,10 @@ _CONVERGED = 5e-3
 """After a step this short, the remaining error is below a hundredth of it."""
 _MAX_FIRST_STEPS = 3
 """Maximum number of Gauss-Newton steps on the first view, whose start may be far off."""
-_MANY_VIEWS, _FADE = 20, 0.95
-"""After this many views, each new view reduces the weight of older ones by this factor."""
+_FULL_VIEWS = 20
+"""Number of views that keep their full weight."""
+_FADE = 0.95
+"""Factor by which each further view reduces the weight of all older ones."""
 _MAX_CHANGE = 0.4, 0.15
 """Maximum change of log focal length and of k1 from the nominal lens."""
 
@@ -42,7 +44,7 @@ class LensTuner:
     """Whether the lens was calibrated elsewhere. It is never changed then."""
     views: int = 0
     """Number of views used so far."""
-    told_by_lines: bool = False
+    is_from_lines: bool = False
     """Whether the estimate comes from a board with its printed lines, not from corner markers
     alone.
     """
@@ -66,42 +68,40 @@ class LensTuner:
         """Standard deviation of the focal length, as a share of it."""
         return float(self.spreads[0])
 
-    def taught(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
+    def with_view(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
         """Return the tuner after one more view. `pose` is the pose of that view with the current
         lens.
         """
         if self.exact:
             return self
 
-        # Older views fade.
-        fade = 1.0 if self.views < _MANY_VIEWS else _FADE
+        fade = 1.0 if self.views < _FULL_VIEWS else _FADE
         lens, information, vector = self.lens, self.information, self.vector
         for _ in range(_MAX_FIRST_STEPS if self.views == 0 else 1):
             # Gauss-Newton, with all earlier views summed up in a matrix and a vector.
-            linear = _linearise(points_mm, points_px, pose, lens)
-            if linear is None:
+            linearised = _linearise(points_mm, points_px, pose, lens)
+            if linearised is None:
                 return self
-            slopes, rest, pose = linear
-            before = np.array(
-                [math.log(lens.focal_ratio / self.base.focal_ratio), lens.k1 - self.base.k1]
-            )
+            slopes, residuals, pose = linearised
+            # the unknowns: how far log focal length and k1 are from the nominal lens
+            log_focal = math.log(lens.focal_ratio / self.base.focal_ratio)
+            before = np.array([log_focal, lens.k1 - self.base.k1])
             # A view that no lens explains gets little weight, since something probably shifts a
             # corner.
             weight = 1 / max(_CORNER_PX, pose.rms_px) ** 2
             # normal equations over all views, in values relative to the nominal lens
             information = fade * self.information + weight * slopes.T @ slopes
-            vector = fade * self.vector + weight * slopes.T @ (slopes @ before - rest)
-            value = np.linalg.solve(information + _PRIOR, vector).clip(
-                np.negative(_MAX_CHANGE), _MAX_CHANGE
-            )
-            lens = self.base.changed(np.array([*value, 0.0]))
-            if np.abs(value - before).max() < _CONVERGED:
+            vector = fade * self.vector + weight * slopes.T @ (slopes @ before - residuals)
+            solution = np.linalg.solve(information + _PRIOR, vector)
+            after = solution.clip(np.negative(_MAX_CHANGE), _MAX_CHANGE)
+            lens = self.base.changed(np.array([*after, 0.0]))
+            if np.abs(after - before).max() < _CONVERGED:
                 break
         return replace(
             self, lens=lens, information=information, vector=vector, views=self.views + 1
         )
 
-    def told(self, lens: Lens, spread: Points, by_lines: bool = True) -> LensTuner:
+    def with_fit(self, lens: Lens, spread: Points, by_lines: bool = True) -> LensTuner:
         """Return the tuner that continues from a lens fitted to a whole board, of any model.
 
         `spread` (2, 2) is the covariance of log focal length and k1.
@@ -116,18 +116,18 @@ class LensTuner:
 def _linearise(
     points_mm: Points, points_px: Points, guess: Pose, lens: Lens
 ) -> tuple[Points, Points, Pose] | None:
-    """Return the corners' derivatives (2N, 2) by log focal length and k1, residuals (2N,), and
-    pose.
+    """Return the corners' derivatives (2N, 2) by log focal length and k1, the residuals (2N,), and
+    the pose.
 
-    The pose is solved for the given lens. Returns None if there is none.
+    The pose is solved for the given lens. Returns None if there is no such pose.
     """
     pose = guess if guess.lens == lens else refined_pose(guess, points_mm, points_px, lens)
     pose = pose or solve_pose(points_mm, points_px, lens, guess.size)
     if pose is None:
         return None
     # derivatives by log focal length and k1
-    seen, by_pose, by_lens = pose.project(points_mm)
+    projected_px, by_pose, by_lens = pose.project(points_mm)
     by_lens = by_lens[:, :2]
     # Remove the part that a change of the pose can compensate.
     slopes = by_lens - by_pose @ np.linalg.solve(by_pose.T @ by_pose, by_pose.T @ by_lens)
-    return slopes, (seen - points_px).ravel(), pose
+    return slopes, (projected_px - points_px).ravel(), pose

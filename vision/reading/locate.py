@@ -255,7 +255,7 @@ def _solve(
     evidence = Evidence(points_mm, points_px, _tags(kit, others))
     # Only views with a small residual may teach the lens.
     if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
-        tuner = tuner.taught(points_mm, points_px, before)
+        tuner = tuner.with_view(points_mm, points_px, before)
     pose = solve_pose(points_mm, points_px, tuner.lens, size, located.pose)
     if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _MAX_TRIES:
         # No pose fits: the assumed lens may be wrong.
@@ -264,7 +264,7 @@ def _solve(
             located = replace(located, tries=located.tries + 1)
         else:
             pose = wide[1].pose
-            tuner = LensTuner.of(located.nominal).told(
+            tuner = LensTuner.of(located.nominal).with_fit(
                 pose.lens, _CORNERS_COVARIANCE, by_lines=False
             )
     if pose is None or pose.rms_px > limit:
@@ -418,5 +418,5 @@ def _use_fit(located: Located, board: Board, fit: Fit) -> Located:
     # A board that is nearly all confirmed determines the lens better than corners do.
     is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
     if is_sure and are_most and not located.tuner.exact:
-        located = replace(located, tuner=located.tuner.told(fit.pose.lens, fit.lens_covariance))
+        located = replace(located, tuner=located.tuner.with_fit(fit.pose.lens, fit.lens_covariance))
     return located

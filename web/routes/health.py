@@ -10,12 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import (
-    Response,
-    make_response,
-    redirect,
-    render_template,
-)
+from flask import Response, make_response, redirect, render_template
 
 from companion.core.i18n import say
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
@@ -64,16 +59,19 @@ HEADLINES: Mapping[str, str] = {
     "wifi": say("The Wi-Fi is weak"),
 }
 """Problems by topic, in the owner's words."""
-WAYS: Mapping[str, tuple[str, str]] = {
+SOLUTIONS: Mapping[str, tuple[str, str]] = {
     "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
-"""Links to a solution, by topic. All other problems are described in the details."""
+"""Text and address of the link to a solution, by topic. Others lead to the page's details."""
 
 
 @dataclass(frozen=True)
 class FirstAdvice:
-    """The most urgent problem. `href` leads to its solution. Empty means at the table itself."""
+    """The most urgent problem, and the link to its solution: its text `way` and its address `href`.
+
+    Without a link the problem is solved at the table itself.
+    """
 
     text: str
     way: str = ""
@@ -173,7 +171,7 @@ class HealthPages(PageGroup):
             "locks": (eye.link.locks if eye else None) or (None, None),
             "headline": headline_of(findings, look),
             "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
-            "urls": () if unreachable(findings) else self.page_context.join_urls(),
+            "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel,
             "day": day,
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
@@ -187,7 +185,7 @@ def is_grave(finding: Finding) -> bool:
     return finding.grade in (Grade.FAIL, Grade.WARN)
 
 
-def unreachable(findings: tuple[Finding, ...]) -> bool:
+def is_unreachable(findings: tuple[Finding, ...]) -> bool:
     """Return whether phones have no network to reach this machine."""
     grades = [finding.grade for finding in findings if finding.topic == "network"]
     return bool(grades) and grades[0] is not Grade.OK
@@ -200,7 +198,7 @@ def headline_of(findings: tuple[Finding, ...], look: CameraLook) -> FirstAdvice 
         for finding in findings:
             if finding.grade is grade:
                 return _headline(finding.topic)
-    if unreachable(findings):
+    if is_unreachable(findings):
         return _headline("network")
     return FirstAdvice(look.todo) if look.todo else None
 
@@ -208,4 +206,4 @@ def headline_of(findings: tuple[Finding, ...], look: CameraLook) -> FirstAdvice 
 def _headline(topic: str) -> FirstAdvice:
     name = TOPICS.get(topic, topic)
     text = HEADLINES.get(topic) or say("{thing} needs attention", thing=name)
-    return FirstAdvice(text, *WAYS.get(topic, (say("What to do"), f"{PAGE}#details")))
+    return FirstAdvice(text, *SOLUTIONS.get(topic, (say("What to do"), f"{PAGE}#details")))

@@ -21,7 +21,7 @@ from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT_PART
 from web.routes.join import Joining
 from web.routes.route import PageGroup, get, host_only, sitting
-from web.routes.shared_phone import COVER, must_cover, open_seat, stage_of_passing
+from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered_seat
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
@@ -89,9 +89,9 @@ class Pages(PageGroup):
             # a shared phone shows only the side that was opened last
             if self._guard.shown() is not mine:
                 return redirect("/pass")
-            passed = "openly" if open_seat(view) else "covered"
+            passed = "openly" if uncovered_seat(view) else "covered"
             # the stream covers the side once this reason has changed
-            live += f"?why={quote(stage_of_passing(view, mine))}"
+            live += f"?why={quote(opening_reason(view, mine))}"
         fragment = self.page_context.fragment(_seat_part(view, mine), mine)
         return render_template(
             "seat.html",

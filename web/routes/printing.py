@@ -17,9 +17,9 @@ from web.routes.host import chosen_options
 from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
 
-_LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
+_LETTER_COUNTRIES = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 """Countries that print on Letter (Unicode CLDR, measurement data: paper sizes)."""
-_BOARD = "-board"
+_BOARD_SUFFIX = "-board"
 
 
 @dataclass
@@ -42,7 +42,7 @@ class KitPages(PageGroup):
             language=language,
             low_ink=_low_ink(),
             papers=PAPERS,
-            is_short=has_wifi and not self._may_have_wifi(),
+            is_short=has_wifi and not self._may_show_wifi(),
         )
 
     @get("/kit/<name>.pdf")
@@ -51,35 +51,36 @@ class KitPages(PageGroup):
         paper, language, make = _paper(), _language(), self._make
         if name == "join":
             return self._join_card(paper, language)
-        game = self._games.get(name.removesuffix(_BOARD))
+        game = self._games.get(name.removesuffix(_BOARD_SUFFIX))
         if game is None:
             raise NotFound
         raw = chosen_options(game, request.args)
-        if name.endswith(_BOARD):
+        if name.endswith(_BOARD_SUFFIX):
             pdf = make(lambda: self.printer.board(game.name, raw, language))
-            return _answer(pdf, f"{name}-{language}")
+            return _pdf_answer(pdf, f"{name}-{language}")
         low_ink = _low_ink()
         pdf = make(lambda: self.printer.kit(game.name, raw, paper, language, low_ink=low_ink))
         ink = "-low-ink" if low_ink else ""
-        return _answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
+        return _pdf_answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
     def _join_card(self, paper: str, language: str) -> Response:
-        """Return the card for the table. Only for the owner and the own screen it has the Wi-Fi's
-        password.
+        """Return the card for the table. It shows the Wi-Fi only to the owner, and on the table's
+        own screen.
         """
         urls, wifi = self.page_context.join_urls(), None
-        if self._may_have_wifi():
+        if self._may_show_wifi():
             wifi = self._features.welcome.wifi()
         card = self._make(lambda: self.printer.join_card(urls, wifi, paper, language))
-        return _answer(card, f"table-card-{paper}-{language}")
+        return _pdf_answer(card, f"table-card-{paper}-{language}")
 
-    def _may_have_wifi(self) -> bool:
+    def _may_show_wifi(self) -> bool:
         return is_own_screen() or self.page_context.guard.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
         """Return the template values for one game."""
-        # boards with label, kit and query, then options that add other parts with their queries
+        # label, kit and query of each board
         boards: list[tuple[str, Kit, str]] = []
+        # options that add other parts, with their queries
         others: list[tuple[OptionRow, str]] = []
         own_map = None
         for row in game.option_rows:
@@ -113,8 +114,8 @@ def _paper() -> str:
     if paper:
         return paper
     # `es-MX` is Spanish in Mexico
-    lands = [code.lower().partition("-")[2] for code in request.accept_languages.values()]
-    return "letter" if lands and lands[0] in _LETTER_LANDS else "a4"
+    countries = [code.lower().partition("-")[2] for code in request.accept_languages.values()]
+    return "letter" if countries and countries[0] in _LETTER_COUNTRIES else "a4"
 
 
 def _low_ink() -> bool:
@@ -126,7 +127,7 @@ def _language() -> str:
     return request.args.get("language", "") or spoken()
 
 
-def _answer(pdf: bytes, name: str) -> Response:
+def _pdf_answer(pdf: bytes, name: str) -> Response:
     answer = Response(pdf, mimetype="application/pdf")
     answer.headers["Content-Disposition"] = f'inline; filename="{name}.pdf"'
     return answer

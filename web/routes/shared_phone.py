@@ -39,7 +39,7 @@ class SharedPhonePages(PageGroup):
         """Show the cover, an open game's seat, or the form for taking both seats."""
         if not self._guard.passes():
             return Joining(self.page_context).lead_to_swapped_seat() or self._begin_page()
-        seat = open_seat(self._table.view())
+        seat = uncovered_seat(self._table.view())
         if seat is not None:
             return self._show(seat)
         page = render_template(
@@ -97,14 +97,14 @@ class SharedPhonePages(PageGroup):
         """Stream the cover, which shows only what everybody may know."""
 
         def render() -> str:
-            if not self._guard.passes() or open_seat(self._table.view()) is not None:
+            if not self._guard.passes() or uncovered_seat(self._table.view()) is not None:
                 return COVER
             return self.page_context.fragment("pass", None)
 
         if not self._guard.passes():
             return self._streams.follow(self._table, render)
-        leave = self.page_context.presence.begin(*SEATS)
-        return self._streams.follow(self._table, render, Audience.SEAT, leave)
+        end_presence = self.page_context.presence.begin(*SEATS)
+        return self._streams.follow(self._table, render, Audience.SEAT, end_presence)
 
     # ---- inside ----
 
@@ -125,10 +125,9 @@ class SharedPhonePages(PageGroup):
         return make_response(page, status_of(refusal) if refusal else 200)
 
 
-def open_seat(view: TableView) -> Seat | None:
-    """Return the seat on turn while nothing is secret, so that no cover is needed. None
-    otherwise.
-    """
+def uncovered_seat(view: TableView) -> Seat | None:
+    """Return the seat on turn if nothing is secret, so that it needs no cover. None otherwise."""
+    # an order that was handed in stays secret until the end of the turn
     if view.phase is not Phase.ORDERS or any(view.seats[seat].receipt for seat in SEATS):
         return None
     board_ui = view.board.standing
@@ -137,18 +136,19 @@ def open_seat(view: TableView) -> Seat | None:
     return acting_seat(view) if view.turn.is_open or is_open_board else None
 
 
-def stage_of_passing(view: TableView, seat: Seat) -> str:
-    """Return the reason why a side is open: it has to act, or its owner views the current
-    moment.
-    """
+def opening_reason(view: TableView, seat: Seat) -> str:
+    """Return why a side is open: `due` if it has to act, else the moment that its owner views."""
     return "due" if view.seats[seat].awaited else f"{view.moment} {view.phase}"
 
 
 def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
-    """Return whether a shared phone must show its cover, because the seat has done what was due."""
+    """Return whether a shared phone must show its cover, because the seat has done what was due.
+
+    The page has put the reason for which it was opened into the query as `why`.
+    """
     if not guard.passes():
         return False
     if guard.shown() is not seat:
         return True
-    why = request.args.get("why")
-    return why is not None and why != stage_of_passing(view(), seat)
+    reason = request.args.get("why")
+    return reason is not None and reason != opening_reason(view(), seat)

@@ -16,6 +16,7 @@ from companion.core.i18n import say
 
 log = logging.getLogger(__name__)
 MAX_FAILED_STARTS = 3
+"""Number of failed starts after which the last settings that worked are restored."""
 WELL_AFTER_S = 35.0
 """Time in seconds after which a start counts as successful. It is longer than any part may be
 silent (`companion.service.health`).
@@ -36,6 +37,7 @@ class LastGoodSettings:
     def count_start(self) -> None:
         """Count a start. After three failed ones, restore the last settings that worked."""
         with suppress(OSError):
+            # the file has one byte for each failed start
             failed = len(_content(self._starts_path))
             content, good = self.content(), _content(self._good_path)
             if failed >= MAX_FAILED_STARTS and self._good_path.exists() and content != good:
@@ -55,8 +57,8 @@ class LastGoodSettings:
         """Record that the service works with these settings."""
         with suppress(OSError):
             self.reset_count()
-            is_kept = self._good_path.exists() and content == _content(self._good_path)
-            if self._path.parent.exists() and not is_kept:
+            is_recorded = self._good_path.exists() and content == _content(self._good_path)
+            if self._path.parent.exists() and not is_recorded:
                 replace_file(self._good_path, content)
 
     def reset_count(self) -> None:
@@ -68,11 +70,12 @@ class LastGoodSettings:
         """Return the message that settings were restored, until they are changed again. Empty if
         they were not.
         """
-        is_back = self.refused_path.exists() and self._good_path.exists()
-        if not is_back or self.content() != _content(self._good_path):
+        has_both = self.refused_path.exists() and self._good_path.exists()
+        if not has_both or self.content() != _content(self._good_path):
             return ""
+        # other settings have worked since then
         if self.refused_path.stat().st_mtime_ns < self._good_path.stat().st_mtime_ns:
-            return ""  # others have worked since then
+            return ""
         return say(
             "The companion did not start three times, so the last settings that worked are back. "
             "The others are in {file}.",

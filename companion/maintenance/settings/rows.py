@@ -116,10 +116,8 @@ class SettingRow:
             return isinstance(value, str) and re.fullmatch(CAMERA_PATTERN, value) is not None
         return self.page
 
-    def typed(self, value: Any) -> str:
-        """Return the text of a value in its field, with the decimal mark of the current
-        language.
-        """
+    def text_of(self, value: Any) -> str:
+        """Return a value as text in its field, with the decimal mark of the current language."""
         if value is None:
             return ""
         if isinstance(value, bool):
@@ -136,7 +134,9 @@ class SettingRow:
         """
         text = text.strip()
         if not text and self.may_be_empty:
-            return [] if self.kind is FieldKind.LIST else None if self.default is None else ""
+            if self.kind is FieldKind.LIST:
+                return []
+            return None if self.default is None else ""
         value: object = text
         match self.kind:
             case FieldKind.LIST:
@@ -179,7 +179,7 @@ class SettingRow:
     @property
     def default_words(self) -> str:
         """Return the default as a sentence."""
-        return say("Default: {value}.", value=self.typed(self.default))
+        return say("Default: {value}.", value=self.text_of(self.default))
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,9 @@ def rows() -> Mapping[str, SettingRow]:
     rows_by_key = {}
     for key, annotation in _types(Settings, ""):
         words = WORDS.get(key)
-        _, _, pad = key.partition("panel.")
-        seat, _, part = pad.partition(".")
+        # `panel.south.ready` is a pin of South's pad
+        _, _, pad_key = key.partition("panel.")
+        seat, _, part = pad_key.partition(".")
         if part in PAD_PARTS:
             title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
             words = Words(title, "")
@@ -210,11 +211,11 @@ def rows() -> Mapping[str, SettingRow]:
 @cache
 def sections() -> tuple[SettingsSection, ...]:
     """Return all settings except the pads' pins, by heading."""
-    parts = []
+    by_heading = []
     for name, title in SECTIONS.items():
-        own = [row for key, row in rows().items() if key.rpartition(".")[0] == name]
-        parts.append(SettingsSection(name, title, tuple(own)))
-    return tuple(parts)
+        section_rows = [row for key, row in rows().items() if key.rpartition(".")[0] == name]
+        by_heading.append(SettingsSection(name, title, tuple(section_rows)))
+    return tuple(by_heading)
 
 
 @cache
@@ -234,16 +235,16 @@ def page_may_write(key: str, value: object) -> bool:
     return key in rows() and rows()[key].takes(value)
 
 
-def by_hand() -> str:
+def by_hand_sentence() -> str:
     """Return why the page does not write a setting, and how to set it."""
     return say("Written into the file by hand, or given on the command line.")
 
 
-def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
-    """Return the settings of `here` that differ from `wanted` but must stay, because the page may
-    not write them.
+def unwritable_settings(current: Settings, wanted: Settings) -> dict[str, object]:
+    """Return the current settings that differ from the wanted ones but must stay, because the page
+    may not write them.
     """
-    values = flat(here)
+    values = flat(current)
     return {
         key: values[key]
         for key, value in flat(wanted).items()
@@ -259,10 +260,10 @@ def works_at_once(key: str) -> bool:
 # ---- inside --------------------------------------------------------------------------------------
 
 
-def _types(section: type[msgspec.Struct], before: str) -> Iterator[tuple[str, Any]]:
+def _types(section: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Any]]:
     """Yield the type of every value in a tree of structs, with its dotted name in TOML."""
     for field in msgspec.structs.fields(section):
-        key = f"{before}{field.encode_name}"
+        key = f"{prefix}{field.encode_name}"
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from _types(field.type, f"{key}.")
         else:
@@ -271,16 +272,15 @@ def _types(section: type[msgspec.Struct], before: str) -> Iterator[tuple[str, An
 
 def _row(key: str, annotation: Any, words: Words) -> SettingRow:
     default = flat(Settings()).get(key)
-    of = inspect.type_info(annotation)
+    info = inspect.type_info(annotation)
     choices = tuple(words.choices.items())
     # a union of a number and None: unset, or a pin that is not wired
-    is_union = isinstance(of, inspect.UnionType)
-    if isinstance(of, inspect.UnionType):
-        of = next(
-            each for each in of.types if isinstance(each, inspect.IntType | inspect.FloatType)
-        )
+    is_union = isinstance(info, inspect.UnionType)
+    if isinstance(info, inspect.UnionType):
+        numbers = inspect.IntType | inspect.FloatType
+        info = next(member for member in info.types if isinstance(member, numbers))
     kind = FieldKind.TEXT
-    match of:
+    match info:
         case inspect.BoolType():
             kind, choices = FieldKind.YES_NO, ((False, say("No")), (True, say("Yes")))
         case inspect.LiteralType():
@@ -301,9 +301,9 @@ def _row(key: str, annotation: Any, words: Words) -> SettingRow:
         annotation,
         default,
         words.unit,
-        low=getattr(of, "ge", None) or 0,
-        high=getattr(of, "le", None) or 0,
-        longest=getattr(of, "max_length", None) or MAX_TEXT,
+        low=getattr(info, "ge", None) or 0,
+        high=getattr(info, "le", None) or 0,
+        longest=getattr(info, "max_length", None) or MAX_TEXT,
         choices=choices,
         may_be_empty=is_union or kind is FieldKind.LIST or default == "",
         page=key not in BY_HAND,

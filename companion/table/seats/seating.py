@@ -29,8 +29,8 @@ OPEN_SENTENCES = {
     ),
 }
 """The sentences on every screen while a pad's seat is open."""
-_OPEN = "open seat"
-"""Topic of that notice."""
+_OPEN_SEAT_TOPIC = "open seat"
+"""Topic of the notice with these sentences."""
 
 
 def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
@@ -41,7 +41,7 @@ def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
     """
     session = store.session
     for seat, sitting in (sittings or {}).items():
-        require(store, seat, sitting)
+        require_sitting(store, seat, sitting)
     if not session.is_between:
         raise wrong_phase(say("A game is on: seats can be changed between games"))
     sitters = dict(session.seats)
@@ -50,7 +50,7 @@ def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
         TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
         for seat, sitter in sitters.items()
     ]
-    # Accept both together. A phone in between would find its seat free and show the join page.
+    # Accept all together. A phone in between would find its seat free and show the join page.
     if sitters:
         store.accept(*frees, *takes)
 
@@ -61,7 +61,7 @@ def free(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
     `sitting` names the player that is meant, as `SeatView.sitting`. Raises `Stale` if somebody else
     sits there now.
     """
-    require(store, seat, sitting)
+    require_sitting(store, seat, sitting)
     store.accept(FreeSeat(seat))
     send_machines_away(store)
 
@@ -83,7 +83,7 @@ def open_to_phone(store: TableStore, seat: Seat) -> None:
     if store.session.door_of(seat) != "pad":
         raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
     store.open_seat, store.open_until_s = seat, store.now_s() + OPEN_S
-    store.notice(_OPEN, OPEN_SENTENCES[seat])
+    store.notice(_OPEN_SEAT_TOPIC, OPEN_SENTENCES[seat])
 
 
 def move_to_phone(store: TableStore, seat: Seat) -> str:
@@ -109,10 +109,10 @@ def close_seat(store: TableStore) -> None:
     seat = store.open_seat
     if seat and (store.now_s() >= store.open_until_s or store.session.door_of(seat) != "pad"):
         store.open_seat = None
-        store.notice(_OPEN, "")
+        store.notice(_OPEN_SEAT_TOPIC, "")
 
 
-def require(store: TableStore, seat: Seat, sitting: str | None) -> None:
+def require_sitting(store: TableStore, seat: Seat, sitting: str | None) -> None:
     """Raise `Stale` if somebody else sits there now. None accepts anybody."""
     if sitting is not None and sitting != sitting_of(store.session.nonce_of(seat)):
         raise Stale(

@@ -23,7 +23,7 @@ from companion.maintenance.backup import disk_errors
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import (
     LAMPS_ACTIVE_LOW,
-    by_hand,
+    by_hand_sentence,
     pad_rows,
     rows,
     sections,
@@ -177,11 +177,11 @@ def typed_values(on_file: Mapping[str, Any], typed: Mapping[str, str]) -> dict[s
             values[key] = [lamp for lamp in lamps if lamp in text.split()]
         elif row is None:
             raise Malformed(say("There is no setting {name}", name=key))
-        elif text != row.typed(on_file.get(key)):
+        elif text != row.text_of(on_file.get(key)):
             # only values that differ from the file are changes
             values[key] = row.read(text)
             if not row.takes(values[key]):
-                raise Malformed(by_hand())
+                raise Malformed(by_hand_sentence())
     after = {**on_file, **values}
     pins = [after.get(key) for key in _PINS]
     for key in _PINS & set(values):
