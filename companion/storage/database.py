@@ -66,10 +66,17 @@ class Database:
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run a transaction. Raises `JournalError`, and then nothing has changed."""
         with self._lock:
+            # SQLite would go on writing to a file that was removed, and all would be lost.
+            if _place_of(self.path) != self._place:
+                self.is_failing = True
+                words = say(
+                    "{file} was removed or replaced while the companion was running: nothing more "
+                    "is saved.",
+                    file=str(self.path),
+                )
+                remedy = say("Put the file back, then restart the companion.")
+                raise JournalError(joined(" ", (words, remedy)))
             try:
-                # SQLite would go on writing to a file that was removed, and all would be lost.
-                if _place_of(self.path) != self._place:
-                    raise sqlite3.OperationalError("the file is gone")
                 answer = self._transact(work)
             except sqlite3.Error as error:
                 self.is_failing = True
