@@ -63,6 +63,8 @@ class GameLine:
     winners: tuple[Seat, ...] = ()
     reason: str = ""
     is_imported: bool = False
+    is_closed: bool = False
+    """False since version 1.1: a game that is over hides nothing. Stays for `/api/history`."""
     chosen: str = ""
     """Sentence on what the owner chose instead of chance. Empty: nothing."""
     coached: tuple[Seat, ...] = ()

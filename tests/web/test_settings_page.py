@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import re
+import tempfile
 import time
 import zipfile
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -155,7 +159,13 @@ def test_what_is_wrong_is_told_and_nothing_is_written(
         assert place.path.read_text() == "[web\n"
 
 
-def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> None:
+def _refuse(number: int, **_: Any) -> None:
+    raise OSError(number, os.strerror(number))
+
+
+def test_a_backup_is_saved_checked_laid_ready_and_called_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with kept(tmp_path, OURS) as place:
 
         def restore(content: bytes) -> str:
@@ -175,6 +185,9 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         assert place.upkeep.backed_up_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
         assert "damaged or not a backup" in restore(b"PK rubbish")
+        with monkeypatch.context() as full:
+            full.setattr(tempfile, "NamedTemporaryFile", partial(_refuse, errno.ENOSPC))
+            assert "free some space on the disk" in restore(content)
         place.table.new_game("outbuffered", {}, 1)
         page = restore(content + b"\0" * 20_000)  # more than other doors take
         assert "The backup is in order. 1 game and 0 photographs." in page

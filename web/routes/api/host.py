@@ -28,8 +28,13 @@ class HostRoutes(PageGroup):
         self._table.host_starts(game, options or {}, seed)
 
     @post("/api/host/preview", guard=host_only)
-    def preview(self, game: ShortText, options: GameOptions | None = None) -> Picture:
-        """Draw the start position of a game with these options. Raises `Malformed`."""
+    def preview(
+        self, game: ShortText, options: GameOptions | None = None, seed: int | None = None
+    ) -> Picture:
+        """Draw the start position of a game with these options. Raises `Malformed`.
+
+        `seed` has no effect: the body may be that of a new game.
+        """
         rules = self._games.get(game)
         return {"svg": start_board(rules, options or {}) if rules else ""}
 

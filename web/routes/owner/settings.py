@@ -139,7 +139,8 @@ class SettingsPage(PageGroup):
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self.upkeep.running.journal_path.parent
-        upload = request.files.get("backup")
+        with disk_errors():
+            upload = request.files.get("backup")
         if upload is None or not upload.filename:
             raise Malformed(say("Choose the file of a backup first."))
         with disk_errors(), tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
