@@ -89,7 +89,7 @@ def played_records(game: str, decisions: int, seed: int) -> tuple[PublicRecord, 
         outbox.seek(0)
         while record := outbox.next():
             told.append(record)
-            outbox.sent()
+            outbox.note_sent()
         return tuple(told)
 
 
@@ -126,7 +126,7 @@ def keep_result(
     played = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
     told = GameResult(*played, winner, 7, "0123456789ab")
     league_file_of(league).write(put_result(StoredResult(told, south, north)))
-    league_file_of(league).changed()
+    league_file_of(league).notify()
 
 
 @contextmanager

@@ -138,7 +138,7 @@ def joined(
 ) -> TableAtHub:
     """A table that has just joined a hub."""
     folder.mkdir(exist_ok=True)
-    member = join(hub.urls()[0], hub.door.code, folder.name, names=names)
+    member = join(hub.urls()[0], hub.table_join_code.code, folder.name, names=names)
     return TableAtHub(folder, member, clock)
 
 
@@ -224,7 +224,7 @@ def services(folder: Path) -> Iterator[list[Companion]]:
             table = TableSettings(reading_time_s=0.1)
             settings = local_settings(folder / name, port=free_port(), table=table)
             both.append(stack.enter_context(Companion(settings, simulate=True)))
-            both[-1].hub.join(hub.urls()[0], hub.door.code, names=False)
+            both[-1].hub.join(hub.urls()[0], hub.table_join_code.code, names=False)
         until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))
         yield both
 

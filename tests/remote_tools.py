@@ -290,5 +290,5 @@ def public_records(half: HalfTable) -> list[str]:
         told.append(encode_public(record).decode())
         assert "far " not in told[-1]
         assert "near " not in told[-1]
-        outbox.sent()
+        outbox.note_sent()
     return told

@@ -85,7 +85,7 @@ class HubTour:
         _send(self._player, "/card/make", name="Mara", shown="on")
         yield Stop("hub-card-new", "/card", client=self._player)
         for name in NAMES[1:9]:
-            self.league.cards.make(name)
+            self.league.cards.create(name)
         rng = Random(5)
         for number in range(40):
             pair = rng.sample(range(1, 10), 2)
@@ -155,7 +155,7 @@ class TablesTour:
     def _before(self) -> Iterator[Stop]:
         for table in self.tables.values():
             _become_host(table.client, table.companion.host_key)
-            table.companion.hub.join(self.hub.urls()[0], self.hub.door.code, names=True)
+            table.companion.hub.join(self.hub.urls()[0], self.hub.table_join_code.code, names=True)
         self._until(
             "both are there", lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence
         )

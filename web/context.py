@@ -139,7 +139,7 @@ class PageContext:
             who = say("Only a seat, the owner or the table’s own screen can do that here")
             raise Illegal(Refusal.NOT_YOUR_SEAT, who)
 
-    def let_in(self, typed: str) -> None:
+    def require_join_code(self, typed: str) -> None:
         """Raise `Illegal` if a code is needed and `typed` is not that code."""
         if self.join_code is not None and self.needs_code():
             self.join_code.require(typed, request.remote_addr or "")

@@ -86,7 +86,7 @@ class BinmatBot(Bot):
     def _remember(self, state: State) -> None:
         self._held |= set(self._tops)
         self._held -= cards_shown(state)
-        decks = zip(state.decks, state.are_open, strict=True)
+        decks = zip(state.decks, state.decks_open, strict=True)
         self._tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
@@ -205,7 +205,7 @@ def _distinct_actions(table: Table, ranked: list[str]) -> list[str]:
             deck = table.decks[lane]
             piles = len(deck), tuple(deck[-1:]), len(table.discards[lane])
             stacks = tuple(table.attack[lane]), tuple(table.defence[lane])
-            place = (*stacks, table.is_up[lane], *piles)
+            place = (*stacks, table.defence_up[lane], *piles)
         distinct.setdefault((letter, card[:1], *place), text)
     return list(distinct.values())
 
@@ -289,7 +289,7 @@ def _defence_points(table: Table, action: Action) -> float:
             return points - 1.0
         return points
     points = 1.5 * gain + 1.0 * threat
-    if card[0] == TRAP and not table.is_up[lane]:
+    if card[0] == TRAP and not table.defence_up[lane]:
         points += 1.0
     return points - 3.0 if gain < 0 else points
 
@@ -365,7 +365,7 @@ def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
     wall = table.defence[lane]
     if not wall:
         return 0
-    if table.is_up[lane]:
+    if table.defence_up[lane]:
         return power(wall)
     return max(0, int(random() * 5.5 - 1.5))
 

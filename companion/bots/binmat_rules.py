@@ -64,7 +64,7 @@ class Table:
         self.decks = [list(deck[::-1]) for deck in state.decks]
         self.discards = list(map(list, state.discards))
         self.defence = list(map(list, state.defence))
-        self.is_up = list(state.is_up)
+        self.defence_up = list(state.defence_up)
         self.attack = list(map(list, state.attack))
         self.attacker_deck = list(state.attacker_deck[::-1])
         self.attacker_discard = list(state.attacker_discard)
@@ -134,7 +134,7 @@ class Table:
             self.attacker_discard += [card for card in mine if card[0] != BOUNCE]
             self.attacker_discard += [card for card in theirs if card[0] == BOUNCE]
             self.defence[lane] = [card for card in theirs if card[0] != BOUNCE]
-            self.is_up[lane] = bool(self.defence[lane])
+            self.defence_up[lane] = bool(self.defence[lane])
             return
         strength = power(mine)
         wall = power(theirs)
@@ -154,7 +154,7 @@ class Table:
                 self.attacker_discard.append(theirs.pop())
                 damage -= 1
             self.attacker_discard += mine
-        self.is_up[lane] = bool(theirs)
+        self.defence_up[lane] = bool(theirs)
         # the lane pays the damage that the defender stack cannot take
         for _ in range(damage):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
@@ -168,7 +168,7 @@ class Table:
         """
         theirs = self.defence[lane]
         for seat in (self.acts, 1 - self.acts):
-            if seat == DEFENDS and self.is_up[lane]:
+            if seat == DEFENDS and self.defence_up[lane]:
                 continue
             own, other = (mine, theirs) if seat == ATTACKS else (theirs, mine)
             pile = self.attacker_discard if seat == ATTACKS else self.discards[lane]
@@ -219,10 +219,10 @@ def state_of(view: Mapping[str, Any]) -> State:
             edition=combat.Edition(view["edition"]), turns=view["turns_left"] + acts
         ),
         decks=decks,
-        are_open=tuple(lane["deck_open"] for lane in lanes),
+        decks_open=tuple(lane["deck_open"] for lane in lanes),
         discards=discards,
         defence=defence,
-        is_up=tuple(lane["defender_open"] for lane in lanes),
+        defence_up=tuple(lane["defender_open"] for lane in lanes),
         attack=attack,
         attacker_deck=tuple(view["attacker_deck"]),
         attacker_discard=tuple(view["attacker_discard"]),

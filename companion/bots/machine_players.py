@@ -42,6 +42,7 @@ ATTEMPTS_TIMEOUT_S = 15.0
 _RESERVE_S = 0.3
 """Seconds of the clock that are left for handing in."""
 LOOK_S = 0.5
+"""Maximum interval in seconds between two steps."""
 _RETRY_S = 2.0
 """Pause in seconds after the journal could not be written."""
 

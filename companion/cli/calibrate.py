@@ -1,4 +1,4 @@
-"""`companion calibrate`: measures the lens of a camera exactly from the printed page."""
+"""`companion calibrate`: measure the lens of a camera exactly from the printed page."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ WORST_MISFIT = 0.6 / 1280
 and a flat page.
 """
 WORST_SPREAD = 0.01
+"""Maximum standard deviation of the focal length, as a share of it."""
 LASTING_PICTURES = 20
 """Number of pictures in a row with the same trouble after which it is printed."""
 
@@ -49,15 +50,15 @@ def measure(settings: Settings) -> LensFit:
     then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
-        camera.frame()  # shows how much of the sensor is used
-        work = Calibration(nominal_lens(settings.camera, camera))
+        camera.frame()  # only a picture shows how much of the sensor is used
+        calibration = Calibration(nominal_lens(settings.camera, camera))
         print(
             f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything."
         )
-        _collect_views(work, _pictures(camera))
-        fit = _solve(work)
+        _collect_views(calibration, _pictures(camera))
+        fit = _solve(calibration)
         shelf = LensShelf(settings.lenses_path, settings.camera)
-        shelf.measured(camera, fit.lens, fit.spread)
+        shelf.store_measured(camera, fit.lens, fit.spread)
     return fit
 
 
@@ -66,33 +67,36 @@ def _pictures(camera: Camera) -> Iterator[Luma]:
         yield camera.frame().luma
 
 
-def _collect_views(work: Calibration, pictures: Iterator[Luma]) -> None:
+def _collect_views(calibration: Calibration, pictures: Iterator[Luma]) -> None:
     """Add views until they suffice. Raises `CameraError` when the camera stops before that."""
-    print(f"{work.missing()[0]}.")
-    before, times = "", 0
+    print(f"{calibration.missing()[0]}.")
+    last_words = ""
+    repeats = 0
     for luma in pictures:
-        words = work.add(luma)
+        words = calibration.add(luma)
         # the same trouble is printed once it lasts, not for every picture
-        times = times + 1 if words == before else 1
-        before = words
+        repeats = repeats + 1 if words == last_words else 1
+        last_words = words
         if words:
-            if times == LASTING_PICTURES:
+            if repeats == LASTING_PICTURES:
                 print(f"{words}.")
             continue
-        missing = work.missing()
+        missing = calibration.missing()
         if not missing:
-            print(f"View {work.views} is taken.")
+            print(f"View {calibration.views} is taken.")
             return
-        print(f"View {work.views} is taken. {missing[0]}.")
+        print(f"View {calibration.views} is taken. {missing[0]}.")
     raise CameraError("The camera stopped before there were enough views: begin again")
 
 
-def _solve(work: Calibration) -> LensFit:
+def _solve(calibration: Calibration) -> LensFit:
     """Return the lens that fits the views. Raises `CameraError` when they do not fit together."""
     print("Working out the lens: this takes some seconds.")
-    fit = work.solve()
+    fit = calibration.solve()
     if fit is None:
-        raise CameraError(f"Too few views ({work.views}): show the page from at least three sides")
+        raise CameraError(
+            f"Too few views ({calibration.views}): show the page from at least three sides"
+        )
     if fit.misfit > WORST_MISFIT or fit.spread > WORST_SPREAD:
         raise CameraError(
             f"The views do not fit together ({fit.rms_px:.2f} px left over, focal length to "

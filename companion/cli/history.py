@@ -21,7 +21,7 @@ from companion.cli.options import (
     write_file,
 )
 from companion.core.config import Settings
-from companion.core.files import MAX_GAME
+from companion.core.files import MAX_GAME_BYTES
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 
@@ -115,7 +115,7 @@ def _as_json(played: GameFile) -> str:
     argument("file", type=Path, metavar="FILE"),
 )
 def import_game(options: argparse.Namespace) -> None:
-    content = read_named_file(options.file, MAX_GAME)
+    content = read_named_file(options.file, MAX_GAME_BYTES)
     with _open_history(settings_of(options), read_only=False) as past:
         number = past.import_game(content)
     print(f"{options.file} is game {number} now.")
@@ -138,6 +138,6 @@ def replay(options: argparse.Namespace) -> None:
         with _open_history(settings_of(options)) as past:
             played = past.file(int(options.game))
     else:
-        played = read_game(read_named_file(Path(options.game), MAX_GAME))
+        played = read_game(read_named_file(Path(options.game), MAX_GAME_BYTES))
     for sentence in retell(played):
         print(sentence)

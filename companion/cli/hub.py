@@ -113,7 +113,7 @@ def hub(options: argparse.Namespace) -> None:
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, lambda *_: over.set())
     with Hub(settings) as hub:
-        wall, code = hub.urls()[0], hub.door.code
+        wall, code = hub.urls()[0], hub.table_join_code.code
         place = wall.split("//")[1].rstrip("/")
         print(f"The wall:  {wall}")
         print("Owner key:  companion hub host-key")  # the key itself would stay in a log

@@ -10,7 +10,7 @@ from typing import Any
 from companion.cli.greeting import begin
 from companion.cli.options import argument, command, read_named_file, write_file
 from companion.core.errors import Malformed
-from companion.core.files import MAX_TEXT
+from companion.core.files import MAX_TEXT_BYTES
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES, game_named
 from companion.printing.kit_printer import PAPERS, KitPrinter
@@ -51,7 +51,7 @@ def kit(options: argparse.Namespace) -> None:
     raw: dict[str, Any] = {}
     if options.board:
         try:
-            raw["board"] = read_named_file(options.board, MAX_TEXT).decode("utf-8-sig")
+            raw["board"] = read_named_file(options.board, MAX_TEXT_BYTES).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
     if options.tiles:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import ConfigError
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT_BYTES, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
@@ -370,7 +370,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
 def retired_settings(path: Path) -> tuple[str, ...]:
     """Return a sentence for each retired setting in a file. A file that cannot be read has none."""
     try:
-        tree = _tree_of(read_file(path, MAX_TEXT).decode())
+        tree = _tree_of(read_file(path, MAX_TEXT_BYTES).decode())
     except (OSError, ValueError):
         return ()
     return tuple(
@@ -403,7 +403,7 @@ def load_settings(path: Path | None) -> Settings:
         return Settings()
     try:
         # some editors start a file with a byte order mark
-        text = read_file(path, MAX_TEXT).decode("utf-8-sig")
+        text = read_file(path, MAX_TEXT_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             say("{file}: cannot be read: {error}", file=str(path), error=str(error))

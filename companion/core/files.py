@@ -17,11 +17,11 @@ from typing import BinaryIO
 
 from companion.core.i18n import say
 
-MAX_TEXT = 1_000_000
+MAX_TEXT_BYTES = 1_000_000
 """Maximum size in bytes of a file written by a person, or of a certificate: settings, board maps,
 PEM files.
 """
-MAX_GAME = 50_000_000
+MAX_GAME_BYTES = 50_000_000
 """Maximum size in bytes of an imported game."""
 V4L2_MAJOR = 81
 """Major number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
@@ -51,30 +51,30 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
     opening alone has an effect on some of them.
     """
     path = expand_path(path)
-    _demand_regular(os.stat(path, follow_symlinks=follow_link), path)
+    _require_regular(os.stat(path, follow_symlinks=follow_link), path)
     # do not block on a pipe that has replaced the file in the meantime
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     if not follow_link:
         flags |= os.O_NOFOLLOW
     handle = os.open(path, flags)
     try:
-        _demand_regular(os.fstat(handle), path)  # it may have been replaced
+        _require_regular(os.fstat(handle), path)  # it may have been replaced
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
 
 
-def read_file(path: str | Path, most: int) -> bytes:
-    """Return the content of a regular file of at most `most` bytes.
+def read_file(path: str | Path, max_bytes: int) -> bytes:
+    """Return the content of a regular file of at most `max_bytes` bytes.
 
     Raises OSError, also for a longer file.
     """
     with open_file(path) as file:
-        _demand_size(os.fstat(file.fileno()).st_size, most, path)
+        _require_size(os.fstat(file.fileno()).st_size, max_bytes, path)
         # one byte more reveals a file that has grown in the meantime
-        content = file.read(most + 1)
-    _demand_size(len(content), most, path)
+        content = file.read(max_bytes + 1)
+    _require_size(len(content), max_bytes, path)
     return content
 
 
@@ -154,16 +154,16 @@ def is_video_device(path: str | Path) -> bool:
     return stat.S_ISCHR(status.st_mode) and os.major(status.st_rdev) == V4L2_MAJOR
 
 
-def _demand_regular(status: os.stat_result, path: Path) -> None:
+def _require_regular(status: os.stat_result, path: Path) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
 
 
-def _demand_size(size: int, most: int, path: str | Path) -> None:
-    if size > most:
-        words = f"Longer than {most} bytes"
-        if most >= 1_000_000:
-            words = f"Larger than {most // 1_000_000} MB"
+def _require_size(size: int, max_bytes: int, path: str | Path) -> None:
+    if size > max_bytes:
+        words = f"Longer than {max_bytes} bytes"
+        if max_bytes >= 1_000_000:
+            words = f"Larger than {max_bytes // 1_000_000} MB"
         raise OSError(errno.EFBIG, words, str(path))

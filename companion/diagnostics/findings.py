@@ -79,7 +79,8 @@ class Health:
     `late` are the table's loop, the journal and the camera if one of them has stopped reporting,
     with the seconds since its last report. `journal` is `ok`, `full` (no new game can begin),
     `unwritable` or `silent`. `camera` and `pins` are `ok`, `none` or `trouble`, a camera also
-    `no_board`. `machine` is the worst grade found on the machine.
+    `no_board`. `disk_free_mb` is None if it is not known. `machine` is the worst grade found on the
+    machine.
     """
 
     status: Status
@@ -89,7 +90,7 @@ class Health:
     journal: str
     camera: str
     pins: str
-    disk_free_mb: int
+    disk_free_mb: int | None
     machine: Grade
 
 

@@ -74,7 +74,7 @@ def spell_legal_action(
 
 
 def lesson_reminder(game: AnyGame, state: Any, seat: Seat, notation: str) -> str:
-    """Return the guide's reply to an order other than the one that it asks for."""
+    """Return the lesson's reply to an order other than the one that it asks for."""
     words = listed([order.whole for order in spell_action(game, state, seat, notation)])
     return say("Good for later. Now: {order}.", order=words)
 
@@ -90,8 +90,8 @@ def play_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> Play | None
 
 
 def _spell_units(game: AnyGame, state: Any, seat: Seat, notation: str) -> Iterator[SpelledOrder]:
-    # As if both seats had given this action: a single last stage reveals all of it. Only the part
-    # of this seat is used.
+    # Reveal the action in a single stage, as if both seats had given it, and use only the part of
+    # this seat.
     stages = (Stage("", {}, (), None),)
     opened = game.opened(state, {player: game.parse(notation) for player in SEATS}, stages, 0)
     for unit in opened.get(seat, ()) if opened else ():
@@ -126,11 +126,11 @@ def _spell_choice(card_ui: CardUi, notation: str) -> str:
     return say("{key}, lane {lane}", key=key.label, lane=choice.lane)
 
 
-Way = tuple[Square | None, Square | None]
+Arrow = tuple[Square | None, Square | None]
 """Start and end of an arrow. None as the start stands for the only piece of the seat."""
 
 
-def ways_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Way, ...]:
+def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arrow, ...]:
     """Return the arrows that show an action on the board.
 
     There is one for each step of a play, one for each piece on a sheet, else one for the first

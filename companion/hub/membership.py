@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from companion.core.errors import SystemTrouble
-from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
+from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -55,7 +55,7 @@ def read_membership(path: Path) -> Membership | None:
     Raises `SystemTrouble` if the file cannot be read.
     """
     try:
-        return msgspec.json.decode(read_file(path, MAX_TEXT), type=Membership)
+        return msgspec.json.decode(read_file(path, MAX_TEXT_BYTES), type=Membership)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:

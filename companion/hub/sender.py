@@ -212,7 +212,7 @@ class HubLine:
         await self._exchange(client, stream)
         while (record := self._outbox.next()) and not self._is_closing:
             sequence = await self._send(stream, record, sequence)
-            self._outbox.sent()
+            self._outbox.note_sent()
             await self._send_state(client)
             await self._exchange(client, stream)
         return sequence
@@ -255,13 +255,13 @@ class HubLine:
         except Malformed:
             # from a newer program, or from somebody with this table's key: send the current game
             # again from its beginning
-            outbox.seek(outbox.start(), last.seq or 1)
+            outbox.seek(outbox.first_place(), last.seq or 1)
             return last.seq or 0
         if outbox.mark(last_record.entry) == last_record.mark:
             outbox.seek(last_record.entry, last_record.epoch)
         else:
             # the journal was restored from a backup and differs from what the hub has
-            outbox.seek(outbox.start(), last_record.epoch + 1)
+            outbox.seek(outbox.first_place(), last_record.epoch + 1)
         return last.seq or 0
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:

@@ -91,14 +91,14 @@ class Hub(Closeable):
         app = create_hub_app(
             self.room, self.league, self.members, clock, site, language=settings.language
         )
-        self.door = app.extensions["door"]
+        self.table_join_code = app.extensions["table_join_code"]
         self.server: Server = serve(
             app, web.host, web.port, tls, proxies=web.proxies, path=web.path
         )
         self._stack.callback(self.server.close)
 
         def step() -> None:
-            self.door.step()
+            self.table_join_code.step()
             desired.step()
 
         self.store.start(self.members, self.room, self.league, self.pairs, step)

@@ -1,4 +1,4 @@
-"""The boards of rounds, which are sent to their tables repeatedly until each follows."""
+"""Sends each table the board of a round that it should play, until the table follows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPEAT_S = 1.0
 
 
 class DesiredState:
-    """Sends tables the board of a tournament's round that is paired there.
+    """Repeats to every table which board of a tournament's round is paired there.
 
     `send` takes a table and an encoded command.
     """

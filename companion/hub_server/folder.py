@@ -46,7 +46,7 @@ class KnownTable(msgspec.Struct, frozen=True):
     """A table that has joined: its name in subjects, its number and name for people, and its public
     NKey.
 
-    `waits`: whether the owner has yet to admit it. `shut`: whether it has been shut out.
+    `waits` says whether the owner has yet to admit it, `shut` whether it has been shut out.
     """
 
     id: str
@@ -77,8 +77,9 @@ class HubFile(msgspec.Struct, frozen=True):
         return next((pair for pair in self.pairs if pair.id == game), None)
 
     def pair_of(self, table: str) -> Pair | None:
-        """Return the last game at two tables of a table. None if the other table has begun another
-        one.
+        """Return the last game of a table with another one.
+
+        None if the other table has begun another game since.
         """
         pair = self._last_pair(table)
         if pair is None or self._last_pair(pair.other_of(table)) != pair:
@@ -93,8 +94,9 @@ class HubFile(msgspec.Struct, frozen=True):
 
 
 class HubFolder:
-    """The hub's file, which is rewritten at every change. It may be used from any thread. Raises
-    `SystemTrouble`.
+    """The hub's file, which is rewritten at every change.
+
+    May be used from any thread. Every method that reads or writes the file raises `SystemTrouble`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -119,7 +121,7 @@ class HubFolder:
         return self._file
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
-        """Write changed content to the disk, then use it."""
+        """Write the content that `make` returns to the disk, then use it."""
         with self._lock:
             fresh = make(self._file)
             self._write(fresh)

@@ -52,7 +52,8 @@ class Members:
 
         Tables without permission are disconnected when this returns.
         """
-        with self._permissions_lock:  # otherwise an older state could be written last
+        # without the lock an older state could be written last
+        with self._permissions_lock:
             self._nats.write(accounts_text(self._folder.file))
             self._nats.reload()
 
@@ -81,7 +82,7 @@ class Members:
         """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.file.tables:
             if member.id == table and not member.shut:
-                log.warning("Hub: table %s floods and is shut out", member.number)
+                log.warning("Hub: table %s sends too many messages and is shut out", member.number)
                 self._alter(table, shut=True)
 
     def answer(self, table: str, words: Literal["coming", "done"]) -> None:

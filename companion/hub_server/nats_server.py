@@ -5,7 +5,6 @@ restart.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import signal
@@ -31,11 +30,13 @@ from companion.hub.subjects import (
 )
 from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
 
-log = logging.getLogger(__name__)
-READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
+READY_TIMEOUT_S, RELOAD_TIMEOUT_S = 15.0, 5.0
+"""Timeouts in seconds for the start of the server, and for one reload."""
+POLL_S = 0.02
+"""Interval in seconds at which the start is checked."""
 RELOADS = 2
-"""Number of reloads after a change. The first one creates a new account but does not subscribe to
-its subjects yet.
+"""Number of reloads after a change. NATS subscribes to the subjects of a new account only at the
+second one.
 """
 RELOADED = b"Reloaded server configuration"
 """Line in the log that confirms a reload."""
@@ -44,10 +45,10 @@ GO_SETTINGS = {"GOGC": "50"}
 """Growth of the heap in percent that starts a garbage collection. It takes a quarter less memory
 than Go's default of 100.
 """
-OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
+OWN_FILE, USERS_FILE, LOG_FILE = "nats.conf", "tables.conf", "nats.log"
 MAX_CONNECTIONS = 1000
-MAX_LINES, MAX_SUBSCRIPTIONS = 32, 64
-"""Maximum number of connections with one table's key, and of subscriptions of each.
+MAX_CONNECTIONS_EACH, MAX_SUBSCRIPTIONS = 32, 64
+"""Maximum number of connections with one table's key, and of subscriptions of each connection.
 
 A table uses one connection, but connections that broke unnoticed also count.
 """
@@ -64,9 +65,9 @@ def accounts_text(file: HubFile) -> str:
     to other tables or to JetStream's own API, with content that it has stored before.
     """
     # a table that waits to be admitted has no permissions, like one that is shut out
-    let_in = [table for table in file.tables if not (table.shut or table.waits)]
-    accounts = {OWN_ACCOUNT: _own_account(public_key(file.seed), let_in)}
-    for table in let_in:
+    admitted = [table for table in file.tables if not (table.shut or table.waits)]
+    accounts = {OWN_ACCOUNT: _own_account(public_key(file.seed), admitted)}
+    for table in admitted:
         accounts[account_of(table.id)] = _table_account(table, file.pair_of(table.id))
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
 
@@ -108,7 +109,7 @@ def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
         "users": [user],
         "exports": _services(may_subscribe(table.id)),
         "imports": [_import_of(OWN_ACCOUNT, subject) for subject in publish],
-        "limits": {"max_connections": MAX_LINES, "max_subscriptions": MAX_SUBSCRIPTIONS},
+        "limits": {"max_connections": MAX_CONNECTIONS_EACH, "max_subscriptions": MAX_SUBSCRIPTIONS},
     }
 
 
@@ -169,19 +170,19 @@ class NatsServer:
         setpriv = shutil.which("setpriv")
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(self._folder / OWN_FILE)]
-        end_s = time.monotonic() + READY_S
-        with (self._folder / "nats.log").open("ab") as log:
+        end_s = time.monotonic() + READY_TIMEOUT_S
+        with (self._folder / LOG_FILE).open("ab") as log_file:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=log_file,
+                stderr=log_file,
                 env=GO_SETTINGS | os.environ,
             )
         while self._process.poll() is None and time.monotonic() < end_s:
             if self._answers():
                 return
-            time.sleep(PAUSE_S)
+            time.sleep(POLL_S)
         self.close()
         raise SystemTrouble(self._failure())
 
@@ -205,18 +206,19 @@ class NatsServer:
             self._reload_once()
 
     def _reload_once(self) -> None:
-        log = self._folder / "nats.log"
+        log_path = self._folder / LOG_FILE
         if self.pid is None or self._process is None:
             return
         # only lines that are logged from here on confirm this reload
-        log_size, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
+        log_size = log_path.stat().st_size
+        end_s = time.monotonic() + RELOAD_TIMEOUT_S
         self._process.send_signal(signal.SIGHUP)
         while self.pid is not None and time.monotonic() < end_s:
-            with log.open("rb") as file:
+            with log_path.open("rb") as file:
                 file.seek(log_size)
                 if RELOADED in file.read():
                     return
-            time.sleep(PAUSE_S / 4)
+            time.sleep(POLL_S / 4)
 
     def close(self) -> None:
         """Stop the server. May be called twice."""
@@ -250,6 +252,7 @@ class NatsServer:
         return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
 
     def _answers(self) -> bool:
+        """Return whether the server accepts connections."""
         try:
             with socket.create_connection((from_here(self._host), self._port), timeout=1) as line:
                 line.settimeout(1)
@@ -259,8 +262,9 @@ class NatsServer:
             return False
 
     def _failure(self) -> str:
-        log = (self._folder / "nats.log").read_text(errors="replace").splitlines()
+        """Return a sentence with the last error in the log."""
+        lines = (self._folder / LOG_FILE).read_text(errors="replace").splitlines()
         marks = ("[FTL]", "[ERR]", "nats-server:")
-        errors = [line for line in log if any(mark in line for mark in marks)]
+        errors = [line for line in lines if any(mark in line for mark in marks)]
         last = errors[-1].rpartition("] ")[2] if errors else "see nats.log"
         return say("nats-server does not start: {error}", error=last)

@@ -68,7 +68,7 @@ class Sessions:
 
 
 class PairKeeper:
-    """Holds offers in memory, and stores each arranged game until either table begins another one.
+    """Keeps offers in memory, and stores the games that two tables have arranged.
 
     `when_paired` is called after a pair is stored and has to grant its tables their subjects.
     `when_over` is called with a game that one of its tables has replaced.
@@ -97,9 +97,7 @@ class PairKeeper:
             return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
 
     def current(self, game: str) -> Pair | None:
-        """Return the game at two tables with this id, unless one of its tables has begun another
-        one.
-        """
+        """Return the game with this id. None if one of its tables has begun another game."""
         file = self._folder.file
         pair = file.pair(game)
         return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
@@ -122,6 +120,7 @@ class PairKeeper:
             self._when_over(gone.id)
 
     def _answer(self, table: str, payload: bytes) -> PairAnswer:
+        """Carry out a request. Raises a `CompanionError`."""
         match read_wish(payload):
             case PairOffer() as offer:
                 require_playable(offer.game, offer.options)
@@ -138,6 +137,7 @@ class PairKeeper:
         return PairAnswer(self._folder.file.pair_of(table), code)
 
     def _accept(self, table: str, take: PairTake) -> Pair:
+        """Store the game that a table accepts by its code, and return it."""
         other, offer = self._offer_under(take.code, table)
         require_version(offer.version, take.version)
         tables = {offer.seat: other, offer.seat.other: table}
@@ -160,9 +160,9 @@ class PairKeeper:
     def _offer_under(self, code: str, asker: str) -> tuple[str, PairOffer]:
         """Return the table that offers a game under a code, and its offer. Raises `Illegal`."""
         owners = [table for table, (own, _) in self._offers.items() if is_code(code, own)]
-        wrong = say("No game is offered under that code now")
-        often = say("Too many wrong codes: wait a minute")
-        self._guesses.require(asker, lambda: bool(owners), wrong, often)
+        wrong_code = say("No game is offered under that code now")
+        too_many = say("Too many wrong codes: wait a minute")
+        self._guesses.require(asker, lambda: bool(owners), wrong_code, too_many)
         # if two offers have the same code, the later one counts
         owner = owners[-1]
         if owner == asker:

@@ -1,5 +1,6 @@
-"""The hub's connection to NATS, in its own thread. It makes the streams, passes on tables'
-messages, and supervises the NATS server.
+"""The hub's connection to NATS, in its own thread.
+
+It creates the streams, passes on tables' messages, and supervises the NATS server.
 
 After any failure the server, the connection and the consumer are restarted. The consumer continues
 after the last record whose results were stored.
@@ -64,9 +65,12 @@ log = logging.getLogger(__name__)
 MAX_RECORDS_EACH = 5000
 """Maximum number of records stored for each table, about fifty games."""
 ROUND_S = 0.1
+"""Pause in seconds between two rounds of periodic tasks."""
 CHECK_INTERVAL_S = 1.0
 """Interval in seconds of checks of the server and the disk."""
-RETRY_S, CLOSE_TIMEOUT_S = 0.25, 1.0
+CLOSE_TIMEOUT_S = 1.0
+RETRY_S = 0.25
+"""Pause in seconds after an unanswered request to the server."""
 MAX_UNANSWERED = 3
 """Number of unanswered requests before the server is restarted."""
 ANSWER_TIMEOUT_S = 5.0
@@ -83,7 +87,7 @@ SHORTEST_WINDOW_S = 0.1
 """Minimum time in seconds for which JetStream looks for duplicate message ids. Our messages have no
 ids.
 """
-PAIRS_KEPT_S = 60 * 86_400.0
+MAX_PAIR_AGE_S = 60 * 86_400.0
 """Seconds after which messages of a game at two tables are deleted."""
 
 FLOOD = Rate(20_000, 100.0)
@@ -124,7 +128,7 @@ class HubStore:
         self._purge_queue: set[tuple[str, str]] = set()
         """Streams and subjects that have to be purged."""
         self._thread = LoopThread("hub-store", self._run)
-        self._failed: CompanionError | None = None
+        self._start_error: CompanionError | None = None
 
     def start(
         self,
@@ -146,8 +150,8 @@ class HubStore:
         while not self.is_ready.wait(0.1):
             if not self._thread.is_alive:
                 break
-        if self._failed:
-            raise self._failed
+        if self._start_error:
+            raise self._start_error
 
     def command(self, table: str, payload: bytes) -> None:
         """Send a command to a table. Nobody is told if the table is offline."""
@@ -156,9 +160,9 @@ class HubStore:
         )
 
     def forget(self, table: str) -> None:
-        """Delete the records and the messages between tables of one table."""
-        gone = {(RECORDS, record_subject(table)), (PAIRS, message_subject("*", table, "*"))}
-        self._thread.call(lambda: self._purge_queue.update(gone))
+        """Delete a table's records, and its messages to other tables."""
+        subjects = {(RECORDS, record_subject(table)), (PAIRS, message_subject("*", table, "*"))}
+        self._thread.call(lambda: self._purge_queue.update(subjects))
 
     def forget_pair(self, pair: str) -> None:
         """Delete the messages of a game at two tables."""
@@ -179,12 +183,12 @@ class HubStore:
         if self._room.has(table):
             pair = record.pair
             if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
-                log.warning("Hub: a table tells of a game at two tables that is none of its own")
+                log.warning("Hub: a table reported a game at two tables in which it does not play")
                 record = msgspec.structs.replace(record, pair=None)
             self._league.results.take(table, record, at_s, sequence)
         self._room.record(table, record, age_s)
 
-    # ---- in the line's thread ----
+    # ---- in the connection's thread ----
 
     async def _run(self) -> None:
         try:
@@ -192,7 +196,7 @@ class HubStore:
             while not self._is_closing:
                 await self._serve()
         except CompanionError as error:
-            self._failed = error
+            self._start_error = error
         finally:
             self._server.close()
             self.is_ready.set()
@@ -203,7 +207,7 @@ class HubStore:
             # periodic tasks also run without a connection
             await self._round()
             if not self._server.check():
-                log.warning("Hub: nats-server had died and was started anew")
+                log.warning("Hub: nats-server had stopped and was restarted")
             await self._listen()
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
@@ -211,10 +215,11 @@ class HubStore:
                 self._server.close()  # `check` restarts it
             self._room.set_trouble(self._trouble_of(error))
         except Exception:
-            log.exception("Hub: the line to NATS broke")
+            log.exception("Hub: the connection to NATS failed")
             self._room.set_trouble(say("Something went wrong in the hub: the log says more."))
 
     async def _listen(self) -> None:
+        """Connect, and handle messages until the connection breaks. Raises what broke it."""
         options = {"tls": self._tls(), "pending_size": 8 * 1024 * 1024}
         async with connection([self._server.url], self._seed, lambda: None, **options) as client:
             self._client = client
@@ -263,6 +268,7 @@ class HubStore:
                     await self._check(stream)
 
     async def _round(self) -> None:
+        """Run the periodic tasks once."""
         self._room.step()
         self._when_round()
         await self._save_progress()
@@ -287,6 +293,7 @@ class HubStore:
         return ssl._create_unverified_context() if is_secure else None
 
     async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
+        """Create or update the streams. Return the state of the tables' records."""
         shared = StreamConfig(
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
@@ -305,7 +312,7 @@ class HubStore:
             name=PAIRS,
             subjects=[ALL_PAIRS],
             max_msgs_per_subject=1,
-            max_age=PAIRS_KEPT_S,
+            max_age=MAX_PAIR_AGE_S,
             max_bytes=self._keep_bytes // 20,
             max_msg_size=MAX_PAIR_BYTES,
         )
@@ -330,7 +337,8 @@ class HubStore:
         self._has_last_records = True
 
     async def _on_record(self, message: Msg) -> None:
-        table, number = table_of(message.subject), message.metadata.sequence.stream
+        table = table_of(message.subject)
+        number = message.metadata.sequence.stream
         self._count(table)
         try:
             record = read_record(message.data)
@@ -366,9 +374,9 @@ class HubStore:
     async def _on_pair_message(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
         if self._room.has(table):
-            is_right = number.isdecimal() and len(number) <= MAX_DIGITS
-            self._count(table, 1 if is_right else BAD_MESSAGE_COST)
-            if not is_right:
+            is_valid = number.isdecimal() and len(number) <= MAX_DIGITS
+            self._count(table, 1 if is_valid else BAD_MESSAGE_COST)
+            if not is_valid:
                 return
         # notify the other table only if both have arranged this game
         game = self._pairs.current(pair)
@@ -387,6 +395,7 @@ class HubStore:
             self._members.shut_out(table)
 
     def _reject(self, table: str, error: Malformed) -> None:
+        """Count an invalid message, and note in the room that it was refused."""
         self._count(table, BAD_MESSAGE_COST)
         log.debug("Hub: %s: %s", table, error.message)
         self._room.refuse_unread(table)
@@ -417,9 +426,10 @@ class HubStore:
                 await stream.purge_stream(name, subject=subject)
                 self._purge_queue.discard((name, subject))
             except APIError as error:  # for example during a reload of NATS
-                log.warning("Hub: what is kept of a table cannot be removed yet: %s", error)
+                log.warning("Hub: data of a table cannot be deleted yet: %s", error)
 
     def _trouble_of(self, error: BaseException) -> str:
+        """Return a sentence for people on why the connection failed."""
         if self._is_full():
             return _DISK_FULL
         if isinstance(error, CompanionError):

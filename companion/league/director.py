@@ -1,5 +1,6 @@
-"""Tournament rules: what a director may change, and how results of tables are entered. Each
-function returns the changed tournament or raises.
+"""Tournament rules: what a director may change, and how results of tables are entered.
+
+Each function returns the changed tournament or raises.
 """
 
 from __future__ import annotations
@@ -83,8 +84,9 @@ def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
 
 
 def withdraw(tournament: Tournament, number: int) -> Tournament:
-    """Withdraw an entrant from all further rounds. Remove it if it has not been in any round
-    yet.
+    """Withdraw an entrant from all further rounds.
+
+    An entrant that was in no round is removed.
     """
     _require_running(tournament)
     entrant = tournament.entrant(number)
@@ -177,14 +179,15 @@ def open_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
 
 
 def _current_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
+    """Yield all boards of the current round with their places, in order."""
     if tournament.round is None or tournament.is_over:
         return
-    for match_at, match in enumerate(tournament.round.matches):
-        for board_at_, board in enumerate(match.boards):
-            yield (len(tournament.rounds) - 1, match_at, board_at_), board
+    for match_index, match in enumerate(tournament.round.matches):
+        for board_index, board in enumerate(match.boards):
+            yield (len(tournament.rounds) - 1, match_index, board_index), board
 
 
-def seat(tournament: Tournament, free: Iterable[str]) -> Tournament:
+def seat_boards(tournament: Tournament, free: Iterable[str]) -> Tournament:
     """Assign free tables to the open boards that have none, both in order."""
     waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
     for (place, board), table in zip(waiting, free, strict=False):
@@ -209,14 +212,15 @@ def open_tables(tournament: Tournament) -> dict[str, Place]:
     return {board.table: place for place, board in open_boards(tournament) if board.table}
 
 
-def report(tournament: Tournament, kept: StoredResult) -> Tournament:
-    """Enter a result for the board that was paired at its table. Raises `Illegal` if it does not
-    fit the board.
+def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
+    """Enter a result for the board that was paired at its table.
+
+    Raises `Illegal` if it does not fit the board.
 
     A player without a card counts as the person the table was paired for. If the two players have
     swapped sides, the sides they played count.
     """
-    result = kept.result
+    result = stored.result
     place = open_tables(tournament).get(result.table)
     current = tournament.round
     if place is None or current is None:
@@ -232,8 +236,8 @@ def report(tournament: Tournament, kept: StoredResult) -> Tournament:
         )
     if result.began_s < current.begun_s - EARLY_START_S:
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
-    south = _player_at(kept.south, kept.north, board.south, board.north)
-    north = _player_at(kept.north, kept.south, board.north, board.south)
+    south = _player_at(stored.south, stored.north, board.south, board.north)
+    north = _player_at(stored.north, stored.south, board.north, board.south)
     # compared as sets, because the two may have swapped sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
@@ -261,8 +265,10 @@ def take_back(tournament: Tournament, key: str, table: str) -> Tournament:
 
 
 def _player_at(shown: int | None, across: int | None, paired: int, other: int) -> int:
-    """Return who sat at a seat: the owner of the card shown there, else the person whose paired
-    opponent sat across, else the person who was paired for the seat.
+    """Return the person who sat at a seat.
+
+    It is the owner of the card shown there. Without a card it is `other` if the person paired for
+    this seat showed a card across, else the person paired for this seat (`paired`).
     """
     if shown is not None:
         return shown
@@ -271,7 +277,7 @@ def _player_at(shown: int | None, across: int | None, paired: int, other: int) -
     return paired
 
 
-# ---- inside --------------------------------------------------------------------------------------
+# ---- helpers -------------------------------------------------------------------------------------
 
 
 def _require_running(tournament: Tournament) -> None:
@@ -294,15 +300,16 @@ def _with_entrant(tournament: Tournament, entrant: Entrant) -> Tournament:
 
 
 def _with_board(tournament: Tournament, place: Place, board: MatchBoard) -> Tournament:
-    round_at, match_at, board_at_ = place
-    round_ = tournament.rounds[round_at]
-    match = round_.matches[match_at]
-    match = replace(match, boards=_with_item(match.boards, board_at_, board))
-    round_ = replace(round_, matches=_with_item(round_.matches, match_at, match))
-    return replace(tournament, rounds=_with_item(tournament.rounds, round_at, round_))
+    round_index, match_index, board_index = place
+    round_ = tournament.rounds[round_index]
+    match = round_.matches[match_index]
+    match = replace(match, boards=_with_item(match.boards, board_index, board))
+    round_ = replace(round_, matches=_with_item(round_.matches, match_index, match))
+    return replace(tournament, rounds=_with_item(tournament.rounds, round_index, round_))
 
 
 def _with_item(items: Sequence[T], place: int, item: T) -> tuple[T, ...]:
+    """Return the items with another one at a place."""
     changed = list(items)
     changed[place] = item
     return tuple(changed)

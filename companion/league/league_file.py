@@ -89,14 +89,14 @@ def set_void(key: str, is_void: bool) -> Statement:
 class LeagueFile:
     """The database file. It may be used from any thread.
 
-    The parts of a league change it under `lock`, each change before it is shown. `close` may be
-    called twice. Deleted data is also overwritten in the file.
+    The parts of a league hold `lock` while they change it, and write each change before it is
+    shown. `close` may be called twice. Deleted data is also overwritten in the file.
     """
 
     def __init__(self, folder: Path, when_changed: Callable[[], None] = lambda: None) -> None:
         self._path = folder / FILE
-        self.changed = when_changed
-        """Tells the listener of a change that pages show."""
+        self.notify = when_changed
+        """Function to call after a change that pages show."""
         self.lock = threading.RLock()
         with self._translated_errors():
             # create the file before SQLite does, so that no other user can ever read it
@@ -133,7 +133,7 @@ class LeagueFile:
         return set(self._rows("SELECT card, tableid FROM shown"))
 
     def progress(self) -> dict[str, TableProgress]:
-        """Return the state in which following each table's records stopped."""
+        """Return how far each table's records have been followed."""
         rows = self._rows("SELECT tableid, data FROM followed")
         return {table: _decode(data, TableProgress) for table, data in rows}
 

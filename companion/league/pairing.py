@@ -32,8 +32,11 @@ SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**20, 10**24
 matches.
 """
 MAX_COST = 10**27
-BOUND = 10
-"""Lean to a side from which on it must not be played again. Without that a lean stays below."""
+MUST_LEAN = 10
+"""Minimum lean to a side that must not be played again.
+
+A surplus of two games on one side, or two in a row, raises the lean above it (see `lean`).
+"""
 Pairs = Sequence[tuple[int, int | None]]
 """South and North of each match. North is None for a bye."""
 
@@ -55,7 +58,9 @@ def _match(tournament: Tournament, number: int, south: int, north: int | None) -
         # in a round robin everybody has the same number of byes, so they give no points
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
     entrants = tournament.entrant(south), tournament.entrant(north)
-    is_there = {person: e.is_there(number) for e in entrants for person in e.people}
+    is_there = {
+        person: entrant.is_there(number) for entrant in entrants for person in entrant.people
+    }
     boards = []
     for place, people in enumerate(zip(*(entrant.people for entrant in entrants), strict=True)):
         # the sides of a team alternate from board to board
@@ -149,26 +154,26 @@ class _Player:
 
     @property
     def lean(self) -> int:
-        """Return how much this player has been South more than North: due North if positive.
+        """Return how much more often this player was South than North. Positive: North is due.
 
-        The last side decides where both are level. From `BOUND` on the other side is a must.
+        If both are equal, the last side decides. From `MUST_LEAN` on, the other side is a must.
         """
         balance = self.sides.count("S") - self.sides.count("N")
         last = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
         lean = 2 * balance + last
         # a surplus of two, or the same side twice in a row
         if abs(balance) > 1 or self.sides[-2:] in ("SS", "NN"):
-            lean += 2 * BOUND * (1 if lean > 0 else -1)
+            lean += 2 * MUST_LEAN * (1 if lean > 0 else -1)
         return lean
 
 
 def _cost(one: _Player, other: _Player) -> int:
-    """Return the cost of pairing two players: unequal points, then equal wishes for a side."""
+    """Return the cost of pairing two players with unequal points, or who want the same side."""
     cost = POINTS_COST * (one.halves - other.halves) ** 2
     if one.lean * other.lean > 0:
-        # the weaker of the two wishes will be refused, unless nobody's may be
+        # one wish is refused: the weaker one, which costs most if it is a must
         refused = min(abs(one.lean), abs(other.lean))
-        cost += CLASH_COST if refused >= BOUND else SIDE_COST * refused**2
+        cost += CLASH_COST if refused >= MUST_LEAN else SIDE_COST * refused**2
     return cost
 
 
@@ -206,7 +211,8 @@ def _sides(tournament: Tournament, entrant: int) -> str:
     """Return one letter for each game that was played, the entrant's side on the first board: `S`
     or `N`.
     """
-    people, letters = tournament.entrant(entrant).people, ""
+    people = tournament.entrant(entrant).people
+    letters = ""
     for match in tournament.matches(entrant):
         if match.boards and match.boards[0].is_played:
             letters += "S" if match.boards[0].south in people else "N"
@@ -219,19 +225,19 @@ def _sides(tournament: Tournament, entrant: int) -> str:
 def _round_robin(tournament: Tournament, number: int) -> Pairs:
     """Return the pairs of the circle method, with the sides of the Berger tables.
 
-    Nobody plays one side more than once oftener than the other.
+    Nobody plays one side more than one game more often than the other.
     """
     order = tournament.order
     # somebody who would meet nobody has a bye
     *circle, last = order if len(order) % 2 == 0 else (*order, None)
     if number > len(circle):
         raise wrong_phase(say("Everybody has met everybody: the tournament is over"))
-    # each round turns the circle of all but the last by half of it
+    # each round turns the circle, which is everybody but the last, by half a turn
     half = len(order) - len(order) // 2
     start = (number - 1) * half % len(circle)
     row = [*circle[start:], *circle[:start], last]
     seats = list(zip(row[:half], row[: half - 1 : -1], strict=True))
-    # whoever does not turn changes sides from round to round
+    # the last one, who stays in place, changes sides from round to round
     if number % 2 == 0:
         seats[0] = seats[0][::-1]
     return [_pair(south, north) for south, north in seats]

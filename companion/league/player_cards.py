@@ -40,13 +40,14 @@ class PlayerCards:
         return person
 
     def by_code(self, typed: str) -> Person | None:
-        """Return the owner of the card with this code, or None. The caller limits the rate of
-        attempts.
+        """Return the owner of the card with this code, or None.
+
+        The caller has to limit the rate of attempts.
         """
         owners = [person for person in self.people() if person.code and is_code(typed, person.code)]
         return owners[0] if owners else None
 
-    def make(self, name: str, is_shown: bool = True) -> Person:
+    def create(self, name: str, is_shown: bool = True) -> Person:
         """Create a card for a new person.
 
         Raises `Malformed` for a bad name, and `Illegal` if there are too many cards.
@@ -84,9 +85,7 @@ class PlayerCards:
                 self._shown.add((person.card, table))
 
     def number_of(self, player: Player, table: str) -> int | None:
-        """Return the number of a player whose card was shown at this table. None without such a
-        card.
-        """
+        """Return the number of a player, or None without a card that was shown at this table."""
         if player.is_machine:
             return MACHINE_NUMBER
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None
@@ -95,4 +94,4 @@ class PlayerCards:
         self._file.write(put("people", person.number, person))
         self._people[person.number] = person
         self._numbers[person.card] = person.number
-        self._file.changed()
+        self._file.notify()

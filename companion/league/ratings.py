@@ -1,5 +1,6 @@
-"""Ratings of people from their games against each other, by OpenSkill. They are always computed
-from scratch.
+"""Ratings of people from their games against each other, by OpenSkill.
+
+They are always computed from scratch.
 
 The model is Bradley-Terry with full pairing (Weng and Lin, 2011), as implemented by `openskill`.
 Its scale is changed to one that players know: the initial mean of 25 is shown as 1500, and the
@@ -20,8 +21,8 @@ from companion.league.results import StoredResult
 INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
 """Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean."""
 CAUTION_DEVIATIONS = 2.0
-"""Number of deviations subtracted from a rating to order the list, so that one lucky game makes no
-champion.
+"""Number of deviations subtracted from a rating to order the list, so that one lucky game does not
+lead it.
 """
 
 
@@ -60,17 +61,19 @@ def ladder(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
     for game in sorted(games, key=lambda game: (game.result.ended_s, game.result.key)):
         if not game.counts or game.south is None or game.north is None:
             continue
-        pair, won = (game.south, game.north), game.result.winner
+        pair = (game.south, game.north)
+        winner = game.result.winner
         old = [[skill.get(person) or model.rating()] for person in pair]
         # rank 0 is the winner, and equal ranks are a draw
-        places = [0, 0] if won is None else [0, 1] if won is Seat.SOUTH else [1, 0]
-        for person, place, (fresh,) in zip(
-            pair, places, model.rate(old, ranks=[*map(float, places)]), strict=True
-        ):
+        places = [0, 0]
+        if winner is not None:
+            places = [0, 1] if winner is Seat.SOUTH else [1, 0]
+        rated = model.rate(old, ranks=[*map(float, places)])
+        for person, place, (fresh,) in zip(pair, places, rated, strict=True):
             skill[person] = fresh
             # the index in won, drawn, lost: rank 0 has won, rank 1 has lost
-            tally.setdefault(person, [0, 0, 0])[1 if won is None else 2 * place] += 1
-    ranked = [_rating_row(person, rated, tally[person]) for person, rated in skill.items()]
+            tally.setdefault(person, [0, 0, 0])[1 if winner is None else 2 * place] += 1
+    ranked = [_rating_row(person, rating, tally[person]) for person, rating in skill.items()]
     return tuple(sorted(ranked, key=lambda entry: (-entry.cautious, entry.person)))
 
 

@@ -56,13 +56,13 @@ class ResultKeeper:
         with self._file.lock:
             before = self._progress.get(table, TableProgress())
             after, change = follow(table, before, record, at_s)
-            kept = self._numbered_result(change.added, table)
+            numbered = self._numbered_result(change.added, table)
             # a new result may replace an earlier one of the same game
             undone = [result for result in (change.removed, change.added) if result]
             if undone:
-                tournaments = self._tournaments.apply_results(undone, kept)
+                tournaments = self._tournaments.apply_results(undone, numbered)
                 statements = [
-                    *self._statements_of(kept),
+                    *self._statements_of(numbered),
                     *self._tournaments.statements_of(tournaments),
                 ]
                 # delete first, because a game may get a new result in the same change
@@ -79,7 +79,7 @@ class ResultKeeper:
             self._progress[table] = after
             self.sequence = max(self.sequence, sequence)
             if undone:
-                self._file.changed()
+                self._file.notify()
 
     def save_positions(self) -> None:
         """Write the positions in tables' records if they are due. Raises `SystemTrouble`."""
@@ -109,7 +109,7 @@ class ResultKeeper:
         """Set whether a result is void, which excludes it from ratings."""
         with self._file.lock:
             self._file.write(set_void(key, is_void))
-            self._file.changed()
+            self._file.notify()
 
     def _positions(self, sequence: int) -> list[Statement]:
         """Return the statements that store the positions that are not on the disk yet."""

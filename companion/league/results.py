@@ -56,7 +56,7 @@ class GameResult(msgspec.Struct, frozen=True):
 class StoredResult(msgspec.Struct, frozen=True):
     """A result with the numbers of its players. None is a player without a card, 0 the machine.
 
-    `is_void`: whether the owner has excluded the result from ratings.
+    `is_void` says whether the owner has excluded the result from ratings.
     """
 
     result: GameResult
@@ -66,8 +66,9 @@ class StoredResult(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> bool:
-        """Return whether the game counts for ratings, unless it is void: two different people
-        with cards have played it.
+        """Return whether two different people with cards have played the game.
+
+        Then it counts for ratings, unless it is void.
         """
         people = {self.south, self.north}
         return len(people) == 2 and not people & {None, MACHINE_NUMBER}
@@ -125,8 +126,8 @@ def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
 
     None if the reports are not from both tables of one game, or if they disagree on its end.
     """
-    is_both = {one.at, other.at} == set(SEATS) and one.table != other.table
-    if not is_both or (one.game, one.winner) != (other.game, other.winner):
+    is_from_both = {one.at, other.at} == set(SEATS) and one.table != other.table
+    if not is_from_both or (one.game, one.winner) != (other.game, other.winner):
         return None
     # each table knows who sat at its own seat
     south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
@@ -143,6 +144,7 @@ def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) ->
 
 
 def _result(table: str, now: TableProgress, record: PublicRecord, at_s: float) -> GameResult:
+    """Return the result of a game that this record ends."""
     view = record.view
     at = record.pair.seat if record.pair else None
     players = {seat: Player() for seat in SEATS}

@@ -25,8 +25,9 @@ class System(StrEnum):
 
 
 class BoardEnd(StrEnum):
-    """How a board ended. By default means that the opponent did not come, `NEITHER` that nobody
-    came.
+    """How a board ended.
+
+    By default means that the opponent did not come, `NEITHER` that nobody came.
     """
 
     SOUTH = "south"
@@ -52,9 +53,9 @@ Place = tuple[int, int, int]
 
 
 class MatchBoard(msgspec.Struct, frozen=True):
-    """One game of a match: two people by their numbers, the table's name in subjects (empty until
-    one is assigned), and the verdict.
+    """One game of a match, with its two people by number and the verdict.
 
+    `table` is the table's name in subjects, empty until one is assigned.
     `key` identifies the game that decided the board. It is empty if none was played or the director
     decided. `refused` is why the last result of its table does not count (packed).
     """
@@ -170,10 +171,10 @@ class Tournament(msgspec.Struct, frozen=True):
 
     def entrant(self, number: int) -> Entrant:
         """Return the entrant with this number. Raises `Illegal` if there is none."""
-        match = next((entrant_ for entrant_ in self.entrants if entrant_.number == number), None)
-        if match is None:
-            raise wrong_phase(say("There is no entrant {number}", number=number))
-        return match
+        for entrant in self.entrants:
+            if entrant.number == number:
+                return entrant
+        raise wrong_phase(say("There is no entrant {number}", number=number))
 
     def entrant_of(self, person: int) -> Entrant | None:
         """Return the entrant to which a person belongs, or None."""

@@ -47,17 +47,18 @@ class TournamentKeeper:
 
     @property
     def current(self) -> Tournament | None:
-        """Return the newest tournament that has begun and is not over, else the newest that is not
-        over.
-        """
-        on = [tournament for tournament in self.all() if not tournament.is_over]
-        return next((tournament for tournament in on if tournament.rounds), on[0] if on else None)
+        """Return the newest tournament that is not over. One that has begun comes first."""
+        open_ones = [tournament for tournament in self.all() if not tournament.is_over]
+        for tournament in open_ones:
+            if tournament.rounds:
+                return tournament
+        return open_ones[0] if open_ones else None
 
-    def add(self, made: Tournament) -> Tournament:
+    def add(self, new: Tournament) -> Tournament:
         """Add a new tournament (see `director.new_tournament`) and return it with its number."""
         with self._file.lock:
             number = max(self._tournaments, default=0) + 1
-            tournament = replace(made, id=number)
+            tournament = replace(new, id=number)
             self._store(tournament)
         return tournament
 
@@ -65,7 +66,7 @@ class TournamentKeeper:
         """Enter a person with the current rating. Raises a `CompanionError`."""
         with self._file.lock:
             self._cards.require(person)
-            tournament = self._known(number)
+            tournament = self._require(number)
             rows = ladder(self._file.games(tournament.game))
             ratings = {row.person: row.rating for row in rows}
             self._store(director.enter(tournament, person, ratings.get(person, UNRATED)))
@@ -73,7 +74,7 @@ class TournamentKeeper:
     def direct(self, number: int, act: Callable[[Tournament], Tournament]) -> None:
         """Apply an action of the director. Raises a `CompanionError`."""
         with self._file.lock:
-            self._store(act(self._known(number)))
+            self._store(act(self._require(number)))
 
     def pair_round(self, number: int) -> None:
         """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
@@ -82,16 +83,14 @@ class TournamentKeeper:
     def seat_boards(self) -> None:
         """Assign free tables to boards that wait for one."""
         with self._file.lock:
-            seated = self._seated(self._tournaments)
+            seated = self._with_seated_boards(self._tournaments)
             if changes := self.statements_of(seated):
                 self._file.write(*changes)
                 self._tournaments = seated
-                self._file.changed()
+                self._file.notify()
 
     def board_of(self, table: str) -> tuple[Tournament, MatchBoard] | None:
-        """Return the open board that was paired at a table, with its tournament. None if there is
-        none.
-        """
+        """Return the open board that was paired at a table, with its tournament, or None."""
         for tournament in self.all():
             if place := director.open_tables(tournament).get(table):
                 return tournament, director.board_at(tournament, place)
@@ -111,18 +110,18 @@ class TournamentKeeper:
                 changed = director.take_back(changed, result.key, result.table)
             if kept and kept.result.table in director.open_tables(changed):
                 try:
-                    changed = director.report(changed, kept)
+                    changed = director.enter_result(changed, kept)
                 except Illegal as refusal:
                     changed = director.note_refusal(changed, kept.result.table, refusal.message)
             tournaments[number] = changed
         # the table may be free again
-        return self._seated(tournaments)
+        return self._with_seated_boards(tournaments)
 
     def replace_all(self, tournaments: Mapping[int, Tournament]) -> None:
         """Replace all tournaments with those that have just been written."""
         self._tournaments = dict(tournaments)
 
-    def _seated(self, tournaments: Mapping[int, Tournament]) -> dict[int, Tournament]:
+    def _with_seated_boards(self, tournaments: Mapping[int, Tournament]) -> dict[int, Tournament]:
         """Return all tournaments with free tables assigned to boards that wait for one."""
         seated = dict(tournaments)
         for number, tournament in tournaments.items():
@@ -130,7 +129,7 @@ class TournamentKeeper:
                 continue
             occupied = {table for other in seated.values() for table in director.open_tables(other)}
             free = [table for table in self._free_tables() if table not in occupied]
-            seated[number] = director.seat(tournament, free)
+            seated[number] = director.seat_boards(tournament, free)
         return seated
 
     def statements_of(self, tournaments: Mapping[int, Tournament]) -> list[Statement]:
@@ -142,16 +141,18 @@ class TournamentKeeper:
             if tournament is not self._tournaments.get(number)
         ]
 
-    def _known(self, number: int) -> Tournament:
+    def _require(self, number: int) -> Tournament:
+        """Return the tournament with this number. Raises `Illegal` if there is none."""
         tournament = self._tournaments.get(number)
         if tournament is None:
             raise wrong_phase(say("There is no such tournament"))
         return tournament
 
     def _store(self, tournament: Tournament) -> None:
+        """Write a changed tournament, with free tables assigned, then use it."""
         # the change may have opened boards that have no table yet
-        seated = self._seated({**self._tournaments, tournament.id: tournament})
+        seated = self._with_seated_boards({**self._tournaments, tournament.id: tournament})
         # one write, so that a refusal means that nothing has changed
         self._file.write(*self.statements_of(seated))
         self._tournaments = seated
-        self._file.changed()
+        self._file.notify()

@@ -33,13 +33,13 @@ from companion.core.errors import (
     Malformed,
     SystemTrouble,
 )
-from companion.core.files import MAX_TEXT, open_file, read_file, why_refused
+from companion.core.files import MAX_TEXT_BYTES, open_file, read_file, why_refused
 from companion.core.i18n import joined, say, say_n
 from companion.maintenance.games_file import read_games, write_games
 from companion.maintenance.settings.file import SettingsFile
 from companion.maintenance.settings.rows import unwritable_settings
 from companion.storage.disk_space import FULL_BYTES, free_bytes
-from companion.storage.format import left_beside
+from companion.storage.format import copies_beside
 from companion.storage.journal import Journal
 from companion.storage.opening import lock_journal
 from companion.table.records import FreeSeat
@@ -274,12 +274,12 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         if restored.exists():
             if settings_file.exists():
                 shutil.copy(settings_file, before / _SETTINGS)  # keeps the mode
-            SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
+            SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT_BYTES))
             restored.unlink()
         if forget:
             (state / "phone.json").unlink(missing_ok=True)
             # old copies would keep what the owner wanted deleted
-            for old in (before, *left_beside(settings.journal_path)):
+            for old in (before, *copies_beside(settings.journal_path)):
                 _clear(old)
         _clear(ready)
     if forget:

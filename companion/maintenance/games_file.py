@@ -22,8 +22,8 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.messages import is_dense
 from companion.core.names import is_printable
-from companion.storage.database import COLUMNS, START, holds, link_all, rows_of
-from companion.storage.format import make
+from companion.storage.database import COLUMNS, START, is_intact, link_all, rows_of
+from companion.storage.format import create_tables
 from companion.storage.journal import Journal
 from companion.table.records import AnyRecord, MoveSeat, TakeSeat
 from companion.table.session import Phase
@@ -141,7 +141,7 @@ def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
     """Yield the inputs of a game up to the first one that was altered."""
     before = START
     for row in rows_of(journal.database.connection, game):
-        if not holds(before, row):
+        if not is_intact(before, row):
             return
         before = row.link
         yield InputLine(row.id, row.game, row.at, row.run, row.now_s, _decode_record(row.record))
@@ -166,7 +166,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
     rows = bytes_read = 0
     path.touch(mode=0o600)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        make(db)
+        create_tables(db)
         db.execute("BEGIN IMMEDIATE")
         try:
             # one byte more than allowed: an endless line is never read completely

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from companion.core.config import MqttSettings
 from companion.core.errors import CompanionError, trace_of
-from companion.core.files import MAX_TEXT, expand_path, read_file
+from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.diagnostics.findings import Finding, Grade
@@ -94,7 +94,7 @@ def _tls_context(ca_file: str) -> ssl.SSLContext:
     """Return the TLS context that verifies the broker. Raises `Refused`."""
     try:
         if ca_file:
-            read_file(ca_file, MAX_TEXT)  # OpenSSL would read any file, even an endless one
+            read_file(ca_file, MAX_TEXT_BYTES)  # OpenSSL would read any file, even an endless one
         context = ssl.create_default_context(cafile=str(expand_path(ca_file)) if ca_file else None)
     except OSError as error:
         why = error.strerror or type(error).__name__

@@ -35,7 +35,7 @@ from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
 from companion.service.health import GameLog, ServiceHealth
 from companion.service.hub_link import HubLink
-from companion.service.phone_door import PhoneDoor
+from companion.service.phone_camera_server import PhoneCameraServer
 from companion.service.support_bundle import LastLines, make_bundle
 from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
@@ -162,8 +162,10 @@ class Companion(Closeable):
         self._open_health()
         self._open_network()
         self._open_machines()
-        door = PhoneDoor(self.settings, self.clock, self.board, self.table, self.urls)
-        self.phone = self._stack.enter_context(door)
+        phone_server = PhoneCameraServer(
+            self.settings, self.clock, self.board, self.table, self.urls
+        )
+        self.phone = self._stack.enter_context(phone_server)
         self.server = self._open_server()
         self.phone.app = self.server.app
         if self.phone.room.is_camera:

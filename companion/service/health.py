@@ -233,7 +233,7 @@ class ServiceHealth(Closeable):
         elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE:
             status = Status.DEGRADED
         uptime_s = self._clock.monotonic_s() - self._begun_s
-        free_mb = (self._free_bytes or 0) // 1_000_000
+        free_mb = None if self._free_bytes is None else self._free_bytes // 1_000_000
         return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
 
     def line(self) -> str:

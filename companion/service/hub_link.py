@@ -101,7 +101,7 @@ class HubLink(Closeable):
             else:
                 name = socket.gethostname().partition(".")[0]
                 # games are sent from the current one on
-                start = Outbox(self._journal).start()
+                start = Outbox(self._journal).first_place()
                 membership = join(address, code, name, names=names, ca=ca, start=start)
             self._end()
             write_membership(self._path, membership)

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from hardware.panel import Panel
 
 POWER_FILE = "poweroff"
-"""File in that folder that triggers companion-poweroff.path. The service itself may not switch off
-the machine.
+"""File in the service's folder under `/run` that triggers companion-poweroff.path.
+
+The service itself may not switch off the machine.
 """
 LAMP_FILE = "lamp"
 """File with the word for the system lamp, in the service's folder under `/run`. Every check writes
@@ -43,8 +44,9 @@ class Word(StrEnum):
 
 
 class Manager:
-    """systemd, as far as this process knows it from its environment. Without systemd its methods do
-    nothing.
+    """Connection to systemd, from the environment of this process.
+
+    Without systemd its methods do nothing.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
@@ -52,10 +54,11 @@ class Manager:
         folder = environment.get("RUNTIME_DIRECTORY", "").partition(":")[0]
         self.folder = Path(folder) if folder else None
         """The service's own folder under `/run`, or None."""
-        pid, every_us = environment.get("WATCHDOG_PID", ""), environment.get("WATCHDOG_USEC", "")
+        pid = environment.get("WATCHDOG_PID", "")
+        interval_us = environment.get("WATCHDOG_USEC", "")
         # The watchdog may be meant for another process of the unit (sd_watchdog_enabled(3)).
-        is_meant = every_us.isdigit() and pid in ("", str(os.getpid()))
-        self.watchdog_s = int(every_us) / 1e6 if is_meant else None
+        is_meant = interval_us.isdigit() and pid in ("", str(os.getpid()))
+        self.watchdog_s = int(interval_us) / 1e6 if is_meant else None
         """Interval in seconds of the watchdog, None without one."""
 
     @property
@@ -87,7 +90,7 @@ class Manager:
             unfinished.replace(self.folder / LAMP_FILE)
 
     def switch_off(self) -> bool:
-        """Request to switch off the machine, by the unit that waits for that.
+        """Ask the unit that waits for `POWER_FILE` to switch off the machine.
 
         Return whether that was possible.
         """
@@ -103,8 +106,8 @@ class Manager:
 def power_key(table: Table, panel: Panel, *, simulated: bool, has_lamp: bool) -> PowerKey:
     """Return the power key, which handles the panel's table button before the table does.
 
-    In simulation it only says what it would do. `has_lamp`: a system lamp shows when the plug may
-    be pulled.
+    In simulation it only says what it would do. `has_lamp` says whether a system lamp shows when
+    the plug may be pulled.
     """
 
     def switch_off() -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""How loud the table is: the voice, and the quiet hours."""
+"""Decides who speaks, the machine or a screen, and keeps the quiet hours."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from companion.table.follower import Follower
 from companion.table.table import Table
 
 LOOK_S = 1.0
-"""Interval in seconds at which the wall clock is read."""
+"""Maximum interval in seconds between two readings of the wall clock."""
 
 
 def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
-    """Return whether the quiet hours hold at a Unix time. `zone` None: where the machine stands.
+    """Return whether a Unix time is within the quiet hours.
 
-    They may go over midnight. What counts is the clock on the wall: where it is put forward or back
-    in the night, they are an hour shorter or longer.
+    `zone` is the time zone (None for the machine's own).
+    Quiet hours may include midnight. They follow local time, so they are an hour shorter or longer
+    in a night in which the clocks change.
 
     >>> from datetime import UTC
     >>> [is_quiet(QuietSettings("22:00", "08:00"), hour * 3600.0, UTC) for hour in (21, 22, 31, 32)]
@@ -38,7 +39,7 @@ def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) ->
 
 
 class Voice(Protocol):
-    """The machine's own voice."""
+    """The interface of the machine's own voice."""
 
     @property
     def is_there(self) -> bool:
@@ -55,11 +56,12 @@ class Voice(Protocol):
 
 
 class SpeechPolicy(Closeable):
-    """Follows a table and the wall clock. A context manager whose `close` may be called twice.
+    """Speaks what happens at a table, except in quiet hours.
 
     `voice` is the machine's, None if it has none. `set_silent` (None without a panel) is called at
     once and at every change. Without `start` nothing happens by itself: `step` does what is due.
-    Screens that speak ask it as `companion.core.ports.Spoken`.
+    Screens that speak ask it as `companion.core.ports.Spoken`. It is a context manager whose
+    `close` may be called twice.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class SpeechPolicy(Closeable):
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, LOOK_S)
         self._check_hours()
-        # From now on: events before the start are not spoken any more.
+        # Skip what happened before the start, which would be old news.
         self._announcer.recent()
 
     # ---- what screens ask, from any thread ----
@@ -145,10 +147,10 @@ class SpeechPolicy(Closeable):
         """End the thread."""
         self._follower.close()
 
-    # ---- inside ----
+    # ---- helpers ----
 
     def _machine_speaks(self) -> bool:
-        """Return whether the machine speaks. A speaking screen comes first."""
+        """Return whether the machine speaks. With `auto` it leaves that to a screen that speaks."""
         by = self._settings.voice.by
         return self.quiet_until is None and (
             by == "machine" or (by == "auto" and self.screens == 0)
@@ -158,8 +160,11 @@ class SpeechPolicy(Closeable):
         """Check the wall clock, and tell the panel when silence begins or ends."""
         hours = self._settings.quiet
         quiet = is_quiet(hours, self._clock.wall_s())
-        # Hours that begin when they end last for ever.
-        self.quiet_until = None if not quiet else hours.end if hours.begin != hours.end else ""
+        if not quiet:
+            self.quiet_until = None
+        else:
+            # Quiet hours that begin when they end never end.
+            self.quiet_until = hours.end if hours.begin != hours.end else ""
         self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not quiet
         is_silent = self._settings.panel.silent or quiet
         if is_silent != self._is_silent:

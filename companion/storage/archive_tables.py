@@ -23,9 +23,10 @@ WITH RECURSIVE played(game) AS (
 SELECT game, id, at FROM entries WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """  # noqa: E501
-"""Jumps from game to game in the index, which takes some milliseconds for 500 games.
+"""Query for the last input of each game.
 
-GROUP BY would read every input.
+It jumps from game to game in the index, which takes some milliseconds for 500 games. GROUP BY would
+read every input.
 """
 
 
@@ -65,7 +66,7 @@ class ArchiveTables:
             self._promised = _highest(db) + 1
             return self._promised
 
-        return self._database.look(promise)
+        return self._database.query(promise)
 
     def stamps(self) -> dict[int, str]:
         """Return a text for every game played here: the number and the time of its last input.
@@ -100,18 +101,18 @@ class ArchiveTables:
         return bytes(rows[0][0]) if rows else None
 
     def keep_imported(self, file: bytes, digest: str, at: float) -> int:
-        """Store an imported game, and return its number. If it raises `JournalError`, nothing is
-        stored.
+        """Store an imported game, and return its number.
 
-        It never gets the number that was promised to the table's next game.
+        It never gets the number that was promised to the table's next game. If this raises
+        `JournalError`, nothing is stored.
         """
 
-        def keep(db: sqlite3.Connection) -> int:
+        def insert(db: sqlite3.Connection) -> int:
             number = max(_highest(db), self._promised) + 1
             db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
             return number
 
-        return self._database.write(keep)
+        return self._database.write(insert)
 
     def remove_game(self, game: int) -> None:
         """Remove every input of a game, or an imported game. Its number is not used again."""
@@ -126,7 +127,7 @@ class ArchiveTables:
         self._database.write(remove)
 
     def forgotten(self) -> tuple[Forgotten, ...]:
-        """Return the names to be forgotten."""
+        """Return the forgotten names, sorted by their last game."""
         rows = self._database.read("SELECT salt, mark, game FROM forgotten ORDER BY game")
         return tuple(Forgotten(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows)
 
@@ -135,10 +136,10 @@ class ArchiveTables:
         salt = secrets.token_bytes(16)
         mark = _mark(salt, name)
 
-        def forget(db: sqlite3.Connection) -> None:
+        def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, _highest(db)))
 
-        self._database.write(forget)
+        self._database.write(insert)
 
 
 def _highest(db: sqlite3.Connection) -> int:

@@ -29,7 +29,7 @@ from companion.table.records import AnyRecord
 BUSY_MS = 5000
 """Timeout in milliseconds for a write while another program writes."""
 START = bytes(16)
-"""The digest before the first input of a game."""
+"""Digest that precedes the first input of a game."""
 COLUMNS = "id, game, at, run, now_s, record, link"
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _pack = struct.Struct(">qqdqd").pack
@@ -51,10 +51,10 @@ class Database:
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """Return the rows of a query. Raises `JournalError`."""
-        return self.look(lambda db: db.execute(query, values).fetchall())
+        return self.query(lambda db: db.execute(query, values).fetchall())
 
-    def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run several queries under one lock, without changes. Raises `JournalError`."""
+    def query(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work`, which only reads, under one lock. Raises `JournalError`."""
         with self._lock:
             try:
                 return work(self.connection)
@@ -64,7 +64,7 @@ class Database:
                 ) from error
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a transaction. Raises `JournalError`, and then nothing has changed."""
+        """Run `work` in one transaction. If this raises `JournalError`, nothing has changed."""
         with self._lock:
             # SQLite would go on writing to a file that was removed, and all would be lost.
             if _place_of(self.path) != self._place:
@@ -89,7 +89,7 @@ class Database:
 
     def try_to_write(self) -> None:
         """Test whether the file can be written, without changes. Raises `JournalError`."""
-        (version,) = self.look(lambda db: db.execute("PRAGMA user_version").fetchone())
+        (version,) = self.query(lambda db: db.execute("PRAGMA user_version").fetchone())
         self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -134,7 +134,7 @@ def _place_of(path: Path) -> tuple[int, int] | None:
 
 
 def advice(error: sqlite3.Error, path: Path) -> str:
-    """Return what to do about a write that has failed, as a sentence."""
+    """Return a sentence on what to do about a failed write."""
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
         return say("Free some space on the disk.")
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
@@ -171,7 +171,7 @@ def link_of(before: bytes, row: Row) -> bytes:
     return digest.digest()
 
 
-def holds(before: bytes, row: Row) -> bool:
+def is_intact(before: bytes, row: Row) -> bool:
     """Return whether an input is unchanged and follows the one with the digest `before`."""
     try:
         return link_of(before, row) == row.link
@@ -193,8 +193,8 @@ def link_all(db: sqlite3.Connection) -> None:
     """Chain all inputs in the file as they are now, and update `ends`."""
     ends: dict[int, tuple[int, bytes]] = {}
     links = []
-    for read in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
-        row = Row(*read)
+    for values in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
+        row = Row(*values)
         count, before = ends.get(row.game, (0, START))
         link = link_of(before, row)
         ends[row.game] = (count + 1, link)
@@ -209,8 +209,10 @@ def link_all(db: sqlite3.Connection) -> None:
 def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
     """Return the stored inputs of a game, in order."""
     return [
-        Row(*read)
-        for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,))
+        Row(*values)
+        for values in db.execute(
+            f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,)
+        )
     ]
 
 
@@ -224,7 +226,7 @@ def is_whole(db: sqlite3.Connection, game: int) -> bool:
     """Return whether all inputs of a game are complete and unchanged."""
     count, before = 0, START
     for row in rows_of(db, game):
-        if not holds(before, row):
+        if not is_intact(before, row):
             return False
         count, before = count + 1, row.link
     return (count, before) == end_of(db, game)

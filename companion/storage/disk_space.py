@@ -10,9 +10,7 @@ from pathlib import Path
 from companion.core.i18n import say
 
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
-"""Minimum free bytes for photographs, and for starting a game. The longest
-game takes 0.1 MB.
-"""
+"""Minimum free bytes for photographs, and for starting a game. The longest game takes 0.1 MB."""
 _EASE = 1.25
 """Factor on the limits for returning to a better level, so that a disk near the limit does not
 switch with every file.
@@ -72,7 +70,10 @@ class DiskSpace:
         return ""
 
     def look(self) -> DiskLevel:
-        """Measure the free space."""
+        """Measure the free space, and return its level.
+
+        A folder that cannot be read counts as full.
+        """
         try:
             free = self._free(self._folder)
         except OSError:
@@ -86,4 +87,5 @@ class DiskSpace:
         return self.level
 
     def _bound(self, limit: int, is_below: bool) -> float:
+        """Return a limit, raised while the level is below it."""
         return limit * _EASE if is_below else limit

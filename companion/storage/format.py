@@ -52,7 +52,7 @@ VALID = {
 """SQL condition for every value of a column of this type. Any other value is damage."""
 
 
-def make(db: sqlite3.Connection) -> None:
+def create_tables(db: sqlite3.Connection) -> None:
     """Create the tables of this format in an empty file."""
     db.execute("PRAGMA auto_vacuum=INCREMENTAL")
     db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
@@ -71,7 +71,7 @@ def has_our_tables(db: sqlite3.Connection) -> bool:
 @cache
 def _our_schema() -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        make(db)
+        create_tables(db)
         return _schema_of(db)
 
 
@@ -112,8 +112,8 @@ def other_format(path: Path, version: int) -> JournalError:
 
 
 def free_name(path: Path, what: str) -> Path:
-    """Return an unused name beside a file, such as `journal.format-2.sqlite` or
-    `journal.damaged-1.sqlite`.
+    """Return an unused name beside a file, such as `journal.damaged.sqlite` or
+    `journal.damaged-2.sqlite`.
     """
     candidate = path.with_name(f"{path.stem}.{what}{path.suffix}")
     number = 1
@@ -123,7 +123,7 @@ def free_name(path: Path, what: str) -> Path:
     return candidate
 
 
-def left_beside(path: Path) -> list[Path]:
+def copies_beside(path: Path) -> list[Path]:
     """Return the copies and damaged files that were kept beside a journal."""
     paths: list[Path] = []
     for what in ("format-*", "damaged*", "rescued"):

@@ -1,6 +1,6 @@
 """The journal: every accepted input on disk, synced, before anybody sees its effect.
 
-One SQLite file per installation has many games. One service uses it at a time.
+One SQLite file per installation stores all games. One service uses it at a time.
 
 Inputs are ordered by number and timed by the monotonic clock. The wall clock only dates them.
 """
@@ -27,7 +27,7 @@ from companion.storage.database import (
     Database,
     Row,
     end_of,
-    holds,
+    is_intact,
     is_whole,
     link_of,
     record_of,
@@ -154,7 +154,7 @@ class Journal(Closeable):
         links: dict[int, bytes] = {}
         for values in self.database.read(f"{_READ} {condition} ORDER BY id", games):
             row, entry = Row(*values), _entry_of(values)
-            if entry is None or not holds(links.get(row.game, START), row):
+            if entry is None or not is_intact(links.get(row.game, START), row):
                 return entries, row
             links[row.game] = row.link
             entries.append(entry)
@@ -163,7 +163,7 @@ class Journal(Closeable):
     def check(self, game: int) -> bool:
         """Return whether all inputs of a game are readable and unchanged."""
         try:
-            return self.database.look(lambda db: is_whole(db, game))
+            return self.database.query(lambda db: is_whole(db, game))
         except JournalError:
             return False
 

@@ -1,6 +1,4 @@
-"""Opens the journal's file: locks it, checks it, sets it aside if damaged, and refuses other
-formats.
-"""
+"""Opening the journal's file: lock it, check it, set it aside if damaged, refuse other formats."""
 
 from __future__ import annotations
 
@@ -18,10 +16,10 @@ from companion.storage.database import BUSY_MS, is_whole
 from companion.storage.format import (
     BESIDE,
     FORMAT,
+    create_tables,
     free_name,
     has_our_tables,
     has_valid_rows,
-    make,
     other_format,
     version_of,
 )
@@ -82,11 +80,11 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
     try:
         for name in (f"{path.name}-head", f"{path.stem}.reserve"):
             path.with_name(name).unlink(missing_ok=True)  # files of earlier versions
-        _keep_private(path)
+        _make_private(path)
         if _is_damaged(path):
             notice = _set_aside(path)
             log.error("%s", notice)
-        return _connected(path), notice
+        return _open_database(path), notice
     except (sqlite3.Error, OSError) as error:
         if isinstance(error, JournalError):
             raise
@@ -96,7 +94,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
 
 
 def _set_aside(path: Path) -> str:
-    """Rename a damaged file, or whatever is in its place. Return what to do, as a sentence."""
+    """Rename a damaged file, or whatever is in its place. Return a sentence on what to do."""
     aside = free_name(path, "damaged")
     # Move its log first. Beside a new file it would be taken for that file's log.
     for suffix in ("-wal", "-shm", ""):
@@ -138,7 +136,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 # ---- steps ---------------------------------------------------------------------------------------
 
 
-def _keep_private(path: Path) -> None:
+def _make_private(path: Path) -> None:
     """Make the journal private, because it has keys. SQLite gives its log the mode of the file."""
     for suffix in ("", "-wal", "-shm"):
         file = Path(f"{path}{suffix}")
@@ -192,14 +190,17 @@ def _may_be_ours(db: sqlite3.Connection) -> bool:
     return is_table is not None and version_of(db) != FORMAT and 0 < version_of(db) <= MAX_FORMAT
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    """Open an undamaged or missing file. Raises `JournalError` for another format."""
+def _open_database(path: Path) -> sqlite3.Connection:
+    """Open an undamaged file, or create a missing one.
+
+    Raises `JournalError` for another format.
+    """
     if not path.exists():
         path.touch(mode=0o600)
     db = _connect(path.absolute().as_uri())
     try:
         if not path.stat().st_size:
-            make(db)
+            create_tables(db)
         elif not has_our_tables(db):
             raise other_format(path, version_of(db))
         db.execute("PRAGMA journal_mode=WAL")
@@ -211,6 +212,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _connect(uri: str) -> sqlite3.Connection:
+    """Connect to a file that may be damaged or forged."""
     db = sqlite3.connect(
         uri, uri=True, check_same_thread=False, isolation_level=None, timeout=BUSY_MS / 1000
     )

@@ -1,7 +1,7 @@
 """The outbox: one public message per input, made from the journal each time and never stored.
 
-The sender only keeps its place, and asks the receiver for it. So nothing is lost in a power cut,
-and nothing is ever sent that is not in the journal.
+The sender stores no position. It asks the receiver which message came last. So nothing is lost in a
+power cut, and nothing is ever sent that is not in the journal.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from companion.table.records import (
 from companion.table.remote.fold import advance
 from companion.table.session import Session
 
-_AT_ONCE = 64
-"""Number of inputs that are read at once."""
+_BATCH_SIZE = 64
+"""Number of inputs that are read from the journal at once."""
 
 
 class Outbox:
@@ -50,7 +50,7 @@ class Outbox:
         number: int | None = self._journal.database.read("SELECT MAX(id) FROM entries")[0][0]
         return number or 0
 
-    def start(self) -> int:
+    def first_place(self) -> int:
         """Return the place before the present or last game. Earlier inputs are not sent."""
         rows = self._journal.database.read(
             "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
@@ -59,15 +59,19 @@ class Outbox:
         return (first or 1) - 1
 
     def mark(self, number: int) -> str:
-        """Return the mark that distinguishes this input from another one at its place. Empty if
-        there is none.
+        """Return a mark that identifies the input with this number. Empty if there is none.
+
+        Another journal has another mark at the same number.
         """
         entries = self._journal.entries_after(number - 1, 1)
         return _mark(entries[0]) if entries and entries[0].id == number else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
         """Continue after this input, with the table as it was then."""
-        self.epoch, self._after, self._waiting, self._pending = epoch, after, [], None
+        self.epoch = epoch
+        self._after = after
+        self._waiting = []
+        self._pending = None
         rows = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
         game = rows[0][0] or 0
         self._session = Session()
@@ -77,21 +81,23 @@ class Outbox:
                 self._apply(entry.record)
 
     def next(self) -> PublicRecord | None:
-        """Return the next message, the same one until `sent`. None if there is no new one."""
+        """Return the next message, the same one until `note_sent`. None if there is no new one."""
         if self._pending is None:
-            self._waiting = self._waiting or self._journal.entries_after(self._after, _AT_ONCE)
+            self._waiting = self._waiting or self._journal.entries_after(self._after, _BATCH_SIZE)
             if self._waiting:
                 entry = self._waiting.pop(0)
                 self._apply(entry.record)
                 self._pending = self._message(entry)
         return self._pending
 
-    def sent(self) -> None:
+    def note_sent(self) -> None:
         """Note that the last message has arrived."""
         if self._pending is not None:
-            self._after, self._pending = self._pending.entry, None
+            self._after = self._pending.entry
+            self._pending = None
 
     def _message(self, entry: Entry) -> PublicRecord:
+        """Return the message for an input that has just been applied."""
         record = entry.record
         is_about_seat = isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat | ShowCard)
         seat = getattr(record, "seat", None) if is_about_seat else None
@@ -110,14 +116,15 @@ class Outbox:
         )
 
     def _apply(self, record: AnyRecord) -> None:
+        """Apply a record to the session, without names."""
         try:
-            self._session = advance(self._session, _nameless(record))[0]
-        except CompanionError:  # other rules: resume at the next game
+            self._session = advance(self._session, _without_names(record))[0]
+        except CompanionError:  # the rules have changed: continue with the next game
             number = record.number if isinstance(record, NewGame) else 0
             self._session = Session(seats=self._session.seats, number=number)
 
 
-def _nameless(record: AnyRecord) -> AnyRecord:
+def _without_names(record: AnyRecord) -> AnyRecord:
     """Return the record without names of people."""
     if isinstance(record, TakeSeat | MoveSeat):
         return msgspec.structs.replace(record, name=str(SEAT_WORDS[record.seat]))

@@ -1,6 +1,4 @@
-"""A thread that runs after the table's changes, for those who take pictures, speak, advise or
-play.
-"""
+"""A thread that acts after each change of the table, for cameras, voices and machine players."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from companion.core.errors import Stale
 from companion.table.table import Table
 
 _JOIN_S = 5.0
+"""Timeout in seconds for a running step when the thread ends."""
 
 
 class Follower:
@@ -51,6 +50,7 @@ class Follower:
             self._thread = None
 
     def _run(self) -> None:
+        """Run steps until the thread is asked to end."""
         version = -1
         while not self._stop.is_set():
             try:

@@ -1,4 +1,4 @@
-"""The last game and each game's last options, as the host chose them. Stored on disk."""
+"""The last game and each game's last options, as the owner chose them. Stored on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from companion.core.files import MAX_TEXT, read_file, replace_file
+from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file
 
 
 class _StoredChoices(msgspec.Struct, forbid_unknown_fields=True):
@@ -20,7 +20,7 @@ class _StoredChoices(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Choices:
-    """The host's last choices in one JSON file, or only in memory without a path.
+    """The owner's last choices in one JSON file, or only in memory without a path.
 
     They are a convenience, so a file error never stops anything.
     """
@@ -31,7 +31,9 @@ class Choices:
         if path is not None:
             # Nothing was chosen yet, or it cannot be read: the defaults are offered.
             with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                self._stored = msgspec.json.decode(read_file(path, MAX_TEXT), type=_StoredChoices)
+                self._stored = msgspec.json.decode(
+                    read_file(path, MAX_TEXT_BYTES), type=_StoredChoices
+                )
 
     @property
     def last(self) -> str:

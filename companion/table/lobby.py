@@ -35,7 +35,7 @@ def begin(
 def begin_for_host(
     store: TableStore, game: str, options: GameOptions, seed: int | None = None
 ) -> None:
-    """Start a game for the host, and store the choice. Raises `Malformed`."""
+    """Start a game for the owner, and store the choice. Raises `Malformed`."""
     begin(store, game, options, seed)
     store.choices.remember(game, options)
     store.publish(replace(store.live, remembered=game))
@@ -143,7 +143,7 @@ def _require_room(store: TableStore) -> None:
 
 
 def _options_of(store: TableStore, game: str) -> GameOptions:
-    """Return the options for starting a game by key: the host's last choice, else its last
+    """Return the options for starting a game by key: the owner's last choice, else its last
     preset.
     """
     options = store.choices.options(game)

@@ -30,7 +30,7 @@ Viewer = Seat | None
 MACHINE = "machine"
 """The door of a seat that a program plays."""
 ABANDONED = Outcome(frozenset(), say("The owner ended the game."))
-"""The outcome of a game that the host ends: nobody wins, and it does not count."""
+"""The outcome of a game that the owner ends: nobody wins, and it does not count."""
 
 
 class Phase(StrEnum):
@@ -121,7 +121,7 @@ class Session:
     it.
     """
     is_chosen: bool = False
-    """Whether the host chose the seed."""
+    """Whether the owner chose the seed."""
     is_guided: bool = False
     """Whether this game began with a lesson."""
     is_alone: bool = False
@@ -548,7 +548,7 @@ def chance(seed: int, place: int) -> Random:
 
 
 def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
-    """Return a sentence on what the host has chosen of a game's chance.
+    """Return a sentence on what the owner has chosen of a game's chance.
 
     Empty if nothing was chosen or the game draws nothing.
     """

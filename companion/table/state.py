@@ -98,7 +98,7 @@ class TableState:
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
     suggested: str | None = None
     remembered: str | None = None
-    """The game that the host started last."""
+    """The game that the owner started last."""
     chosen: str | None = None
     """The game that was chosen in the lobby. None while all are offered."""
     choices: tuple[str, ...] = ()

@@ -167,7 +167,7 @@ class Table(Closeable):
 
     @property
     def remembered_game(self) -> str | None:
-        """Return the game that the host started last, or None."""
+        """Return the game that the owner started last, or None."""
         return self._store.live.remembered
 
     @property
@@ -270,7 +270,7 @@ class Table(Closeable):
         self._store.submit(SkipLesson(by, self.now_s()))
 
     def abandon(self) -> None:
-        """End the game without a result, for the host."""
+        """End the game without a result, for the owner."""
         with self._store.hold():
             self._store.accept(Abandon())
             seating.send_machines_away(self._store)

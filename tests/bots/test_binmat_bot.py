@@ -25,7 +25,7 @@ EDITIONS = ("rulebook", "hackmud")
 def content(table: Table) -> tuple[object, ...]:
     """All that two tables must have alike; piles are compared as sets."""
     piles = [sorted(cards) for cards in (*table.discards, table.attacker_discard)]
-    lanes = (table.decks, table.defence, table.is_up, table.attack)
+    lanes = (table.decks, table.defence, table.defence_up, table.attack)
     return (*lanes, table.attacker_deck, piles, table.hands, table.left)
 
 
@@ -40,7 +40,7 @@ def test_the_rules_of_playouts_are_those_of_the_game(edition: str) -> None:
             move = attacker_move if table.acts == ATTACKS else defender_move
             action = move(table, rng)
             letter, card, lane = action
-            faces = {"p": "u" if table.acts == DEFENDS and table.is_up[lane] else "p"}
+            faces = {"p": "u" if table.acts == DEFENDS and table.defence_up[lane] else "p"}
             wanted = (faces.get(letter, letter), card, lane)
             text = next(text for text in legal(state, state.seat) if ORDERS[text] == wanted)
             table.play(action, Random(f"{number}/{state.turns_left}"))

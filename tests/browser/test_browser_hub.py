@@ -60,7 +60,7 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
             new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0)
         )
         for number in range(30):
-            league.tournaments.enter(cup.id, league.cards.make(f"Name{number + 1:02}").number)
+            league.tournaments.enter(cup.id, league.cards.create(f"Name{number + 1:02}").number)
         league.tournaments.pair_round(cup.id)
         dress(window, WALL, "light")
         window.get(f"http://127.0.0.1:{server.port}/")

@@ -43,8 +43,8 @@ class Place:
 
     def open(self, phone: WebDriver, code: str = "") -> None:
         """The phone scans the code that the owner's page shows."""
-        phone_door = self.companion.phone
-        phone.get(f"{phone_door.address()}eye/{code or phone_door.room.pairing.code()}")
+        camera_server = self.companion.phone
+        phone.get(f"{camera_server.address()}eye/{code or camera_server.room.pairing.code()}")
 
     @property
     def state(self) -> CameraState:

@@ -65,7 +65,7 @@ def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
         rounds = {"rounds": 2, "minutes": 0}
         cup = league.tournaments.add(new_tournament(MARKUP, System.SWISS, "scouts", {}, **rounds))
         for _ in range(4):
-            league.tournaments.enter(cup.id, league.cards.make(MARKUP).number)
+            league.tournaments.enter(cup.id, league.cards.create(MARKUP).number)
         league.tournaments.pair_round(cup.id)
         host = app.test_client()
         host.post("/card/make", data={"name": MARKUP, "shown": "on"})

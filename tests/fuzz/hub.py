@@ -63,12 +63,12 @@ class HubRoom:
         self.app, self.room, self.league, self.clock = app, room, league, clock
         self.people = {"nobody": app.test_client(), "host": app.test_client()}
         self.people["host"].post("/host", data={"key": HOST_KEY})
-        self.card = league.cards.make("Ann")
+        self.card = league.cards.create("Ann")
         tournament = league.tournaments.add(
             new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0)
         )
         for name in ("Bo", "Cid", "Dot"):
-            league.tournaments.enter(tournament.id, league.cards.make(name).number)
+            league.tournaments.enter(tournament.id, league.cards.create(name).number)
 
     def ask(self, role: str, method: str, path: str, **given: Any) -> str:
         """One request; what holds for every answer."""

@@ -19,7 +19,7 @@ from companion.games import GAMES
 from companion.games.base import Event, Game
 from companion.games.help import possibilities, public_possibilities
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.spelling import choice_of, play_of, spell_action, spell_legal_action, ways_of
+from companion.games.spelling import arrows_of, choice_of, play_of, spell_action, spell_legal_action
 
 EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 SIGN_LETTERS = 40
@@ -104,7 +104,7 @@ def test_ways_lead_over_the_board() -> None:
     game = GAMES["scouts"]
     state, step, _ = next(played(game))
     (seat,) = step.orders
-    assert [tuple(map(str, way)) for way in ways_of(game, state, seat, step.orders[seat])] == [
+    assert [tuple(map(str, way)) for way in arrows_of(game, state, seat, step.orders[seat])] == [
         ("c6", "c8"),
         ("c8", "c10"),
     ]

@@ -88,7 +88,9 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
             f"{companion.server.port}\n"
         )
         known = ["--settings", str(tmp_path / "settings.toml")]
-        assert main(["hub", "join", *known, hub.urls()[0], hub.door.code, "--names"]) == 0
+        assert (
+            main(["hub", "join", *known, hub.urls()[0], hub.table_join_code.code, "--names"]) == 0
+        )
         assert companion.hub.sentence
         until("it is there", lambda: "of Our club" in companion.hub.sentence)
         member = read_membership(tmp_path / "table/hub.json")
@@ -107,7 +109,7 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
         app = app_of(companion.server)
         browser = app.test_client()
         assert browser.get("/host/hub").status_code == 403
-        form = {"address": hub.urls()[0], "code": hub.door.code}
+        form = {"address": hub.urls()[0], "code": hub.table_join_code.code}
         assert browser.post("/api/host/hub/join", json=form).status_code == 403
         assert browser.post("/api/host/hub/join", json=form, headers=key).status_code == 200
         until(
@@ -142,7 +144,7 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
         address = f"https://127.0.0.1:{hub.server.port}"
         settings = local_settings(tmp_path / "table")
         with Companion(settings, simulate=True) as companion:
-            companion.hub.join(address, hub.door.code, False, str(tmp_path / "cert.pem"))
+            companion.hub.join(address, hub.table_join_code.code, False, str(tmp_path / "cert.pem"))
             until("it is there", lambda: "Table 1" in companion.hub.sentence)
             member = read_membership(tmp_path / "table/hub.json")
             assert member is not None

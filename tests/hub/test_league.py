@@ -46,7 +46,7 @@ def show_cards(hub: Hub, table: TableAtHub) -> None:
     """Two people sit down and show their cards, which the hub's pages are asked about."""
     for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
         table.table.take_seat(seat, name)
-        table.table.show_card(seat, card_of(table.member, hub.league.cards.make(name).code))
+        table.table.show_card(seat, card_of(table.member, hub.league.cards.create(name).code))
 
 
 def play_game(table: TableAtHub, loser: Seat) -> None:
@@ -113,7 +113,7 @@ def test_a_wrong_card_is_said(hub: Hub, tmp_path: Path) -> None:
 def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
     settings = local_settings(tmp_path)
     with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
-        companion.hub.join(hub.urls()[0], hub.door.code, False)
+        companion.hub.join(hub.urls()[0], hub.table_join_code.code, False)
         member = read_membership(tmp_path / "hub.json")
         assert member
         until("it is there", lambda: (table := hub.room.table(member.number)) and table.state)

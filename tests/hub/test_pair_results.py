@@ -77,7 +77,7 @@ def confirm(table: TableAtHub) -> bool:
 
 
 def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
-    mara, jonas = (hub.league.cards.make(name) for name in ("Mara", "Jonas"))
+    mara, jonas = (hub.league.cards.create(name) for name in ("Mara", "Jonas"))
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):

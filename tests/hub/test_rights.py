@@ -126,7 +126,7 @@ def test_lines_without_end_leave_room_for_others(
         late.close()
 
     async def connect() -> None:
-        while len(lines) <= nats_server.MAX_LINES:
+        while len(lines) <= nats_server.MAX_CONNECTIONS_EACH:
             lines.append(Client())
             await lines[-1].connect(nats_of(hub), nkeys_seed_str=seed, allow_reconnect=False)
 

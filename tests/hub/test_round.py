@@ -31,14 +31,14 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         def has_key() -> bool:
             return KEY in page_of(phone, "/seat/south")
 
-        companion.hub.join(hub.urls()[0], hub.door.code, False)
+        companion.hub.join(hub.urls()[0], hub.table_join_code.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
         cup = league.tournaments.add(
             new_tournament("Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0)
         )
         for name in ("Mara", "Jonas"):
-            league.tournaments.enter(cup.id, league.cards.make(name).number)
+            league.tournaments.enter(cup.id, league.cards.create(name).number)
         companion.table.take_seat(Seat.NORTH, "Jonas")
         phone.post("/api/seat/south/take", json={"name": "Mara"})
         assert not has_key()

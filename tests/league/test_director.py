@@ -25,7 +25,7 @@ from companion.league.tournament import BoardEnd, System, Tournament
 @pytest.fixture
 def paired() -> Tournament:
     """Four people at two tables: 1 plays South against 3 at `a`."""
-    return director.seat(director.pair_round(begun(people=4), 1000.0), ["a", "b"])
+    return director.seat_boards(director.pair_round(begun(people=4), 1000.0), ["a", "b"])
 
 
 def told(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
@@ -38,10 +38,10 @@ def told(south: int | None = None, north: int | None = None, **more: Any) -> Sto
 
 def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
     board = director.board_at(paired, (0, 0, 0))
-    after = director.report(paired, told(south=board.south, north=board.north))
+    after = director.enter_result(paired, told(south=board.south, north=board.north))
     assert director.board_at(after, (0, 0, 0)).verdict is BoardEnd.SOUTH
     with pytest.raises(Illegal, match="No open board"):
-        director.report(after, told(key="second", winner=Seat.NORTH))
+        director.enter_result(after, told(key="second", winner=Seat.NORTH))
     again = director.take_back(after, "game", "a")
     assert director.board_at(again, (0, 0, 0)).verdict is None
     assert director.take_back(after, "game", "b") == after  # another table's word is worth nothing
@@ -51,7 +51,7 @@ def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
 def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tournament) -> None:
     board = director.board_at(paired, (0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
-        after = director.report(paired, told(south=south, north=north))
+        after = director.enter_result(paired, told(south=south, north=north))
         assert (
             director.board_at(after, (0, 0, 0)).south,
             director.board_at(after, (0, 0, 0)).north,
@@ -64,7 +64,7 @@ def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tourname
         (board.north, None),
         (None, board.south),
     ):  # sides were changed
-        after = director.report(paired, told(south=south, north=north))
+        after = director.enter_result(paired, told(south=south, north=north))
         assert director.board_at(after, (0, 0, 0)).south == board.north
         assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
 
@@ -84,25 +84,25 @@ def test_a_report_that_does_not_fit_is_refused(
     paired: Tournament, more: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(Illegal, match=reason):
-        director.report(paired, told(**more))
+        director.enter_result(paired, told(**more))
 
 
 def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
-    tournament = director.seat(director.pair_round(begun(System.KNOCKOUT, 2), 0.0), ["a"])
+    tournament = director.seat_boards(director.pair_round(begun(System.KNOCKOUT, 2), 0.0), ["a"])
     with pytest.raises(Illegal, match="play once more"):
-        director.report(tournament, told(winner=None))
+        director.enter_result(tournament, told(winner=None))
 
 
 def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament) -> None:
     tournament = director.pair_round(begun(people=8), 0.0)
-    tournament = director.seat(tournament, ["a"])
+    tournament = director.seat_boards(tournament, ["a"])
     assert list(director.open_tables(tournament)) == ["a"]
     first, second, *_ = open_places(tournament)
     with pytest.raises(Illegal, match="another board"):
         director.move(tournament, second, "a")
     moved = director.move(tournament, second, "z")
     assert director.open_tables(moved)["z"] == second
-    done = director.seat(director.decide(moved, first, BoardEnd.DRAW), ["a"])
+    done = director.seat_boards(director.decide(moved, first, BoardEnd.DRAW), ["a"])
     assert director.open_tables(done)["a"] not in (first, second)
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
     over = msgspec.structs.replace(paired, is_over=True)
     with pytest.raises(Illegal, match="is over"):
         director.enter(over, 99, 0.0)
-    played = director.report(paired, told())
+    played = director.enter_result(paired, told())
     with pytest.raises(Illegal, match="its pairings stay"):
         director.unpair_round(played)
     assert director.unpair_round(paired).rounds == ()
@@ -146,7 +146,7 @@ def test_a_pairing_and_its_tables_are_stored_at_once_or_not_at_all(
             director.new_tournament("Cup", System.SWISS, GAME, {}, rounds=2, minutes=0)
         )
         for name in ("Mara", "Jonas"):
-            tournaments.enter(made.id, league.cards.make(name).number)
+            tournaments.enter(made.id, league.cards.create(name).number)
         before, writes = tournaments.find(made.id), Mock(side_effect=[SystemTrouble(), None])
         monkeypatch.setattr(league_file_of(league), "write", writes)
         with pytest.raises(SystemTrouble):

@@ -111,7 +111,7 @@ def played(evening: Evening) -> None:
 def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     evening = Evening(tmp_path, 20, 1)
     league = evening.league
-    people = [league.cards.make(f"Name {number}").number for number in range(64)]
+    people = [league.cards.create(f"Name {number}").number for number in range(64)]
     made = league.tournaments.add(
         director.new_tournament("Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30)
     )

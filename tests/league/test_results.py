@@ -48,7 +48,7 @@ class Told:
 
     def sit_two(self, league: League) -> None:
         """Mara at South and Jonas at North, the league's first two people."""
-        self.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
+        self.sit(league, league.cards.create("Mara"), league.cards.create("Jonas"))
 
     def play(self, loser: Seat | None, game: str = "scouts") -> None:
         """A whole game, which somebody resigns (None: both agree on a draw)."""
@@ -67,7 +67,7 @@ class Told:
         while record := outbox.next():
             self.sequence += 1
             league.results.take(self.name, record, self.clock.wall_s(), self.sequence)
-            outbox.sent()
+            outbox.note_sent()
 
     def close(self) -> None:
         self.table.close()
@@ -130,7 +130,7 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
     for seat, name in zip(SEATS, ("Ada", "Ben"), strict=True):
         told.table.free_seat(seat)
         told.table.take_seat(seat, name)
-        card = league.cards.make(name).card  # learned elsewhere, and never shown here
+        card = league.cards.create(name).card  # learned elsewhere, and never shown here
         told.table.show_card(seat, card)
     told.play(Seat.NORTH)
     told.tell(league)
@@ -139,7 +139,7 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
 
 
 def test_games_against_the_machine_do_not_count(league: League, told: Told) -> None:
-    told.sit(league, league.cards.make("Mara"))
+    told.sit(league, league.cards.create("Mara"))
     told.table.machines.seat(Seat.NORTH, "Bo")
     told.play(Seat.NORTH)
     told.tell(league)
@@ -151,7 +151,7 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
     folder = tmp_path / "hub"
     folder.mkdir()
     with league_of(folder, clock) as league:
-        gertrude, jonas = league.cards.make("Gertrude"), league.cards.make("Jonas", False)
+        gertrude, jonas = league.cards.create("Gertrude"), league.cards.create("Jonas", False)
         told.sit(league, gertrude, jonas)
         told.play(Seat.NORTH)
         told.tell(league)
@@ -161,7 +161,7 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
         with pytest.raises(Illegal):
             league.cards.change(1, "Gertrude", True)
         assert shown_name(league.cards.person(1)) == "Player 1"
-        assert league.cards.make("New").number == 3
+        assert league.cards.create("New").number == 3
     for file in folder.iterdir():
         assert b"Gertrude" not in file.read_bytes(), file
         assert gertrude.code.encode() not in file.read_bytes(), file
@@ -197,7 +197,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
     league: League, told: Told, tmp_path: Path, clock: FakeClock
 ) -> None:
     other = Told(tmp_path / "other", clock, "b" * 16)
-    people = [league.cards.make("Mara"), league.cards.make("Jonas")]
+    people = [league.cards.create("Mara"), league.cards.create("Jonas")]
     tables = (told, other)
     for table, seat, person in zip(tables, SEATS, people, strict=True):
         table.table.take_seat(seat, "somebody")
@@ -215,7 +215,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
                 if record.view.moment.startswith(table.table.view().moment.partition(".")[0] + "."):
                     record = msgspec.structs.replace(record, pair=PublicPair(pair, seat))
                     league.results.take(table.name, record, clock.wall_s(), told.sequence)
-                outbox.sent()
+                outbox.note_sent()
 
     tell("0" * 16, 0, Seat.NORTH)
     assert league.ratings("scouts") == ()  # one table alone can say what it likes
@@ -242,7 +242,7 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
 
 
 def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
-    mara = league.cards.make("Mara")
+    mara = league.cards.create("Mara")
     with pytest.raises(Illegal, match="Nobody sits at South"):
         told.table.show_card(Seat.SOUTH, mara.card)
     told.sit(league, mara)
@@ -250,4 +250,4 @@ def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> N
     with pytest.raises(Illegal, match="at the other seat already"):
         told.table.show_card(Seat.NORTH, mara.card)
     with pytest.raises(Malformed):
-        league.cards.make("a\x00b")
+        league.cards.create("a\x00b")

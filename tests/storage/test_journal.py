@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def damaged_files(path: Path) -> list[Path]:
-    return [found for found in format.left_beside(path) if found.name.endswith(".sqlite")]
+    return [found for found in format.copies_beside(path) if found.name.endswith(".sqlite")]
 
 
 def rows(path: Path) -> list[tuple[object, ...]]:

@@ -25,7 +25,7 @@ def messages(journal: Journal, after: int = 0) -> list[PublicRecord]:
     found = []
     while record := outbox.next():
         found.append(record)
-        outbox.sent()
+        outbox.note_sent()
     return found
 
 
@@ -79,7 +79,7 @@ def test_a_message_waits_until_it_is_sent(played: tuple[Played, Journal]) -> Non
     outbox.seek(0)
     first = outbox.next()
     assert first is outbox.next()
-    outbox.sent()
+    outbox.note_sent()
     second = outbox.next()
     assert first is not None
     assert second is not None
@@ -96,11 +96,11 @@ def test_names_are_told_nowhere(played: tuple[Played, Journal]) -> None:
 
 def test_what_came_before_the_last_game_is_no_news(played: tuple[Played, Journal]) -> None:
     table, journal = played
-    assert Outbox(journal).start() == 0
+    assert Outbox(journal).first_place() == 0
     play_a_turn(table)
     table.table.abandon()
     table.begin()
-    first = messages(journal, Outbox(journal).start())[0]
+    first = messages(journal, Outbox(journal).first_place())[0]
     assert (first.what, first.game) == ("new_game", 2)
 
 

@@ -182,7 +182,7 @@ def test_a_disk_that_takes_nothing_is_told(
     with pytest.raises(
         CameraError, match=r"the lenses cannot be kept: .*: make room, or mend state_dir"
     ):
-        shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
+        shelf.store_measured(Camera(), Lens(0.79, 0.02), 0.001)
 
 
 def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
     shelf.save()
     assert not (tmp_path / "lenses.json").exists()
     with pytest.raises(CameraError, match="is no camera whose lens can be kept"):
-        shelf.measured(camera, Lens(0.79, 0.02), 0.001)
+        shelf.store_measured(camera, Lens(0.79, 0.02), 0.001)
 
 
 # ---- the watcher and the reader ------------------------------------------------------------------

@@ -77,3 +77,9 @@ def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
     assert "4.3 GB free" in rows["storage"]
     assert 'href="/host/health/bundle.zip"' in page
     assert host.get("/host/health/bundle.zip").data == b"PK bundle"
+
+
+def test_unknown_free_space_is_not_shown_as_zero(place: Place) -> None:
+    place.health.now = replace(place.health.now, disk_free_mb=None)
+    assert "Free space unknown" in page_of(place.host(), "/host/health")
+    assert place.browser().get("/health").json["disk_free_mb"] == 0

@@ -70,7 +70,7 @@ def test_the_wall_shows_every_table_with_its_game_and_its_people(app: Flask) -> 
 
 def test_a_hubs_secrets_are_shown_to_few(app: Flask) -> None:
     """The key on no page, the code on the hub's own screen alone."""
-    browser, code = app.test_client(), app.extensions["door"].code
+    browser, code = app.test_client(), app.extensions["table_join_code"].code
     for path in ("/", "/host", "/watch", "/card", "/standings"):
         for headers in ({}, KEY):
             assert "abcde-fghij" not in browser.get(path, headers=headers).text, path
@@ -290,19 +290,19 @@ def test_what_the_host_wants_is_done_and_nobody_else_may(
 def test_a_code_is_good_for_one_table_and_ten_minutes(clock: FakeClock) -> None:
     room = Room("", clock)
     with hub_pages(room, clock) as app:
-        door, browser = app.extensions["door"], app.test_client()
+        join_code, browser = app.extensions["table_join_code"], app.test_client()
 
         def join(code: str, key: str = f"U{'A' * 55}") -> int:
             wish = {"code": code, "key": key, "name": "x", "version": "1"}
             return browser.post("/api/hub/join", json=wish, environ_overrides=FAR).status_code
 
-        first = door.code
+        first = join_code.code
         assert [join(first), join(first)] == [200, 403]
-        second = door.code
+        second = join_code.code
         assert join(second, "no key") == 400
         clock.advance(CODE_S)
         assert join(second) == 403
-        old = door.code
+        old = join_code.code
         new = browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"]
         assert (join(old), join(new)) == (403, 200)
         wish = {"code": "zzzzzz", "key": f"U{'A' * 55}"}

@@ -67,7 +67,7 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
 
 
 def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: League) -> None:
-    mara, near = league.cards.make("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
+    mara, near = league.cards.create("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
     browser = app.test_client()
 
     def post(door: str, where: dict[str, str], **data: str) -> int:

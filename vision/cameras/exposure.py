@@ -11,6 +11,7 @@ from vision.cameras.source import Device
 from vision.detection.markers import Luma
 
 _CHECK_INTERVAL_S = 1.0
+"""Interval in seconds between two checks."""
 _AGREEING_CHECKS = 3
 """Number of checks in a row that have to agree."""
 _SETTLE_S = 8.0

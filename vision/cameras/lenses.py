@@ -15,7 +15,7 @@ import msgspec
 
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
-from companion.core.files import MAX_TEXT, read_file, replace_file
+from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file
 from companion.core.ports import Camera
 from vision.cameras.source import Device
 from vision.pose.lens_tuner import LensTuner
@@ -131,7 +131,7 @@ class LensShelf:
         self._changed |= lens != before
         self._kept[key] = lens
 
-    def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
+    def store_measured(self, camera: Camera, lens: Lens, spread: float) -> None:
         """Keep a calibrated lens, which nothing learned replaces. Raises `CameraError`."""
         if not (key := self._key(camera)):
             raise CameraError(
@@ -188,7 +188,7 @@ def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
 
 def _load(path: Path) -> dict[str, KeptLens]:
     try:
-        lenses = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
+        lenses = msgspec.json.decode(read_file(path, MAX_TEXT_BYTES), type=dict[str, KeptLens])
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -22,6 +22,9 @@ from vision.pieces.snapshots import LINE, Snapshot, Tone, high_values, outlines
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
+"""Limits of tone, relative to what an empty square shows: below them a pixel is dark or dim, above
+the last one bright.
+"""
 _MAX_GENTLE = 0.2
 """Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`."""
 _MAX_MISSING = 1 / 9
@@ -30,6 +33,22 @@ _MIN_LINES = 3
 """Minimum number of the twelve parts of its outline that a bare square shows: one side, or as many
 of several sides if pieces stand in front.
 """
+_MAX_BRIGHT, _MAX_BRIGHT_LOOK = 0.12, 0.08
+"""Maximum share of bright pixels of white paper, and of a square compared with its known look."""
+_MAX_SPECKS, _MAX_SPECKS_KNOWN, _MAX_SPECKS_LOOK = 0.03, 0.01, 0.02
+"""Maximum share of dark pixels of white paper, of paper with a known look, and of a square compared
+with its look.
+"""
+_MAX_DIM_KNOWN = 0.03
+"""Maximum share of dim pixels of paper with a known look."""
+_MIN_SHADED, _MIN_SHADED_LOOK = 0.08, 0.06
+"""Share of dim pixels above which paper, or a square with a known look, counts as shaded."""
+_MAX_STEEP = 0.02
+"""Maximum share of pixels at which a soft shadow changes by more than `_MAX_GENTLE`."""
+_PAPER_TONES = 0.8, 1.25
+"""Range of the plausible tone of a square's own paper, relative to white."""
+_LIGHT_LEVELS = 0.85, 1.18
+"""Range of the overall change of brightness that is due to the light."""
 _MAX_GLARE = 0.12
 """Maximum share of burnt-out pixels of a square that is judged."""
 _MIN_SEEN, _MIN_SEEN_TO_LEARN = 0.4, 0.98
@@ -138,7 +157,7 @@ def _shows_paper(
     # Divide by the tone of the square's own paper, if that is plausible. A quarter of the pixels is
     # enough.
     own = high_values(tones[:, ::4], visible[:, ::4], 0.9)
-    is_usual = (own >= 0.8) & (own <= 1.25)
+    is_usual = (own >= _PAPER_TONES[0]) & (own <= _PAPER_TONES[1])
     values = tones / np.where(is_usual, own, 1)[:, None]
     number, shares = np.maximum(visible.sum(axis=1), 1), []
     for in_band in (values < _DARK, values < _DIM, values > _BRIGHT):
@@ -149,10 +168,10 @@ def _shows_paper(
     # Limits on the shares of bright, dark and dim pixels, which are glints, specks and shadows.
     # They are stricter for a square with a known look, as it has just failed that comparison.
     is_known = np.array([square in bare for square in squares])
-    good = (visible.mean(axis=1) >= _MIN_SEEN) & (bright <= 0.12)
-    good &= dark <= np.where(is_known, 0.01, 0.03)
-    good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
-    is_shaded = dim > 0.08
+    good = (visible.mean(axis=1) >= _MIN_SEEN) & (bright <= _MAX_BRIGHT)
+    good &= dark <= np.where(is_known, _MAX_SPECKS_KNOWN, _MAX_SPECKS)
+    good &= ~is_known | ((dim <= _MAX_DIM_KNOWN) & shot.line_depth.any())
+    is_shaded = dim > _MIN_SHADED
     if is_marked:
         # If only the middle can be examined, a grey object may extend beyond it.
         good &= ~is_shaded & (own >= _DIM * _outline_tones(shot.shade[rows]))
@@ -176,9 +195,9 @@ def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
     if visible.mean() < _MIN_SEEN:
         return False
 
-    # An overall change of brightness by up to 18 % is due to the light.
+    # An overall change of brightness within limits is due to the light.
     level = float(np.median(tone[visible] / np.maximum(known.tone[visible], 0.05)))
-    if 0.85 <= level <= 1.18:
+    if _LIGHT_LEVELS[0] <= level <= _LIGHT_LEVELS[1]:
         tone = tone / level
 
     # Compare with the darkest and the brightest neighbour of each pixel, as print may be shifted by
@@ -190,10 +209,10 @@ def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
     dark = float((ratio < _DARK).mean())
     dim = float((ratio < _DIM).mean()) - dark
     bright = float((ratio > _BRIGHT).mean())
-    if dark > 0.02 or bright > 0.08:
+    if dark > _MAX_SPECKS_LOOK or bright > _MAX_BRIGHT_LOOK:
         return False
     needed = np.where(known.lines >= LINE, _MIN_LINE_SHARE * known.lines, 0).astype(np.float32)
-    is_shaded = np.array([dim > 0.06])
+    is_shaded = np.array([dim > _MIN_SHADED_LOOK])
     return bool(_has_outline(shot, np.array([row]), needed, is_shaded)[0])
 
 
@@ -202,13 +221,13 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
     a shadow.
     """
     values = cv2.GaussianBlur(np.log(np.maximum(shot.tones[row], 0.03)), (0, 0), 1.0)
-    # An odd number of px.
+    # The side of the kernel, an odd number of pixels.
     side = round(GENTLE_MM * cells.scale) // 2 * 2 + 1
     kernel = np.ones((side, side), np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
     visible = shot.visible[row].ravel()[cells.far_inside]
     steep = change.ravel()[cells.far_inside][visible] > _MAX_GENTLE
-    return bool(steep.size and steep.mean() <= 0.02)
+    return bool(steep.size and steep.mean() <= _MAX_STEEP)
 
 
 def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:

@@ -12,7 +12,7 @@ from web.features import Site
 from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
-from web.hub.host import HubHost, HubHostPages, JoinDoor
+from web.hub.host import HubHost, HubHostPages, TableJoinCode
 from web.hub.room import HubContext, HubGroup, Room
 from web.hub.spectators import SpectatorPages
 from web.hub.standings import StandingsPages
@@ -41,8 +41,12 @@ def create_hub_app(
     guard = Auth(site, lambda _: None, clock)
     app = create_base_app(site, guard, room.now_s, lambda: language)
     streams: Streams = app.extensions["streams"]
-    door = JoinDoor(host, clock, room.change)
-    app.extensions |= {"join_code": None, "key_page": "hub_key.html", "door": door}
+    table_join_code = TableJoinCode(host, clock, room.change)
+    app.extensions |= {
+        "join_code": None,
+        "key_page": "hub_key.html",
+        "table_join_code": table_join_code,
+    }
     app.jinja_env.globals.update(
         is_hub=True,
         room=room,
@@ -55,8 +59,8 @@ def create_hub_app(
     for pages in (
         StaticFiles(),
         StatusRoutes(hub),
-        WallPages(hub, door),
-        HubHostPages(hub, host, door),
+        WallPages(hub, table_join_code),
+        HubHostPages(hub, host, table_join_code),
         SpectatorPages(room, streams),
         CardPages(hub),
         StandingsPages(hub),

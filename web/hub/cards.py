@@ -96,7 +96,7 @@ class CardPages(HubGroup):
                 )
             )
         name, is_shown = self._name_and_shown()
-        return self._give_card(self._cards.make(name, is_shown))
+        return self._give_card(self._cards.create(name, is_shown))
 
     @form("/card/change", page="page")
     def change(self) -> Any:

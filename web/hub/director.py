@@ -125,7 +125,7 @@ class DirectorPages(HubGroup):
         else:
             # a refused entry makes no card
             director.enter(self._pages.known(number), 0, 0.0)
-            person = self._cards.make(typed).number
+            person = self._cards.create(typed).number
         self._tournaments.enter(number, person)
 
 

@@ -105,9 +105,10 @@ CODE_S = 600.0
 """Seconds for which a code is valid."""
 
 
-class JoinDoor:
-    """The code with which a table joins. It is valid for one table and for ten minutes, and the
-    owner admits the table afterwards.
+class TableJoinCode:
+    """The code with which a table joins the hub.
+
+    It is valid for one table and for ten minutes. The owner admits the table afterwards.
 
     `when_renewed` is called after every change of the code, so that pages show it.
     """
@@ -155,10 +156,10 @@ class HubHostPages(HubGroup):
 
     name = "host"
 
-    def __init__(self, hub: HubContext, host: HubHost, door: JoinDoor) -> None:
+    def __init__(self, hub: HubContext, host: HubHost, join_code: TableJoinCode) -> None:
         super().__init__(hub)
         self._host = host
-        self._door = door
+        self._join_code = join_code
 
     # ---- pages ----
 
@@ -191,7 +192,7 @@ class HubHostPages(HubGroup):
         return render_template(
             "_hub_host.html",
             tables=[(table, table.needs(now_s), table.is_lost(now_s)) for table in tables],
-            code=self._door.code,
+            code=self._join_code.code,
             version=__version__,
         )
 
@@ -200,7 +201,7 @@ class HubHostPages(HubGroup):
     @post("/api/hub/join", body=Join)
     def join(self, body: Join) -> Response:
         """Join a table to the hub by the code."""
-        joined = self._door.join(body, request.remote_addr or "")
+        joined = self._join_code.join(body, request.remote_addr or "")
         return jsonify(**joined._asdict(), room=str(self._room.title))
 
     @post("/api/hub/remove", body=Numbered, guard=host_only)
@@ -241,8 +242,8 @@ class HubHostPages(HubGroup):
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:
         """Replace the code with which tables join."""
-        self._door.renew()
-        return jsonify(code=self._door.code)
+        self._join_code.renew()
+        return jsonify(code=self._join_code.code)
 
     def _table(self, number: int) -> RoomTable:
         table = self._room.table(number)

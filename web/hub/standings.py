@@ -85,7 +85,7 @@ class StandingsPages(HubGroup):
         form, league = request.form, self._league
         match form.get("do"):
             case "make":
-                league.cards.make(form.get("name", "")[:200], "shown" in form)
+                league.cards.create(form.get("name", "")[:200], "shown" in form)
             case "forget":
                 league.cards.forget(form.get("number", 0, int))
             case "void" | "count":

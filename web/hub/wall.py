@@ -14,7 +14,7 @@ from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, ShownSeat, seats_of
-from web.hub.host import JoinDoor
+from web.hub.host import TableJoinCode
 from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord, delay_text
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
@@ -40,9 +40,9 @@ class WallPages(HubGroup):
 
     name = "wall"
 
-    def __init__(self, hub: HubContext, door: JoinDoor) -> None:
+    def __init__(self, hub: HubContext, join_code: TableJoinCode) -> None:
         super().__init__(hub)
-        self._door = door
+        self._join_code = join_code
         self._words = TournamentWords(hub.league, hub.room)
         self._fragments = Fragments(max_versions=1)
 
@@ -62,7 +62,7 @@ class WallPages(HubGroup):
 
     def _fragment(self, own: bool) -> str:
         # the code on the wall may have expired
-        self._door.step()
+        self._join_code.step()
         return self._fragments.get(own, self._room.version, lambda: self._draw(own))
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
@@ -92,7 +92,7 @@ class WallPages(HubGroup):
             most_calls=MAX_CALLS,
             sign=sign_of(room, tables, calls),
             urls=self._hub.urls(),
-            code=self._door.code if own else "",
+            code=self._join_code.code if own else "",
             watching=self._streams.open,
             late=delay_text(room.delay_s),
         )

@@ -102,6 +102,7 @@ class HealthPages(PageGroup):
             ok=is_ok,
             uptime_s=round(state.uptime_s, 1),
             late={name: round(age_s, 1) for name, age_s in state.late.items()},
+            disk_free_mb=state.disk_free_mb or 0,
         )
         return answer, 200 if is_ok else 503
 

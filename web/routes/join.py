@@ -1,4 +1,4 @@
-"""Joining the table: a side and a name by one tap each, short addresses, and occupied seats."""
+"""The pages for joining the table: free sides, names, short addresses, and occupied seats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from web.routes.route import PageGroup, form, get
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 )
-"""Content security policy of the page that shows two of our pages side by side."""
+"""Content security policy of `/here`, which shows two pages of this table side by side."""
 
 
 class Joining(PageGroup):
@@ -38,29 +38,29 @@ class Joining(PageGroup):
         mine = Seat(seat)
         if self._guard.sits(mine):
             return redirect(f"/seat/{mine}")
-        changed = self.lead_to_swapped_seat()
-        if changed is not None:
-            return changed
+        redirection = self.redirect_to_swapped_seat()
+        if redirection is not None:
+            return redirection
         if self._table.seat_nonce(mine) is not None:
-            return self.taken(mine, 409)
+            return self.occupied_page(mine, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=mine)
         try:
-            self.page_context.let_in(code)
+            self.page_context.require_join_code(code)
             nonce = self._table.take_seat(mine, name)
         except (Malformed, Illegal) as error:
             # only name and code can be corrected on this page
             if isinstance(error, Illegal) and error.reason is not Refusal.JOIN_CODE:
                 raise
             return self._page("join_seat.html", seat=mine, error=error), status_of(error)
-        answer = self._seat(mine, nonce, f"/seat/{mine}")
+        answer = self._redirect_with_seat(mine, nonce, f"/seat/{mine}")
         self._guard.remember_names(answer, name)
         return answer
 
-    def _seat(self, seat: Seat, nonce: str, page: str) -> Response:
+    def _redirect_with_seat(self, seat: Seat, nonce: str, page: str) -> Response:
         """Give this browser a seat and redirect it to a page."""
         answer = make_response(redirect(page, 303))
-        self._guard.seat_cookie(answer, seat, nonce)
+        self._guard.set_seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/try")
@@ -69,14 +69,14 @@ class Joining(PageGroup):
 
         A lesson may start at once.
         """
-        back = _table_screen()
+        back = _table_screen_path()
         if self._guard.seats_of():
-            return redirect(_one_window(back), 303)
+            return redirect(_one_window_path(back), 303)
         if self.page_context.has_sitters:
             return redirect(back, 303)
         left, right = self._seats_from_left()
         try:
-            self.page_context.let_in(code)
+            self.page_context.require_join_code(code)
             nonce = self._table.take_seat(left, "")
         except Illegal:
             # the page of the seat shows the reason
@@ -85,21 +85,21 @@ class Joining(PageGroup):
             self._table.machines.seat(right, self._features.opponents[0].name)
         if lesson in self._games and not self.page_context.is_game_on:
             begin_lesson(self.page_context, lesson)
-        return self._seat(left, nonce, _one_window(back))
+        return self._redirect_with_seat(left, nonce, _one_window_path(back))
 
     @form("/try/other")
     def other_games(self) -> Any:
         """Return to the choice of games at this very screen."""
-        back = _table_screen()
+        back = _table_screen_path()
         if not self._guard.seats_of():
             return redirect(back, 303)
         self._leave_game()
-        return redirect(_one_window(back), 303)
+        return redirect(_one_window_path(back), 303)
 
     @form("/try/end")
     def end_trial(self) -> Any:
         """Leave the seats of this very screen."""
-        answer = make_response(redirect(_table_screen(), 303))
+        answer = make_response(redirect(_table_screen_path(), 303))
         own = self._guard.seats_of()
         if own:
             self._leave_game()
@@ -113,7 +113,8 @@ class Joining(PageGroup):
         if not self.page_context.is_game_on:
             self._table.go_home()
             return
-        own, seats = self._guard.seats_of(), self._table.view().seats
+        own = self._guard.seats_of()
+        seats = self._table.view().seats
         others = [seats[seat] for seat in SEATS if seat not in own]
         if all(other.name is None or other.door == MACHINE for other in others):
             self._table.abandon()
@@ -121,7 +122,8 @@ class Joining(PageGroup):
     @get("/here")
     def here(self) -> Any:
         """Show the table screen and the own seat in one window."""
-        own, back = self._guard.seats_of(), _table_screen()
+        own = self._guard.seats_of()
+        back = _table_screen_path()
         if not own:
             return redirect(back)
         answer = make_response(render_template("here.html", seat=own[0], back=back))
@@ -135,13 +137,13 @@ class Joining(PageGroup):
         if self._guard.sits(mine):
             return redirect(f"/seat/{mine}", 303)
         try:
-            self.page_context.let_in(code)
+            self.page_context.require_join_code(code)
             nonce = self._table.move_to_phone(mine)
         except Illegal as error:
-            return self.taken(mine, status_of(error), error)
-        return self._seat(mine, nonce, f"/seat/{mine}")
+            return self.occupied_page(mine, status_of(error), error)
+        return self._redirect_with_seat(mine, nonce, f"/seat/{mine}")
 
-    def lead_to_swapped_seat(self) -> Response | None:
+    def redirect_to_swapped_seat(self) -> Response | None:
         """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
         swapped = self._guard.swapped_seats()
         if not swapped:
@@ -151,7 +153,7 @@ class Joining(PageGroup):
         for seat, _ in swapped:
             self._guard.drop_seat(answer, seat.other)
         for seat, nonce in swapped:
-            self._guard.seat_cookie(answer, seat, nonce)
+            self._guard.set_seat_cookie(answer, seat, nonce)
         return answer
 
     @get("/<any(S, s, N, n):letter>", strict_slashes=False)
@@ -160,7 +162,7 @@ class Joining(PageGroup):
         seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
         return redirect(f"/seat/{seat}" if self._guard.sits(seat) else f"/join/{seat}")
 
-    def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
+    def occupied_page(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
         """Return the page that says that a seat is occupied, and what can be done.
 
         `error` is the reason why it cannot be taken.
@@ -183,15 +185,15 @@ class Joining(PageGroup):
         return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
 
 
-def _table_screen() -> str:
+def _table_screen_path() -> str:
     """Return the address of the table screen in the form that this browser uses."""
     # query of the request itself, or of the page with the form
     queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 
 
-def _one_window(back: str) -> str:
-    """Return the address of a whole game in one window, from which "back" leads to this table
-    screen.
+def _one_window_path(back: str) -> str:
+    """Return the address of a whole game in one window. `back` is the table screen that it returns
+    to.
     """
     return f"/here{back[1:]}"

@@ -77,17 +77,17 @@ class Pages(PageGroup):
         mine = Seat(seat)
         if not self._guard.sits(mine):
             joining = Joining(self.page_context)
-            changed = joining.lead_to_swapped_seat()
-            if changed is not None:
-                return changed
+            redirection = joining.redirect_to_swapped_seat()
+            if redirection is not None:
+                return redirection
             if self._table.seat_nonce(mine) is None:
                 return redirect(f"/join/{mine}")
-            return joining.taken(mine, 403)
+            return joining.occupied_page(mine, 403)
         view, live = self._table.view(), f"/live/seat/{mine}"
         passed = ""
-        if self._guard.passes():
+        if self._guard.is_shared_phone():
             # a shared phone shows only the side that was opened last
-            if self._guard.shown() is not mine:
+            if self._guard.shown_side() is not mine:
                 return redirect("/pass")
             passed = "openly" if uncovered_seat(view) else "covered"
             # the stream covers the side once this reason has changed

@@ -36,12 +36,12 @@ class SharedPhonePages(PageGroup):
 
     @get("/pass")
     def page(self) -> Any:
-        """Show the cover, an open game's seat, or the form for taking both seats."""
-        if not self._guard.passes():
-            return Joining(self.page_context).lead_to_swapped_seat() or self._begin_page()
+        """Show the cover, the seat on turn in an open game, or the form for both seats."""
+        if not self._guard.is_shared_phone():
+            return Joining(self.page_context).redirect_to_swapped_seat() or self._begin_page()
         seat = uncovered_seat(self._table.view())
         if seat is not None:
-            return self._show(seat)
+            return self._open(seat)
         page = render_template(
             "pass.html",
             fragment=self.page_context.fragment("pass", None),
@@ -49,7 +49,7 @@ class SharedPhonePages(PageGroup):
         )
         answer = make_response(page)
         # showing the cover closes both sides
-        self._guard.pass_cookie(answer, None)
+        self._guard.set_pass_cookie(answer, None)
         return answer
 
     @form("/pass")
@@ -61,25 +61,25 @@ class SharedPhonePages(PageGroup):
         try:
             # the code is needed only to take a seat
             if len(own) < len(SEATS):
-                self.page_context.let_in(code)
+                self.page_context.require_join_code(code)
             for seat in SEATS:
                 if seat not in own:
                     nonces[seat] = self._table.take_seat(seat, names[seat])
             self._guard.remember_names(answer, *names.values())
-            self._guard.pass_cookie(answer, None)
+            self._guard.set_pass_cookie(answer, None)
         except (Malformed, Illegal) as refusal:
             answer = self._begin_page(refusal)
         # also after a refusal, because one seat may have been taken before it
         for seat, nonce in nonces.items():
-            self._guard.seat_cookie(answer, seat, nonce)
+            self._guard.set_seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/pass/open")
     def open_side(self, seat: str) -> Any:
         """Open one side after a tap on its key."""
-        if seat not in SEATS or not self._guard.passes():
+        if seat not in SEATS or not self._guard.is_shared_phone():
             return redirect("/pass", 303)
-        return self._show(Seat(seat))
+        return self._open(Seat(seat))
 
     @form("/pass/end")
     def end(self) -> Any:
@@ -97,20 +97,21 @@ class SharedPhonePages(PageGroup):
         """Stream the cover, which shows only what everybody may know."""
 
         def render() -> str:
-            if not self._guard.passes() or uncovered_seat(self._table.view()) is not None:
+            if not self._guard.is_shared_phone() or uncovered_seat(self._table.view()) is not None:
                 return COVER
             return self.page_context.fragment("pass", None)
 
-        if not self._guard.passes():
+        if not self._guard.is_shared_phone():
             return self._streams.follow(self._table, render)
         end_presence = self.page_context.presence.begin(*SEATS)
         return self._streams.follow(self._table, render, Audience.SEAT, end_presence)
 
     # ---- inside ----
 
-    def _show(self, seat: Seat) -> Any:
+    def _open(self, seat: Seat) -> Any:
+        """Redirect to a seat, and remember that its side is the open one."""
         answer = make_response(redirect(f"/seat/{seat}", 303))
-        self._guard.pass_cookie(answer, seat)
+        self._guard.set_pass_cookie(answer, seat)
         return answer
 
     def _begin_page(self, refusal: Malformed | Illegal | None = None) -> Response:
@@ -146,9 +147,9 @@ def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
 
     The page has put the reason for which it was opened into the query as `why`.
     """
-    if not guard.passes():
+    if not guard.is_shared_phone():
         return False
-    if guard.shown() is not seat:
+    if guard.shown_side() is not seat:
         return True
     reason = request.args.get("why")
     return reason is not None and reason != opening_reason(view(), seat)

@@ -56,7 +56,7 @@ class Auth:
 
     # ---- seats ----
 
-    def seat_cookie(self, answer: Response, seat: Seat, nonce: str) -> None:
+    def set_seat_cookie(self, answer: Response, seat: Seat, nonce: str) -> None:
         """Give this browser a seat."""
         self._set(answer, f"seat_{seat}", [str(seat), nonce])
 
@@ -105,7 +105,7 @@ class Auth:
         Raises `Illegal` unless this browser has it and shows its side.
         """
         seat = self.require_sitting(name)
-        if self.passes() and self.shown() is not seat:
+        if self.is_shared_phone() and self.shown_side() is not seat:
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say("This phone is covered: tap {seat!c}’s button first", seat=seat),
@@ -131,18 +131,18 @@ class Auth:
 
     # ---- one phone for both seats, and names ----
 
-    def passes(self) -> bool:
+    def is_shared_phone(self) -> bool:
         """Return whether this is one phone for both seats that players hand to each other."""
         is_passed = isinstance(self._read("pass"), str)
         # once a seat is freed, it is an ordinary phone again
         return is_passed and self.seats_of() == SEATS
 
-    def shown(self) -> Seat | None:
+    def shown_side(self) -> Seat | None:
         """Return the side that a shared phone shows, or None for its cover."""
         content = self._read("pass")
         return next((seat for seat in SEATS if seat == content), None)
 
-    def pass_cookie(self, answer: Response, seat: Seat | None) -> None:
+    def set_pass_cookie(self, answer: Response, seat: Seat | None) -> None:
         """Share this phone between both seats. It shows one of them, or its cover (None)."""
         self._set(answer, "pass", str(seat) if seat else "")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from companion.core.errors import Illegal, Refusal
-from companion.core.files import MAX_TEXT, read_file, replace_file
+from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.network import new_code, plain_code
@@ -129,7 +129,9 @@ class PhonePairing:
 
     def _read(self) -> str:
         try:
-            return msgspec.json.decode(read_file(self._path, MAX_TEXT), type=_PairingFile).phone
+            return msgspec.json.decode(
+                read_file(self._path, MAX_TEXT_BYTES), type=_PairingFile
+            ).phone
         except FileNotFoundError:
             return ""
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from companion.core.errors import SystemTrouble
-from companion.core.files import MAX_TEXT, expand_path, read_file
+from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import say
 from web.security.rate_limit import parsed_address
 
@@ -56,7 +56,9 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     """
     for path in (certificate, key):
         try:
-            read_file(path, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
+            read_file(
+                path, MAX_TEXT_BYTES
+            )  # OpenSSL would read whatever has this name, and for ever
         except OSError as error:
             why = error.strerror or str(error)
             raise BadCertificate(

@@ -222,7 +222,7 @@ def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
             return None
         text = say("The attacker plays only BOUNCE and BREAK face up")
         return Reason.WRONG_FACE, text, "playing-attacker"
-    is_up = state.is_up[lane]
+    is_up = state.defence_up[lane]
     if is_down and is_up:
         text = say("Your stack in lane {lane} lies face up: play face up there", lane=lane)
         return Reason.WRONG_FACE, text, "playing-defender"

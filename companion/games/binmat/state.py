@@ -75,11 +75,11 @@ class State:
 
     options: BinmatOptions
     decks: tuple[Cards, ...]
-    are_open: tuple[bool, ...]
+    decks_open: tuple[bool, ...]
     """Whether each lane deck shows its top card."""
     discards: tuple[Cards, ...]
     defence: tuple[Cards, ...]
-    is_up: tuple[bool, ...]
+    defence_up: tuple[bool, ...]
     """Whether each defender stack lies face up. False for an empty one."""
     attack: tuple[Cards, ...]
     attacker_deck: Cards
@@ -119,10 +119,10 @@ def deal(options: BinmatOptions, rng: Random) -> State:
     return State(
         options=options,
         decks=tuple(tuple(cards[size * lane : size * (lane + 1)]) for lane in LANES),
-        are_open=tuple(lane in OPEN_LANES for lane in LANES),
+        decks_open=tuple(lane in OPEN_LANES for lane in LANES),
         discards=none,
         defence=none,
-        is_up=(False,) * len(LANES),
+        defence_up=(False,) * len(LANES),
         attack=none,
         attacker_deck=(),
         attacker_discard=(),
@@ -153,11 +153,11 @@ def masked(state: State, viewer: Seat | None) -> State:
 
     decks = [
         deck[:1] + backs(deck[1:]) if is_open else backs(deck)
-        for deck, is_open in zip(state.decks, state.are_open, strict=True)
+        for deck, is_open in zip(state.decks, state.decks_open, strict=True)
     ]
     defence = state.defence
     if viewer is not DEFENDER:
-        stacks = zip(defence, state.is_up, strict=True)
+        stacks = zip(defence, state.defence_up, strict=True)
         defence = tuple(stack if is_up else backs(stack) for stack, is_up in stacks)
     attack = state.attack
     if viewer is not ATTACKER:
@@ -192,10 +192,10 @@ def plain(state: State) -> dict[str, Any]:
         "lanes": [
             {
                 "deck": list(state.decks[lane]),
-                "deck_open": state.are_open[lane],
+                "deck_open": state.decks_open[lane],
                 "discard": list(state.discards[lane]),
                 "defender": list(state.defence[lane]),
-                "defender_open": state.is_up[lane],
+                "defender_open": state.defence_up[lane],
                 "attacker": list(state.attack[lane]),
                 "attacker_open": [card in state.attack_up for card in state.attack[lane]],
             }

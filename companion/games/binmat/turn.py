@@ -70,8 +70,8 @@ class _Turn(TurnLog):
         self.role = ROLES[self.seat]
         self.decks = list(state.decks)
         self.discards = list(state.discards)
-        self.are_open = list(state.are_open)
-        self.is_up = list(state.is_up)
+        self.decks_open = list(state.decks_open)
+        self.defence_up = list(state.defence_up)
         self.defence = list(state.defence)
         self.attack = list(state.attack)
         self.attacker_deck = state.attacker_deck
@@ -107,10 +107,10 @@ class _Turn(TurnLog):
         after = replace(
             before,
             decks=tuple(self.decks),
-            are_open=tuple(self.are_open),
+            decks_open=tuple(self.decks_open),
             discards=tuple(self.discards),
             defence=tuple(self.defence),
-            is_up=tuple(self.is_up),
+            defence_up=tuple(self.defence_up),
             attack=tuple(self.attack),
             attacker_deck=self.attacker_deck,
             attacker_discard=self.attacker_discard,
@@ -151,7 +151,7 @@ class _Turn(TurnLog):
     def _open_top(self, lane: int) -> str | None:
         """Return the top card of a lane deck if it lies open, else None."""
         deck = self.decks[lane]
-        if deck and self.are_open[lane]:
+        if deck and self.decks_open[lane]:
             return deck[0]
         return None
 
@@ -159,7 +159,7 @@ class _Turn(TurnLog):
         """Draw one card into a hand."""
         # a reshuffled deck lies face up only in the hackmud edition (ruling)
         if not self.decks[lane] and not self.before.is_hackmud:
-            self.are_open[lane] = False
+            self.decks_open[lane] = False
         text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
         piles = self._refill(self.decks[lane], self.discards[lane], text)
         (card, *rest), self.discards[lane] = piles
@@ -229,7 +229,7 @@ class _Turn(TurnLog):
             self.attack_up.add(card)
         else:
             why = say("The stack lies face up.")
-            self.is_up[lane] = True
+            self.defence_up[lane] = True
         text = say(
             "{role!c} plays {card} face up in lane {lane}.",
             role=self.role,
@@ -252,7 +252,7 @@ class _Turn(TurnLog):
         """
         stack = self.defence[lane]
         defender = ROLES[DEFENDER]
-        if stack and not self.is_up[lane]:
+        if stack and not self.defence_up[lane]:
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         back, remaining = split_bounces(stack)
@@ -262,7 +262,7 @@ class _Turn(TurnLog):
         self.attacker_discard += back
         self.defence[lane] = remaining
         # an emptied stack is face down again (ruling)
-        self.is_up[lane] = bool(remaining)
+        self.defence_up[lane] = bool(remaining)
         self.discards[lane] += (card,)
         text = to_lane_discard(self.role, (card,))
         self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")
@@ -273,13 +273,13 @@ class _Turn(TurnLog):
         attack = self.attack[lane]
         # TRAPs that lay open before the combat do not spring
         lay_open = frozenset(self.attack_up.intersection(attack))
-        fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open, lane)
+        fight = Fight(attack, self.defence[lane], self.seat, self.defence_up[lane], lay_open, lane)
         combat = self.combat = Combat(fight, self.before.options.edition)
         add_combat(self, combat)
         self.attack[lane] = ()
         self.defence[lane] = combat.defender
         # cards that survive a combat stay face up (ruling)
-        self.is_up[lane] = bool(combat.defender)
+        self.defence_up[lane] = bool(combat.defender)
         self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard

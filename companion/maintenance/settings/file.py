@@ -14,7 +14,7 @@ import msgspec
 
 from companion.core.config import Settings, read_settings, settings_of
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
+from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
 PAD_SECTIONS = ("panel.south", "panel.north")
@@ -102,7 +102,7 @@ class SettingsFile:
 
     def _content(self) -> bytes:
         try:
-            return read_file(self.path, MAX_TEXT)
+            return read_file(self.path, MAX_TEXT_BYTES)
         except FileNotFoundError:
             return b""
         except OSError as error:

@@ -11,7 +11,7 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
-from companion.core.files import MAX_TEXT, read_file, replace_file
+from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file
 from companion.core.i18n import say
 
 log = logging.getLogger(__name__)
@@ -85,6 +85,6 @@ class LastGoodSettings:
 
 def _content(path: Path) -> bytes:
     try:
-        return read_file(path, MAX_TEXT)
+        return read_file(path, MAX_TEXT_BYTES)
     except OSError:
         return b""

@@ -24,12 +24,15 @@ from companion.printing.tiling import (
 )
 
 _LANE_FIGURE_MM = 17.0
-_SIGN_MM = 10.0
+"""Height of a lane's number."""
+_DRAWING_MM = 10.0
 """Size of a side's drawing. A diamond or a ring of this size is smaller than a card's marker."""
 _TICK_MM = 6.0
+"""Length of the marks at which further cards end."""
 _TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
 """Angle by which text for a seat is turned."""
-_GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
+_GOAL_RIM_MM, _GOAL_PITCH_MM = 1.5, 5.0
+"""White rim of a goal, and distance of the dots in North's."""
 
 
 def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
@@ -38,14 +41,14 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
     x, y = printed.centre
     with pen.at(*room.centre), pen.at(-x, -y, clip=printed):
         if kit.deck:
-            _lanes(pen, kit, kit.deck)
+            _draw_lanes(pen, kit, kit.deck)
         else:
-            _squares(pen, kit)
+            _draw_squares(pen, kit)
         if kit.board.has_goals:
-            _goals(pen, kit)
+            _draw_goals(pen, kit)
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
-        _strips(pen, kit, tiling.cuts_x)
+        _draw_strips(pen, kit, tiling.cuts_x)
         for number, cross in enumerate(tiling.crosses(), start=1):
             with pen.at(*cross):
                 pen.line((-4, 0), (4, 0), width=0.25)
@@ -54,7 +57,7 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
                 for corner in ((4.6, 2.8), (-4.6, -4.9)):
                     with pen.at(*corner):
                         pen.plate_text(str(number))
-        _edges(pen, tiling, window)
+        _draw_edges(pen, tiling, window)
 
 
 def seat_words(kit: Kit, seat: Seat) -> str:
@@ -67,7 +70,7 @@ def seat_words(kit: Kit, seat: Seat) -> str:
     )
 
 
-def _squares(pen: Pen, kit: Kit) -> None:
+def _draw_squares(pen: Pen, kit: Kit) -> None:
     """Draw the squares of a board of pieces, with their marks and labels."""
     board = kit.board
     marks = {mark.square: mark for mark in board.marks}
@@ -110,10 +113,10 @@ def _squares(pen: Pen, kit: Kit) -> None:
             stroke_mm=FRAME_MM,
         )
     if has_outside_labels(board):
-        _outside_labels(pen, board)
+        _draw_outside_labels(pen, board)
 
 
-def _goals(pen: Pen, kit: Kit) -> None:
+def _draw_goals(pen: Pen, kit: Kit) -> None:
     """Draw the strips as goals, lightly in the pattern of the side that defends them, clear of the
     white around the corner markers.
     """
@@ -134,15 +137,15 @@ def _goals(pen: Pen, kit: Kit) -> None:
         if seat is Seat.SOUTH:
             continue
         # North's pattern: dots
-        columns = int(width / _GOAL_DOTS_MM)
-        rows = int(depth / _GOAL_DOTS_MM)
+        columns = int(width / _GOAL_PITCH_MM)
+        rows = int(depth / _GOAL_PITCH_MM)
         for column, row in product(range(columns), range(rows)):
             x = left + width * (column + 0.5) / columns
             y = low + depth * (row + 0.5) / rows
             pen.dot(x, y, 0.55, fill=tinted(colour, 0.6))
 
 
-def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
+def _draw_strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     """Draw title and seat in both strips, in the widest gap between markers, cuts and numbers."""
     board = kit.board
     reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
@@ -164,7 +167,7 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     for seat, (left, right) in zip(SEATS, (wide_rooms[0], wide_rooms[-1]), strict=True):
         middle = (left + right) / 2
         with pen.at(middle, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
-            _strip(pen, kit, seat, right - left - 4)
+            _draw_strip(pen, kit, seat, right - left - 4)
 
 
 def _strip_y(board: Board, seat: Seat) -> float:
@@ -173,7 +176,7 @@ def _strip_y(board: Board, seat: Seat) -> float:
     return -half if seat is Seat.SOUTH else board.height_mm + half
 
 
-def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
+def _draw_strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
     """Draw title and seat between two corner markers, turned towards the seat.
 
     The origin is the middle between them.
@@ -205,7 +208,7 @@ def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
         pen.text(text_x, -6.2, words, 4.6)
 
 
-def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
+def _draw_lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
     """Draw the lanes of a board of cards: the zones of both seats, and each lane's number in both
     strips.
     """
@@ -218,7 +221,7 @@ def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
             with pen.at(x, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
                 pen.label(0, -0.36 * _LANE_FIGURE_MM, str(file), _LANE_FIGURE_MM)
             with pen.at(x, edge, turn_deg=_TURN_DEG[seat]):
-                _zone(pen, board, deck, kit.sides[seat])
+                _draw_zone(pen, board, deck, kit.sides[seat])
 
 
 def _lane_middles(board: Board) -> list[float]:
@@ -226,7 +229,7 @@ def _lane_middles(board: Board) -> list[float]:
     return [board.square_mm / 2 + file * board.pitch_mm for file in range(board.files)]
 
 
-def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
+def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     """Draw a zone as its seat sees it: outline, place of the first card, steps and arrow.
 
     The origin is the middle of the zone's near edge.
@@ -257,8 +260,8 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     pen.drawing(
         side.drawing,
         0,
-        middle + _SIGN_MM / 2,
-        _SIGN_MM,
+        middle + _DRAWING_MM / 2,
+        _DRAWING_MM,
         side,
     )
     pen.label(
@@ -301,7 +304,7 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     pen.shape((-6, tip - 11), (6, tip - 11), (0, tip))
 
 
-def _outside_labels(pen: Pen, board: Board) -> None:
+def _draw_outside_labels(pen: Pen, board: Board) -> None:
     """Draw the files beyond the strips and the ranks left and right of the squares, readable from
     both seats.
     """
@@ -318,7 +321,7 @@ def _outside_labels(pen: Pen, board: Board) -> None:
                 pen.label(-3.8, y - 1.5, name[1:], 4.2)
 
 
-def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
+def _draw_edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     """Draw where to cut (scissors) and where to glue on the next page (its name)."""
     core = window.core
     printed = window.printed

@@ -79,8 +79,8 @@ def _commit(store: TableStore) -> None:
 class ChanceView:
     """The source of a game's chance, as everybody may see it.
 
-    `chosen` is a sentence on what the host has chosen. Without `commitment` the host has chosen the
-    seed, both sealed orders will give it, or an older version has drawn it. After the game,
+    `chosen` is a sentence on what the owner has chosen. Without `commitment` the owner has chosen
+    the seed, both sealed orders will give it, or an older version has drawn it. After the game,
     `opened`, the `seed` that was played and its `faults` are set.
     """
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.spelling import SpelledOrder, Way, spell_action, ways_of
+from companion.games.spelling import Arrow, SpelledOrder, arrows_of, spell_action
 from companion.table.session import Phase, Session, Viewer
 from companion.table.state import TableState
 
@@ -32,7 +32,7 @@ class GuideView:
     part: int
     is_over: bool
     orders: Mapping[Seat, tuple[SpelledOrder, ...]]
-    ways: Mapping[Seat, tuple[Way, ...]]
+    ways: Mapping[Seat, tuple[Arrow, ...]]
 
 
 _TURNED = {
@@ -55,7 +55,7 @@ def guide_of(session: Session) -> GuideView | None:
     orders, ways = {}, {}
     for seat, text in step.orders.items():
         orders[seat] = spell_action(game, state, seat, text)
-        ways[seat] = ways_of(game, state, seat, text)
+        ways[seat] = arrows_of(game, state, seat, text)
     north = []
     for order in orders.get(Seat.NORTH, ()):
         north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))

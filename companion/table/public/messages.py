@@ -112,7 +112,7 @@ class PublicView(_Plain, frozen=True):
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
-    """Whether it is over without a result that counts: a lesson, ended by the host, or a replayed
+    """Whether it is over without a result that counts: a lesson, ended by the owner, or a replayed
     draw.
     """
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)

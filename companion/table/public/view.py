@@ -66,8 +66,9 @@ def public_view(session: Session, now_s: float) -> PublicView:
 
 
 def _options(session: Session) -> dict[str, Any]:
-    """Return the options that the host's page offers. Any other may be secret, such as the order of
-    a deck.
+    """Return the options that the owner's page offers.
+
+    Any other may be secret, such as the order of a deck.
     """
     rows = session.game.option_rows if session.game else ()
     return {

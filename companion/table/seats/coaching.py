@@ -1,4 +1,4 @@
-"""Who may ask the coach about what: it depends on the host's rule and on the state of the game.
+"""Who may ask the coach about what: it depends on the owner's rule and on the state of the game.
 
 Everybody may ask for a machine's reasons as soon as its action is public.
 """

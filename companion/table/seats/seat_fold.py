@@ -33,7 +33,7 @@ def _door_of(record: TakeSeat | MoveSeat) -> str:
     """Return the door of a seat.
 
     In journals of an earlier version a phone could join through a hub, by the door "far". Its seat
-    counts as a phone's. Nobody has its cookie any more, so the host frees it.
+    counts as a phone's. Nobody has its cookie any more, so the owner frees it.
     """
     return "phone" if record.door == "far" else record.door
 

@@ -22,7 +22,7 @@ def test_thirteen_cards_are_dealt_to_each_lane_the_right_three_face_up() -> None
     state = start()
     assert [len(deck) for deck in state.decks] == [13] * 6
     assert state.decks[0] == DECK[:13]
-    assert state.are_open == (False, False, False, True, True, True)
+    assert state.decks_open == (False, False, False, True, True, True)
     assert state.hands == ((), ())
     assert (state.turns_left, GAME.time_limit(state)) == (110, 5.0)
     assert GAME.time_limit(start(seconds=0)) is None, "casual play ignores the rule"
@@ -45,7 +45,7 @@ def test_hands_that_are_dealt_by_hand_are_at_most_half_the_deck() -> None:
 # ---- Drawing and playing a Card ------------------------------------------------------------------
 
 RULEBOOK, HACKMUD = start(), start(edition="hackmud")
-FACE_UP = at(RULEBOOK, 2, defence="5^", is_up=True, south="5& >&")
+FACE_UP = at(RULEBOOK, 2, defence="5^", defence_up=True, south="5& >&")
 CASES: list[tuple[State, str, list[str]]] = [
     (RULEBOOK, "--", ["Defender passes."]),
     (RULEBOOK, "d0", ["Defender draws a card from lane 0."]),
@@ -184,7 +184,7 @@ def test_an_empty_deck_takes_its_shuffled_discard_pile_however_it_lay() -> None:
         play(at(start(), 4, deck="", discard=pile), "d4").state for pile in ("2& 3& 4&", "4& 2& 3&")
     )
     assert one == other
-    assert (one.discards[4], one.are_open[4]) == ((), False)
+    assert (one.discards[4], one.decks_open[4]) == ((), False)
     assert sorted(one.hands[0] + one.decks[4]) == ["2&", "3&", "4&"]
     attack = play(attacking(at(start(), attacker_discard="7# 8#")), "da").state
     assert sorted(attack.hands[1] + attack.attacker_deck) == ["7#", "8#"]

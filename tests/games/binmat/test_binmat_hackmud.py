@@ -21,10 +21,10 @@ def fresh(**options: Any) -> State:
 
 def test_the_top_cards_of_lanes_3_4_and_5_lie_face_up_always_also_after_a_reshuffle() -> None:
     after = play(at(fresh(), 4, deck="", discard="2& 3& 4&"), "d4").state
-    assert after.are_open == (False, False, False, True, True, True)
+    assert after.decks_open == (False, False, False, True, True, True)
     seen = GAME.view(after, None)["lanes"][4]["deck"]
     assert seen == [after.decks[4][0], "X"]
-    assert play(at(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state.are_open[1] is False
+    assert play(at(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state.decks_open[1] is False
 
 
 def test_the_attacker_who_draws_from_a_lane_with_deck_and_discard_pile_empty_wins() -> None:
@@ -55,7 +55,7 @@ def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_a
     step = play(state, "u?&2")
     assert "Defender’s @^ takes ?& to the lane discard." in texts(step)
     assert step.stages
-    assert (step.state.defence[2], step.state.is_up[2], step.state.discards[2]) == (
+    assert (step.state.defence[2], step.state.defence_up[2], step.state.discards[2]) == (
         ("4^", "@^"),
         True,
         ("?&",),

@@ -55,7 +55,7 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
     """
     hidden: list[str] = []
     tops = [
-        deck[:1] if shown else () for deck, shown in zip(state.decks, state.are_open, strict=True)
+        deck[:1] if shown else () for deck, shown in zip(state.decks, state.decks_open, strict=True)
     ]
 
     def gather(pile: Cards, is_known: bool) -> bool:
@@ -69,7 +69,7 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
     sees_south, sees_north = (
         gather(hand, viewer is seat) for hand, seat in zip(state.hands, SEATS, strict=True)
     )
-    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.is_up]
+    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.defence_up]
     sees_attack = keep_stacks or viewer is ATTACKER
     for lane in LANES:
         gather(state.defence[lane], sees_defence[lane])
@@ -170,7 +170,7 @@ def test_a_view_shows_ones_own_cards_and_what_lies_open() -> None:
         lane = view["lanes"][2]
         assert (" ".join(lane["defender"]), " ".join(lane["attacker"])) == stack
         assert tuple(" ".join(view["hands"][seat]) for seat in SEATS) == hands[viewer]
-    assert GAME.view(at(state, 2, is_up=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
+    assert GAME.view(at(state, 2, defence_up=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
 
 
 # ---- what may be taken back ----------------------------------------------------------------------
@@ -190,9 +190,9 @@ BOUNCE = attacking(at(start(), 2, north="?&"))
     [
         (OPEN, "-- p8&2", True),
         (OPEN, "d0 d5 c2 u>+2", False),
-        (at(OPEN, 2, is_up=True), "u8&2", True),
+        (at(OPEN, 2, defence_up=True), "u8&2", True),
         (BOUNCE, "u?&2", True),
-        (at(BOUNCE, 2, defence="4^", is_up=True), "u?&2", True),
+        (at(BOUNCE, 2, defence="4^", defence_up=True), "u?&2", True),
         (at(BOUNCE, 2, defence="4^"), "u?&2", False),
         (attacking(at(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
     ],

@@ -29,7 +29,7 @@ class Opponents(PageGroup):
 
         `code` is the join code.
         """
-        self.page_context.let_in(code)
+        self.page_context.require_join_code(code)
         known = [character.name for character in self._features.opponents]
         if name not in known:
             text = say(
@@ -47,7 +47,7 @@ class Opponents(PageGroup):
     @post(f"/api/seat/{SEAT_PART}/machine-leaves")
     def machine_leaves(self, seat: str, code: ShortText = "") -> Seated:
         """Remove the machine from a seat. `code` is the join code."""
-        self.page_context.let_in(code)
+        self.page_context.require_join_code(code)
         self._require_at_table()
         self._table.machines.unseat(Seat(seat))
         return {"seat": None}

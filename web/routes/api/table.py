@@ -1,5 +1,6 @@
-"""The part of the JSON API for everybody at the table: view it, and act in games as open as a chess
-clock.
+"""The part of the JSON API for everybody at the table.
+
+It shows the table. In a game as open as a chess clock it also acts for the seats.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from web.security.auth import is_own_screen
 
 
 class SharedRoutes(PageGroup):
-    """The routes that seats, the table screen and the host have in common."""
+    """The routes that seats, the table screen and the owner (`host` in addresses) share."""
 
     name = "api"
 
     @shared("pause", "seat", "table", "host")
     def pause(self, by: str) -> None:
         """Stop the clock. The table screen may do so only in a game as open as a chess clock."""
-        self._require_clock(by)
+        self._require_clock_right(by)
         self._table.pause(by, at_s=g.at_s)
 
     @shared("resume", "seat", "table", "host")
     def resume(self, by: str) -> None:
         """Resume the clock."""
-        self._require_clock(by)
+        self._require_clock_right(by)
         self._table.resume(by)
 
     @shared("read", "seat", "table")
@@ -66,13 +67,14 @@ class SharedRoutes(PageGroup):
 
     @shared("rematch", "seat", "table", "host")
     def rematch(self, by: str, swap: bool = False) -> None:
-        """Start the same game again. With `swap` the sides change places, if they can.
+        """Start the same game again. With `swap` the players change sides.
 
-        They cannot with a player at a pad or at another table.
+        They keep their sides if one of them plays at a pad or at another table.
         """
         self._table.rematch(swap)
 
-    def _require_clock(self, by: str) -> None:
+    def _require_clock_right(self, by: str) -> None:
+        """Raise `Illegal` if the table screen may not stop or resume the clock of this game."""
         if by == "table" and not self._table.view().turn.is_open:
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
@@ -107,7 +109,7 @@ class TableRoutes(PageGroup):
 
     @post("/api/table/tiles", guard=at_table)
     def table_tiles(self, seat: Seat, moment: ShortText, is_ready: bool) -> None:
-        """Report at the table screen whether a seat's tiles are laid."""
+        """Report from the table screen whether a seat's tiles are laid."""
         self._table.lay_tiles(seat, moment, is_ready)
 
     @post(f"/api/seat/{SEAT_PART}/go-on", guard=at_table)
@@ -116,7 +118,7 @@ class TableRoutes(PageGroup):
 
         `sitting` identifies the sitting whose phone is gone.
         """
-        gone, features = Seat(seat), self._features
+        gone = Seat(seat)
         # the phone may have returned since the page was drawn
         if gone not in self.page_context.presence.gone:
             raise wrong_phase(say("That phone is back."))
@@ -125,11 +127,11 @@ class TableRoutes(PageGroup):
             self._table.play_by(gone, "pad", sitting)
             return
         self._require_nothing_secret(gone)
-        if by == "machine" and not features.opponents:
+        if by == "machine" and not self._features.opponents:
             raise wrong_phase(say("No machine plays here."))
         self._table.free_seat(gone, sitting)
         if by == "machine":
-            self._table.machines.seat(gone, features.opponents[0].name)
+            self._table.machines.seat(gone, self._features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:
         """Raise `Illegal` if a new player at the seat would see a sealed order or a hand, unless

@@ -1,4 +1,4 @@
-"""The entrance for an old phone that is the camera: its pairing, and the HTTPS port that its
+"""The server for an old phone that serves as the camera: its pairing, and the HTTPS port that its
 browser needs.
 """
 
@@ -28,8 +28,8 @@ SECURE_PORT = 8443
 """Port of the phone's page if the owner has set no certificate. If it is taken, any free port."""
 
 
-class PhoneDoor(Closeable):
-    """Opens the HTTPS port when somebody asks for a code, or when a phone already is the camera."""
+class PhoneCameraServer(Closeable):
+    """Serves an old phone's pages by HTTPS, once somebody asks for a code or a phone is in use."""
 
     def __init__(
         self,
@@ -95,5 +95,5 @@ class PhoneDoor(Closeable):
         return server
 
     def close(self) -> None:
-        """Close the port."""
+        """Stop the server. May be called twice."""
         self._stack.close()
