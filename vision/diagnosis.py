@@ -1,5 +1,5 @@
-"""What the camera page shows: pictures, the board with what is read on it, its weak places, and
-settled frames.
+"""What the camera page shows: pictures, the board as it is read, its weak places, and settled
+frames.
 
 The watcher hands over every frame. Nothing is computed before somebody asks.
 """
@@ -49,10 +49,10 @@ Picture = NDArray[np.uint8]
 """A picture for people: (height, width) in grey, or (height, width, 3) in BGR."""
 Area = tuple[float, float, float, float]
 """Low x, low y, high x, high y in mm of the board."""
-SETTLED, SETTLED_IF_SMALL = 5, 3
-"""Maximum number of settled frames, of about 2 MB at 1080p, and the same for a machine with little
-memory.
-"""
+MAX_SETTLED = 5
+"""Maximum number of settled frames. Each takes about 2 MB at 1080p."""
+MAX_SETTLED_IF_SMALL = 3
+"""The same for a machine with little memory."""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
 _PHOTOGRAPH_PX, _PHOTOGRAPH_QUALITY = 640, 50
 _TALL_MM = 15.0
@@ -82,8 +82,8 @@ class _Look:
 class BoardEye:
     """Answers what pages ask of the camera, from any thread. Nothing is computed before.
 
-    `source` is the camera of the settings, `cameras` returns the connected ones, and `kept` is the
-    number of settled frames that are kept.
+    `source` is the camera of the settings, `cameras` returns the connected ones, and `max_settled`
+    is the maximum number of settled frames.
     """
 
     link: CameraLink
@@ -94,7 +94,7 @@ class BoardEye:
         reader: BoardReader,
         source: str = "",
         cameras: Callable[[], tuple[CameraOffer, ...]] = lambda: (),
-        kept: int = SETTLED,
+        max_settled: int = MAX_SETTLED,
     ) -> None:
         self._reader = reader
         self._source = source
@@ -102,32 +102,29 @@ class BoardEye:
         self.cameras = cameras
         self._last: _Look | None = None
         self._lock = threading.Lock()
-        self.settled_frames: deque[_Look] = deque(maxlen=kept)
+        self.settled_frames: deque[_Look] = deque(maxlen=max_settled)
 
     def source(self) -> str:
         """Return the source in use, as in the settings."""
         return self.link.source or self._source
 
     def saw(self, frame: Frame, reading: Reading) -> None:
-        """Take a frame that was just read, before the table hears of the reading.
+        """Handle a frame that was just read, before the table hears of the reading.
 
         Only references are kept.
         """
-        before = self._last
+        previous = self._last
         if self._reader.mirror.is_mirrored:
             frame = self._reader.mirror.as_read(frame)
         look = _Look(next(self._numbers), frame, reading, self._reader.seen)
         self._last = look
-        if not reading.quiet or (before is not None and before.reading == reading):
+        if not reading.quiet or (previous is not None and previous.reading == reading):
             return
         frames = self.settled_frames
         with self._lock:
-            if (
-                frames
-                and reading.game is not None
-                and frames[-1].reading.game not in (None, reading.game)
-            ):
-                # Large pictures, such as those of cards, are not kept during another game.
+            # Large pictures, such as those of cards, are not kept during another game.
+            games = (None, reading.game)
+            if frames and reading.game is not None and frames[-1].reading.game not in games:
                 frames.clear()
             if frames and frames[-1].reading == reading:
                 # The board is as it was before the movement, so the newest picture of it counts.
@@ -175,8 +172,9 @@ class BoardEye:
             )
             for square in measures
         )
-        first = [each for each in look.seen.advice if each.weakness is Weakness.TWIN]
-        last = [each for each in look.seen.advice if each.weakness is not Weakness.TWIN]
+        # two markers that are the same come first, because they make everything else doubtful
+        first = [item for item in look.seen.advice if item.weakness is Weakness.TWIN]
+        last = [item for item in look.seen.advice if item.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, weak), *last)
         height, width = look.frame.luma.shape
         return BoardSeen(
@@ -245,11 +243,13 @@ def _settled_frame(look: _Look) -> SettledFrame:
     squares: dict[Square, Outline] = {}
     kit, pose = look.seen.kit, look.seen.pose
     if kit is not None and pose is not None:
-        foot = board_outline_mm(kit.board, _EDGE_MM)
-        body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
-        hull = cv2.convexHull(pose.to_px(body).astype(np.float32))
+        # the board with everything that stands on it: a flat box
+        floor = board_outline_mm(kit.board, _EDGE_MM)
+        box = np.vstack([floor, floor + np.array([0.0, 0.0, _TALL_MM])])
+        hull = cv2.convexHull(pose.to_px(box).astype(np.float32))
         outline = _corners(np.asarray(hull, np.float64).reshape(-1, 2))
-        squares = {s: _corners(pose.to_px(square_mm(kit.board, s))) for s in kit.board.squares}
+        for square in kit.board.squares:
+            squares[square] = _corners(pose.to_px(square_mm(kit.board, square)))
     return SettledFrame(look.number, look.frame, look.reading, outline, squares)
 
 
@@ -272,10 +272,12 @@ def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
     low, high = area_mm[:2], area_mm[2:]
     scale = _PHOTOGRAPH_PX / max(high[0] - low[0], high[1] - low[1])
     maps = pose.plane_maps(low, high, 0.0, scale)
-    view, tint = maps.rectify(frame.luma), _colours_of(frame)
-    if tint is None:
+    view, colours = maps.rectify(frame.luma), _colours_of(frame)
+    if colours is None:
         return view
-    return painted(view, maps.rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
+    # colours have a lower resolution
+    share = colours.shape[1] / frame.luma.shape[1]
+    return painted(view, maps.rectify_colours(colours, share))
 
 
 def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:

@@ -26,10 +26,12 @@ from companion.core.names import is_printable
 from companion.core.ports import Closeable
 
 MAX_MEMORY_BYTES = 512 << 20
-"""Maximum private memory of any opponent. Our own set a lower limit."""
+"""Maximum private memory of any opponent. Built-in ones set a lower limit for themselves."""
 _MAX_ACTION = 10_000
+"""Maximum number of characters of an action."""
 _MAX_REASONS = 12
 _MAX_REASON = 400
+"""Maximum number of characters of a reason."""
 _ROOT = Path(__file__).parents[2]
 """Folder of the packages. The child runs there, so that it finds this program whether installed or
 not.
@@ -204,6 +206,7 @@ class BotProcess(Closeable):
         """Send a line to the child and put its answer, or b"" if it has ended."""
         to_child, from_child = self._pipes
         try:
+            # a pipe may take only a part of it
             while line:
                 line = line[to_child.write(line) :]
             answers.put(from_child.readline(MAX_LINE + 1))

@@ -18,11 +18,13 @@ WIN = 10_000.0
 WAY = 18
 """Ranks from the home rank to the far rank and back."""
 _HURRY = 25.0
+"""Bonus for the last rank."""
 _FADE = 0.8
-"""Bonus for the last rank, and the factor by which it shrinks with each rank before."""
+"""Factor by which the bonus shrinks with each rank before."""
 _UNDER_OWN = 0.85
+"""Share of its value that a scout keeps below an own scout."""
 _UNDER_FOE = 0.35
-"""Share of its value that a scout keeps below an own scout, and below an enemy's."""
+"""Share of its value that a scout keeps below an enemy's."""
 
 
 def rank_values(rng: Random, noise: float) -> list[float]:
@@ -96,14 +98,15 @@ class Evaluation:
 
 def _square_values(values: Sequence[float], seat: int) -> tuple[list[float], list[float]]:
     """Return the values of a seat's scout by its square, without intel and with it."""
-    plain = []
-    turned = []
+    without_intel = []
+    with_intel = []
     for rank, file in product(range(RANKS), range(FILES)):
         ahead = rank if seat == 0 else RANKS - 1 - rank
-        middle = 0.1 * min(file, FILES - 1 - file)
-        plain.append(values[WAY - ahead] + middle)
-        turned.append(values[ahead] + middle)
-    return plain, turned
+        # a scout near the middle has more ways to go
+        middle_bonus = 0.1 * min(file, FILES - 1 - file)
+        without_intel.append(values[WAY - ahead] + middle_bonus)
+        with_intel.append(values[ahead] + middle_bonus)
+    return without_intel, with_intel
 
 
 def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:

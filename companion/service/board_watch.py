@@ -20,7 +20,7 @@ from companion.table.table import Table
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
-from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
+from vision.diagnosis import MAX_SETTLED, MAX_SETTLED_IF_SMALL, BoardEye
 from vision.network.phone import PhoneLine
 from vision.reading.board_reader import board_reader
 from vision.watcher import Watcher, WatchListeners
@@ -78,7 +78,7 @@ class BoardWatch(Closeable):
         """Watch the board with one of these cameras. `offers` returns the other available ones."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
-        max_frames = SETTLED_IF_SMALL if settings.is_small else SETTLED
+        max_frames = MAX_SETTLED_IF_SMALL if settings.is_small else MAX_SETTLED
         self.eye = eye = BoardEye(reader, settings.source, offers, max_frames)
 
         listeners = WatchListeners(

@@ -18,7 +18,7 @@ from companion.core.grid import Square
 from companion.core.ports import Weakness
 from companion.games import GAMES
 from vision.cameras.camera_link import Cameras
-from vision.diagnosis import SETTLED, BoardEye
+from vision.diagnosis import MAX_SETTLED, BoardEye
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import default_view
@@ -143,11 +143,11 @@ def test_frames_are_kept_when_the_board_comes_to_rest() -> None:
 def test_only_the_last_settled_frames_are_kept() -> None:
     looked = Looked("outbuffered", width=640, height=360)
     (shown,) = looked.look(6).settled()
-    for number in range(SETTLED + 2):
+    for number in range(MAX_SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
         looked.eye.saw(shown.frame, replace(shown.reading, seen=face))
     kept = [frame.reading.seen[Square(0, 0)] for frame in looked.eye.settled()]
-    assert kept == [f"robot {number}" for number in range(2, SETTLED + 2)]
+    assert kept == [f"robot {number}" for number in range(2, MAX_SETTLED + 2)]
     looked.eye.saw(shown.frame, replace(shown.reading, game="arena"))
     assert len(looked.eye.settled()) == 1, "they go with their board"
 

@@ -1,7 +1,6 @@
-"""The cameras by their names in the settings: which are connected, and how to open one.
+"""The cameras by their sources in the settings: which are connected, and how to open one.
 
-Each gives frames of brightness and raises `CameraError` that says what is wrong, where, and what to
-do.
+The errors of all cameras are `CameraError`. They say what is wrong, where, and what to do.
 """
 
 from __future__ import annotations
@@ -29,22 +28,20 @@ def cameras() -> tuple[CameraOffer, ...]:
     """
     devices = []
     with contextlib.suppress(CameraError):  # no Raspberry Pi
-        own = pi_devices()
-        for camera in own:
+        pi_cameras = pi_devices()
+        for camera in pi_cameras:
             # The id stays the same whatever the order at the next boot.
-            source = f"picamera:{camera.id}" if len(own) > 1 else "picamera"
-            devices.append(
-                CameraOffer(source, say("Raspberry Pi camera {sensor}", sensor=camera.sensor))
-            )
-    plugged = usb_devices()
-    names = [device.name for device in plugged]
-    for device in plugged:
-        # The name stays the same when the number changes, unless two cameras have it.
-        alone = (
-            sum(device.name.lower() in name.lower() for name in names) == 1
-            and not device.name.isdecimal()
-        )
-        source = f"usb:{device.name}" if alone else f"usb:{device.number}"
+            source = f"picamera:{camera.id}" if len(pi_cameras) > 1 else "picamera"
+            title = say("Raspberry Pi camera {sensor}", sensor=camera.sensor)
+            devices.append(CameraOffer(source, title))
+    usb_cameras = usb_devices()
+    names = [device.name.lower() for device in usb_cameras]
+    for device in usb_cameras:
+        # The name stays the same when the number changes. It must not fit another camera, nor be
+        # read as a number.
+        fitting = sum(device.name.lower() in name for name in names)
+        is_clear = fitting == 1 and not device.name.isdecimal()
+        source = f"usb:{device.name}" if is_clear else f"usb:{device.number}"
         devices.append(CameraOffer(source, device.name))
     return tuple(devices)
 
@@ -52,10 +49,9 @@ def cameras() -> tuple[CameraOffer, ...]:
 def open_camera(
     settings: CameraSettings, clock: Clock, source: str = "", phone: PhoneLine | None = None
 ) -> Camera:
-    """Open the camera of a source, or that of the settings. `phone` is the line of an old phone if
-    one may be the camera.
+    """Open the camera of a source, or that of the settings. Raises `CameraError` if there is none.
 
-    Raises `CameraError` when there is none.
+    `phone` is the line of an old phone if one may be the camera.
     """
     source = (source or settings.source).strip()
     kind, _, which = source.partition(":")
@@ -77,7 +73,8 @@ def open_camera(
         return UsbCamera(usb_number(which, usb_devices()), settings, clock)
     try:
         path = expand_path(source)
-        path.is_dir()  # what can be no path is told here
+        # a text that cannot be a path raises here
+        path.is_dir()
     except OSError as error:
         raise CameraError(
             say(
@@ -92,9 +89,9 @@ def _first_camera(settings: CameraSettings, clock: Clock) -> Camera:
     try:
         return PiCamera(settings, clock)
     except CameraError as pi_error:
-        plugged = usb_devices()
+        usb_cameras = usb_devices()
         try:
-            return UsbCamera(plugged[0].number if plugged else 0, settings, clock)
+            return UsbCamera(usb_cameras[0].number if usb_cameras else 0, settings, clock)
         except CameraError as usb_error:
             raise CameraError(
                 say(

@@ -1,6 +1,4 @@
-"""USB cameras, and all others that speak V4L2, through OpenCV. This module lists them, takes their
-pictures and sets their controls.
-"""
+"""USB cameras and all others that speak V4L2, by OpenCV: their list, pictures and controls."""
 
 from __future__ import annotations
 
@@ -26,9 +24,9 @@ from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
 SYSFS = Path("/sys/class/video4linux")
-_SILENCE_S = 3
+_PICTURE_TIMEOUT_S = 3
 """Timeout in seconds for one picture, given to OpenCV."""
-_DAMAGED = 5
+_MAX_DAMAGED = 5
 """Number of damaged pictures in a row that are reported as a bad cable."""
 _AUTO, _MANUAL = 3, 1
 """V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL."""
@@ -56,15 +54,15 @@ def usb_devices() -> tuple[UsbDevice, ...]:
     """
     devices = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
-        number, place = entry.name.removeprefix("video"), str(entry.resolve())
+        number, path = entry.name.removeprefix("video"), str(entry.resolve())
         # A camera has more nodes, for metadata. The first one gives the pictures.
         if not number.isdecimal() or _line(entry / "index") not in ("", "0"):
             continue
-        if "/usb" in place:
+        if "/usb" in path:
             unit = (entry / "device").resolve().parent
             parts = [_line(unit / part) for part in ("idVendor", "idProduct", "serial")]
             identity = "usb " + ":".join(part for part in parts if part)
-        elif "/virtual/" in place:
+        elif "/virtual/" in path:
             identity = f"v4l2 {_line(entry / 'name')}"
         else:
             continue
@@ -73,10 +71,10 @@ def usb_devices() -> tuple[UsbDevice, ...]:
 
 
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
-    """Return the number of the camera that `usb:WORDS` in the settings names: a number, or a part
-    of the camera's name.
+    """Return the number of the camera that `usb:WORDS` in the settings names.
 
-    Raises `CameraError` when no such camera is connected.
+    The words are a number or a part of the camera's name. Raises `CameraError` when no such camera
+    is connected.
     """
     if words.isdecimal():
         return int(words)
@@ -105,7 +103,7 @@ class UsbCamera(Device):
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         # Without this OpenCV waits ten seconds for a camera that was unplugged. It is read once,
         # before the first picture.
-        os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
+        os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_PICTURE_TIMEOUT_S))
         path = f"/dev/video{number}"
         if not is_video_device(path):
             raise CameraError(
@@ -139,7 +137,7 @@ class UsbCamera(Device):
     # ---- pictures ----
 
     def _take(self) -> Taken:
-        for _ in range(_DAMAGED):
+        for _ in range(_MAX_DAMAGED):
             sent = self._read()
             luma = self._plane(sent)
             if luma is not None:
@@ -154,7 +152,7 @@ class UsbCamera(Device):
 
     def _read(self) -> Any:
         try:
-            good, picture = self._device.read()
+            is_good, picture = self._device.read()
         except cv2.error as error:
             # OpenCV asserts when a buffer is smaller than the picture should be
             raise CameraError(
@@ -164,7 +162,7 @@ class UsbCamera(Device):
                     error=" ".join(str(error.err).split()),  # OpenCV writes some in several lines
                 )
             ) from None
-        if not good or picture is None:
+        if not is_good or picture is None:
             raise CameraError(
                 say(
                     "USB camera {name} sends no pictures: check its plug and cable, and close "
@@ -193,9 +191,8 @@ class UsbCamera(Device):
         )
 
     def _age_s(self) -> float:
-        """Return how long ago the last picture was taken, in seconds. V4L2 stamps pictures by the
-        monotonic clock.
-        """
+        """Return how long ago the last picture was taken, in seconds. 0 if that is unknown."""
+        # V4L2 stamps pictures by the monotonic clock
         if self.oddity and not self.oddity.has_stamps:
             return 0.0
         stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))
@@ -209,14 +206,14 @@ class UsbCamera(Device):
     @property
     def locks(self) -> Locks | None:
         """Whether focus and exposure are locked."""
-        focus, exposure = (
-            self._device.get(cv2.CAP_PROP_AUTOFOCUS),
-            self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE),
-        )
-        locks = Locks(
-            None if focus < 0 else focus == 0, None if exposure < 0 else exposure == _MANUAL
-        )
-        return None if locks == (None, None) else locks
+        focus = self._device.get(cv2.CAP_PROP_AUTOFOCUS)
+        exposure = self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE)
+        # OpenCV returns -1 for a control that the camera does not have
+        is_focus_locked = None if focus < 0 else focus == 0
+        is_exposure_locked = None if exposure < 0 else exposure == _MANUAL
+        if is_focus_locked is None and is_exposure_locked is None:
+            return None
+        return Locks(is_focus_locked, is_exposure_locked)
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
         """Lock focus or exposure at their present values, or make them automatic again. None leaves
@@ -224,10 +221,10 @@ class UsbCamera(Device):
         """
         here = self.locks or Locks(None, None)
         if focus is not None and here.focus is not None:
-            place = self._device.get(cv2.CAP_PROP_FOCUS)
+            distance = self._device.get(cv2.CAP_PROP_FOCUS)
             self._device.set(cv2.CAP_PROP_AUTOFOCUS, 0 if focus else 1)
-            if focus and place >= 0:
-                self._device.set(cv2.CAP_PROP_FOCUS, place)
+            if focus and distance >= 0:
+                self._device.set(cv2.CAP_PROP_FOCUS, distance)
         if exposure is not None and here.exposure is not None:
             if exposure:
                 self._expose(self._device.get(cv2.CAP_PROP_EXPOSURE) / _UNITS_PER_S)
@@ -235,8 +232,9 @@ class UsbCamera(Device):
                 self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
 
     def meter(self, slow: bool) -> bool:
-        """Make the exposure automatic again, or fix it at a whole frame if `slow`. Return False if
-        the camera has no such control.
+        """Make the exposure automatic again, or fix it at a whole frame if `slow`.
+
+        Return False if the camera has no such control.
         """
         here = self.locks
         if here is None or here.exposure is None:
@@ -248,7 +246,7 @@ class UsbCamera(Device):
         return True
 
     def _expose(self, seconds: float) -> None:
-        """Fix the exposure, so that lamps do not flicker."""
+        """Fix the exposure near this time, such that lamps do not flicker."""
         if seconds > 0:
             steady_s = steady_exposure_s(seconds, self._mains_hz)
             self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)
