@@ -172,7 +172,7 @@ class BoardEye:
             )
             for square in measures
         )
-        # two markers that are the same come first, because they make everything else doubtful
+        # a second board comes first: while it lies there, all readings are doubtful
         first = [item for item in look.seen.advice if item.weakness is Weakness.TWIN]
         last = [item for item in look.seen.advice if item.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, weak), *last)

@@ -102,7 +102,7 @@ def _square_values(values: Sequence[float], seat: int) -> tuple[list[float], lis
     with_intel = []
     for rank, file in product(range(RANKS), range(FILES)):
         ahead = rank if seat == 0 else RANKS - 1 - rank
-        # a scout near the middle has more ways to go
+        # near the middle is slightly better
         middle_bonus = 0.1 * min(file, FILES - 1 - file)
         without_intel.append(values[WAY - ahead] + middle_bonus)
         with_intel.append(values[ahead] + middle_bonus)
