@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import ConfigError
-from companion.core.files import MAX_TEXT_BYTES, read_file
+from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
@@ -364,6 +364,12 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     require_web(settings.web, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
+    try:
+        expand_path(settings.state_dir)
+    except OSError:
+        raise ConfigError(
+            say("{file}: [{place}] is not a path on this machine", file=name, place="state_dir")
+        ) from None
     return settings
 
 

@@ -29,6 +29,7 @@ def test_nothing_is_the_default() -> None:
             "'lamp_9' in [panel.north.lamps_active_low[0]]",
         ),
         ("[web\nport = 1", "not TOML"),
+        ("state_dir = '~nobody-here/x'", "[state_dir] is not a path"),
     ],
 )
 def test_wrong_settings_are_refused_with_their_place(text: str, words: str) -> None:
