@@ -6,14 +6,15 @@ import contextlib
 import hashlib
 import hmac
 import os
+import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread
-from typing import Any, NoReturn
+from threading import Lock
+from typing import IO, Any, NoReturn
 
 import msgspec
 
@@ -32,6 +33,7 @@ _MAX_ACTION = 10_000
 _MAX_REASONS = 12
 _MAX_REASON = 400
 """Maximum number of characters of a reason."""
+_CHUNK_BYTES = 65_536
 _ROOT = Path(__file__).parents[2]
 """Folder of the packages. The child runs there, so that it finds this program whether installed or
 not.
@@ -184,13 +186,12 @@ class BotProcess(Closeable):
         with self._call_lock:
             if not self._is_open:
                 raise BotFailure("The opponent has ended")
-            answers: SimpleQueue[bytes] = SimpleQueue()
-            # another thread waits for the pipes, because a child's child may keep them open
-            Thread(target=self._exchange, args=(line, answers), daemon=True).start()
             try:
-                answer = answers.get(timeout=timeout_s)
-            except Empty:
+                answer = self._exchange(line, time.monotonic() + timeout_s)
+            except TimeoutError:
                 self._fail(f"did not answer within {timeout_s:g} s")
+            except OSError:
+                self._fail("has ended")
         if not answer.endswith(b"\n"):
             self._fail(
                 "answered a line that is too long" if len(answer) > MAX_LINE else "has ended"
@@ -202,16 +203,35 @@ class BotProcess(Closeable):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._fail("answered nonsense")
 
-    def _exchange(self, line: bytes, answers: SimpleQueue[bytes]) -> None:
-        """Send a line to the child and put its answer, or b"" if it has ended."""
+    def _exchange(self, line: bytes, ends_s: float) -> bytes:
+        """Send a line to the child and return its answer, without an end of line if it has ended.
+
+        Raises `TimeoutError` at `ends_s`. No pipe is waited for otherwise, because a child's child
+        may keep it open.
+        """
         to_child, from_child = self._pipes
-        try:
-            # a pipe may take only a part of it
-            while line:
-                line = line[to_child.write(line) :]
-            answers.put(from_child.readline(MAX_LINE + 1))
-        except (OSError, ValueError):
-            answers.put(b"")
+        remaining = memoryview(line)
+        while remaining:
+            _wait_for(to_child, select.POLLOUT, ends_s)
+            # so much fits at once into a pipe that is ready
+            remaining = remaining[to_child.write(remaining[: select.PIPE_BUF]) :]
+        answer = b""
+        while not answer.endswith(b"\n") and len(answer) <= MAX_LINE:
+            _wait_for(from_child, select.POLLIN, ends_s)
+            chunk = from_child.read(_CHUNK_BYTES)
+            if not chunk:
+                break
+            answer += chunk
+        return answer
+
+
+def _wait_for(pipe: IO[bytes], event: int, ends_s: float) -> None:
+    """Wait until a pipe is ready. Raises `TimeoutError` at `ends_s`."""
+    poll = select.poll()
+    poll.register(pipe, event)
+    left_s = ends_s - time.monotonic()
+    if left_s <= 0 or not poll.poll(left_s * 1000):
+        raise TimeoutError
 
 
 def sentence_of(reason: Any) -> Any:

@@ -107,10 +107,11 @@ def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
     [
         ("hello", "answered nonsense"),
         ('{"action": 5}', "answered nonsense"),
+        ('{"action": "UUS"}\n{"action": "UUR"}', "answered nonsense"),
         ("[" * 5000, "answered nonsense"),
         ('{"error": {"message": "secret UUS"}}', "refused a request"),
     ],
-    ids=range(4),
+    ids=range(5),
 )
 def test_a_wrong_answer(answer: str, message: str) -> None:
     code = f"{READY} input(); print({answer!r}, flush=True); {WAIT}"
