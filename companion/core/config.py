@@ -321,7 +321,7 @@ class Settings(_Section, frozen=True):
     @property
     def journal_path(self) -> Path:
         """Absolute path of the journal."""
-        return Path(self.state_dir).expanduser().resolve() / "journal.sqlite"
+        return _state_folder(self.state_dir) / "journal.sqlite"
 
     @property
     def lenses_path(self) -> Path:
@@ -397,10 +397,22 @@ def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
     """Return the path of the settings file: `path`, or else `settings.toml` in the state directory.
     It need not exist.
+
+    Raises `ConfigError` if the state directory cannot be one.
     """
     if path is not None:
         return path
-    return Path(state_dir or Settings().state_dir).expanduser() / "settings.toml"
+    return _state_folder(state_dir or Settings().state_dir) / "settings.toml"
+
+
+def _state_folder(state_dir: str) -> Path:
+    """Return the absolute path of the state directory. Raises `ConfigError` if it cannot be one."""
+    try:
+        return expand_path(state_dir).resolve()
+    except (OSError, RuntimeError):  # a loop of links is a RuntimeError
+        raise ConfigError(
+            say("state_dir: “{path}” is not a folder on this machine", path=Verbatim(state_dir))
+        ) from None
 
 
 def load_settings(path: Path | None) -> Settings:

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from companion.core.config import Settings, load_settings, read_settings, retired_settings
+from companion.core.config import (
+    Settings,
+    find_settings,
+    load_settings,
+    read_settings,
+    retired_settings,
+)
 from companion.core.errors import ConfigError
 
 
@@ -46,6 +52,14 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"binary\.toml: cannot be read"):
         load_settings(binary)
+
+
+@pytest.mark.parametrize("folder", ["~nobody-of-this-name/games", "games\0"])
+def test_a_folder_that_cannot_be_is_named(folder: str) -> None:
+    with pytest.raises(ConfigError, match="is not a folder on this machine"):
+        _ = Settings(state_dir=folder).journal_path
+    with pytest.raises(ConfigError, match="is not a folder on this machine"):
+        find_settings(None, folder)
 
 
 def test_retired_settings_stop_nothing_and_are_told(tmp_path: Path) -> None:
