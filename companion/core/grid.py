@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from companion.core.errors import Malformed
@@ -55,9 +55,17 @@ class TextMap(NamedTuple):
     ranks: int
     tiles: dict[Square, str]
 
+    def __iter__(self) -> Iterator[tuple[Square, str]]:  # type: ignore[override]
+        """Yield all squares with their character, by file, then rank.
+
+        >>> [(str(square), tile) for square, tile in parse_map(".#", ".#")]
+        [('a1', '.'), ('b1', '#')]
+        """
+        return iter(sorted(self.tiles.items()))
+
     def squares_of(self, character: str) -> tuple[Square, ...]:
         """Return the squares with this character, by file, then rank."""
-        return tuple(sorted(square for square, tile in self.tiles.items() if tile == character))
+        return tuple(square for square, tile in self if tile == character)
 
 
 def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12) -> TextMap:
