@@ -39,7 +39,7 @@ from companion.games.kahmate.board import (
     rank_of,
     ranks_ahead,
 )
-from companion.games.kahmate.moves import runs
+from companion.games.kahmate.moves import runs, ways_to_carrier
 from companion.games.kahmate.state import (
     EMPTY,
     RUNS,
@@ -452,7 +452,7 @@ def _tried(state: State, seen: FacesSeen) -> BallPlay | None:
     if moved:
         way = _straight_way(state.places[moved[0]], end)
         if end == state.ball and state.other_carrier != EMPTY:
-            return Tackle((way[:-1],), end)
+            return Tackle((next(ways_to_carrier(state, moved[0]), way[:-1]),), end)
         return next((run for run in runs(state, moved[0]) if run.path[-1] == end), Run(way))
     if state.ball not in changes:
         return None
