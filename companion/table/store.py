@@ -139,6 +139,10 @@ class TableStore:
         self.open_seat: Seat | None = None
         """The pad's seat that is open to the next phone, until `open_until_s`."""
         self.open_until_s = 0.0
+        self.refused_step: object = None
+        """`Session.place` at which ready was pressed last to confirm a step by a pad or the table's
+        button. While the place is the same, that press was refused.
+        """
         self._do_due = do_due
         self._lock = threading.RLock()
         self._depth = 0

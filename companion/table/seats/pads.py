@@ -104,14 +104,14 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
 
     If the camera disagrees, this is refused. Holding the key then overrules it.
     """
-    moment, stage = store.session.moment, store.session.stage
-    live = store.live
-    if live.headline:
+    session, headline = store.session, store.live.headline
+    if headline:
         if not press.held:
-            turns.read(store, by, moment, stage, live.headline.number)
-    # A press that has ended a step does not overrule the next one.
-    elif not press.held or press.at_s > live.stage_since_s:
-        turns.confirm(store, by, moment, stage, force=press.held)
+            turns.read(store, by, session.moment, session.stage, headline.number)
+    # A press that has ended another step, or started the clock, does not overrule the camera.
+    elif not press.held or store.refused_step == session.place:
+        store.refused_step = session.place
+        turns.confirm(store, by, session.moment, session.stage, force=press.held)
 
 
 def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
