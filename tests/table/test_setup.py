@@ -5,8 +5,6 @@ change places.
 from __future__ import annotations
 
 import json
-import re
-from html import unescape
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -86,18 +84,3 @@ def test_nobody_sees_a_seat_free_while_sides_change_places(
             assert place.post("/api/host/swap-seats")[0] == 503
         assert place.post("/api/host/swap-seats")[0] == 200
         assert list(dict.fromkeys(names)) == ["Mara Jonas", "Jonas Mara"]
-
-
-def test_without_scripts_the_form_starts_a_game(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
-        wrong = {"game": "outbuffered", "board": "own", "board-text": "sS", "turn_limit": "1"}
-        answer = place.host.post("/host/start", data=wrong)
-        told = unescape(answer.get_data(as_text=True))
-        assert answer.status_code == 400
-        assert 'role="alert"' in told
-        checked = re.findall(r'<input type="radio" name="(\w+)" value="(\w+)"[^>]* checked', told)
-        assert {("board", "own"), ("turn_limit", "1")} <= set(checked)
-        right = {"game": "outbuffered", "turn_limit": "1", "board": "77"}
-        assert place.host.post("/host/start", data=right).location == "/host?game=outbuffered"
-        assert place.table.view().phase is Phase.SETUP
-        assert place.table.choices.options("outbuffered") == {"turn_limit": 20}
