@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import live_of, session_of
 from service import until
-from table_tools import Played, both_seats, playing
+from table_tools import Played, both_seats, hands_follow, playing
 from toy import Toy
 
 from companion.core.clock import FakeClock
@@ -29,6 +29,7 @@ from companion.core.errors import (
 )
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout
+from companion.core.ports import PadKey, Press
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table import board_check
@@ -303,6 +304,26 @@ def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
     assert played.view.turn.stage == 1
     played.press(SOUTH, "ready", held=True)
     assert played.view.turn.stage == 1, "one hold, one stage"
+
+
+def test_the_press_that_starts_the_clock_overrules_nothing(played: Played) -> None:
+    played.table.new_game("scouts", {})
+    hands_follow(played.table)
+    placements = [f"@{file}{rank}" for file in "bcdef" for rank in (1, 10)]
+    for action in (*placements, "b1-b2"):
+        (seat,) = session_of(played.table).awaited
+        played.hand_in(seat, action)
+        hands_follow(played.table)
+    after = played.view.board.layout
+    played.table.undo()
+    played.show(moved(after, "f10", "f5"), game="scouts")
+    played.wait(6)
+    pressed_s = played.clock.monotonic_s()
+    for is_held in (False, True):
+        played.table.press(Press(SOUTH, PadKey.READY, pressed_s, is_held))
+        played.wait(0.8)
+    assert session_of(played.table).paused == ""
+    assert played.view.phase is Phase.SETUP
 
 
 def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
