@@ -11,7 +11,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from vision.cameras.source import Locks
-from vision.cameras.usb import UsbCamera
+from vision.cameras.usb import UsbCamera, usb_devices, usb_number
 
 
 def opened(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
@@ -103,6 +103,13 @@ def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
         camera.frame()
     with pytest.raises(CameraError, match=r"USB camera 0 is missing \(/dev/video0\): plug it in"):
         opened()
+
+
+def test_the_only_camera_is_found_under_another_number(bus: UsbBus) -> None:
+    bus.plug(2, Webcam())
+    assert usb_number("0", usb_devices()) == 2
+    bus.plug(4, Webcam(), serial="B2")
+    assert usb_number("0", usb_devices()) == 0, "which one is meant is not known"
 
 
 def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:

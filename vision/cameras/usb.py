@@ -73,11 +73,15 @@ def usb_devices() -> tuple[UsbDevice, ...]:
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
     """Return the number of the camera that `usb:WORDS` in the settings names.
 
-    The words are a number or a part of the camera's name. Raises `CameraError` when no such camera
-    is connected.
+    The words are a number or a part of the camera's name. Where nothing has that number it is the
+    only camera. Raises `CameraError` when no such camera is connected.
     """
     if words.isdecimal():
-        return int(words)
+        number = int(words)
+        # a camera that was plugged in again may have another number
+        if len(devices) == 1 and not is_video_device(f"/dev/video{number}"):
+            return devices[0].number
+        return number
     matching = [device for device in devices if words and words.lower() in device.name.lower()]
     if not matching:
         raise CameraError(
