@@ -35,8 +35,8 @@ class Site:
     """Where the pages of a table or a hub are served, and the secrets that identify people.
 
     `join_urls` returns the addresses of the first page, the best one for phones first.
-    `signing_key` signs the cookies of seats and host. `host_key` is what a person types to become
-    the host, and `make_host_key` creates and stores a new one. `compiled` is a folder for compiled
+    `signing_key` signs the cookies of seats and owner. `host_key` is what a person types to become
+    the owner, and `make_host_key` creates and stores a new one. `compiled` is a folder for compiled
     templates. `key_command` is the command that shows the owner key on the machine.
     """
 
@@ -48,7 +48,7 @@ class Site:
     compiled: Path | None = None
     key_command: str = "companion host-key"
     is_key_used: Callable[[], bool] = lambda: True
-    """Returns whether anybody has become the host by the key. Until then the own screen shows
+    """Returns whether anybody has become the owner by the key. Until then the own screen shows
     it.
     """
     note_key_used: Callable[[], None] = lambda: None

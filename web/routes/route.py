@@ -65,7 +65,7 @@ def ask_for_key(back: str, error: str = "") -> Response:
 
 
 def enter_key(key: str, back: str, wrong: str) -> Response:
-    """Make this browser the host's and redirect to `back`, if the key is right.
+    """Make this browser the owner's and redirect to `back`, if the key is right.
 
     Otherwise return the form again, with the message `wrong`.
     """
@@ -172,7 +172,7 @@ _ACTORS: Mapping[str, tuple[str, Guard]] = {
 
 
 def shared(name: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
-    """Declare one POST route for each of several actors: a seat, the table screen, the host."""
+    """Declare one POST route for each of several actors: a seat, the table screen, the owner."""
 
     def declare(method: Method) -> Method:
         for actor in actors:

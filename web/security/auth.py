@@ -49,7 +49,7 @@ class Auth:
         # Browsers send a cookie to every port of a machine, so its name identifies the table.
         self._mark = hashlib.sha256(site.signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
         self.host_key = site.host_key
-        """The key that a person types to become the host."""
+        """The key that a person types to become the owner."""
         self.site = site
         self._seat_nonce = seat_nonce
         self._guesses = Guesses(Rate(TRIES, TRIES / TRIES_S), clock.monotonic_s)
@@ -163,11 +163,11 @@ class Auth:
         if known:
             self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
 
-    # ---- the host ----
+    # ---- the owner ----
 
     @property
     def host_mark(self) -> str:
-        """Return the content of the host's cookie, which changes with the key."""
+        """Return the content of the owner's cookie, which changes with the key."""
         return hashlib.sha256(_plain_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
@@ -178,11 +178,11 @@ class Auth:
         return self.host_key
 
     def host_cookie(self, answer: Response) -> None:
-        """Make this browser the host's."""
+        """Make this browser the owner's."""
         self._set(answer, "host", self.host_mark)
 
     def is_host(self) -> bool:
-        """Return whether the request carries the host's cookie or key."""
+        """Return whether the request carries the owner's cookie or key."""
         # programs send the key itself, browsers a cookie
         if (key := request.headers.get("X-Host-Key")) is not None:
             return self.fits(key)
@@ -195,7 +195,7 @@ class Auth:
         return hmac.compare_digest(content.encode(), self.host_mark.encode())
 
     def require_host(self) -> None:
-        """Raise `Illegal` unless the request comes from the host."""
+        """Raise `Illegal` unless the request comes from the owner."""
         if not self.is_host():
             raise Illegal(
                 Refusal.HOST_ONLY,
@@ -237,7 +237,7 @@ class Auth:
     # ---- who stands at the table ----
 
     def is_at_table(self) -> bool:
-        """Return whether the request comes from the machine's own screen, the host or a seat."""
+        """Return whether the request comes from the machine's own screen, the owner or a seat."""
         return is_own_screen() or self.owner() is not None
 
     def owner(self) -> str | None:

@@ -101,11 +101,11 @@ class UsageCounts(Counter[Key]):
 STRANGER = Rate(1000, 40.0)
 """Rate limit per address. Forty phones behind one router may load a page at once."""
 OWNER = Rate(200, 50.0)
-"""Rate limit for a seat or the host, above what fingers can do."""
+"""Rate limit for a seat or the owner, above what fingers can do."""
 
 
 class RequestLimits:
-    """Rate limits for requests: per address, and for each seat and the host regardless of the
+    """Rate limits for requests: per address, and for each seat and the owner regardless of the
     address.
     """
 

@@ -43,7 +43,7 @@ class Audience(Enum):
     TABLE = "table"
     """Table screens. Anybody may open one, so they have reserved places."""
     SEAT = "seat"
-    """Seats and the host, whose identity is known."""
+    """Seats and the owner, whose identity is known."""
 
 
 KEPT = {Audience.TABLE: 4, Audience.SEAT: 12}
@@ -53,7 +53,7 @@ places.
 OWN_TABLES = 1
 """Number of the table screens' places that are reserved for the machine's own screen."""
 SEATS_EACH = 8
-"""Maximum number of seat places per address: both seats and the host, with spare ones."""
+"""Maximum number of seat places per address: both seats and the owner, with spare ones."""
 SHARE = 0.75
 """Maximum share of spectators' places per address. It is large, because a café's guests may share
 one.

@@ -15,7 +15,7 @@ from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 @dataclass
 class WifiPage(PageGroup):
-    """The route `/wifi`: for the host, and before there is one for people at the machine
+    """The route `/wifi`: for the owner, and before there is one for people at the machine
     (`is_newcomer`).
     """
 
