@@ -171,7 +171,7 @@ class Watcher(Closeable):
         """
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
-            self._report.expect()
+            self._report.is_expected = True
         now = self._clock.monotonic_s()
         if now < self._next_s and not self.link.is_open:
             return None

@@ -231,7 +231,8 @@ class Table(Closeable):
             # Nobody has acted for some turns, so stop the clock at the beginning of this one.
             if since_s := store.session.idle_since_s:
                 store.accept(Pause("idle", since_s))
-        store.note_clock()
+        if session.countdown:
+            store.note_clock()
 
     def _stamp(self, at_s: float | None) -> float:
         """Return the time at which an input counts: when it came in, but never in the future."""

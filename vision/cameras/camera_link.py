@@ -137,7 +137,8 @@ class CameraLink:
 
     def grab(self) -> Frame:
         """Return the next frame. Opens the camera if necessary. Raises `CameraError`."""
-        self._set_locks()
+        if self._wanted is not None:
+            self._set_locks()
         if self._camera is None:
             self._camera = self._cameras.open(self._source)
         camera = self._camera
@@ -149,7 +150,11 @@ class CameraLink:
             self._light.see(frame.luma, now_s)
             self._locks = camera.locks
         self._failures = 0
-        self._use_lens(camera)
+        # A camera that is reopened keeps what the reader has learned of its lens.
+        which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
+        if self._cameras.lenses and which != self._lens_of:
+            self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
+        self._lens_of = which
         return frame
 
     def _require_change(self, luma: Luma, now_s: float) -> None:
@@ -215,12 +220,3 @@ class CameraLink:
             device.lock(wanted.focus, wanted.exposure)
             if self._light and wanted.exposure is not None:
                 self._light.held = wanted.exposure
-
-    def _use_lens(self, camera: Camera) -> None:
-        """Have the reader use the lens of this camera. One that is reopened keeps what was
-        learned.
-        """
-        which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
-        if self._cameras.lenses and which != self._lens_of:
-            self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
-        self._lens_of = which

@@ -27,20 +27,18 @@ class CameraReport:
         self, on_status: Callable[[CameraStatus], None], expected: Callable[[], bool]
     ) -> None:
         self._on_status, self._expected = on_status, expected
+        self.is_expected = False
+        """Whether a missing camera is a fault, because one has worked or was chosen."""
         self._status: CameraStatus | None = None
         self._board_s: float | None = None
         self._lock = threading.Lock()
-
-    def expect(self) -> None:
-        """Report a missing camera as a fault from now on, because one has worked or was chosen."""
-        self._expected = lambda: True
 
     def sees_board(self, note: str, light: str, now_s: float) -> None:
         """Report that a board was read. `note` and `light` are sentences about the picture, or
         empty.
         """
         self._board_s = now_s
-        self.expect()
+        self.is_expected = True
         self._say(
             CameraStatus(
                 CameraState.SEES_BOARD,
@@ -50,7 +48,7 @@ class CameraReport:
 
     def sees_none(self, problem: str, light: str, now_s: float) -> None:
         """Report that there was no board in the picture. `problem` says why if that is known."""
-        self.expect()
+        self.is_expected = True
         if self._board_s is None or now_s - self._board_s >= _GONE_S:
             sentence = problem or say(
                 "The camera sees no board: put it down with all four corner markers in the picture"
@@ -60,7 +58,7 @@ class CameraReport:
     def is_missed(self, sentence: str) -> None:
         """Report that the camera fails. That is no fault where there never was one."""
         self._board_s = None
-        if self._expected():
+        if self.is_expected or self._expected():
             self._say(CameraStatus(CameraState.TROUBLE, sentence))
         else:
             self._say(CameraStatus(CameraState.NONE, _NONE_YET))

@@ -13,7 +13,6 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.ports import Closeable, Frame
 from vision.cameras.colours import Colours
-from vision.detection.markers import Luma
 from vision.oddities import Oddity
 
 _OLDEST_S = 2.0
@@ -51,11 +50,26 @@ class Source(Closeable):
         self._closed = False
 
     def frame(self) -> Frame:
-        """Wait for the next picture. Raises `CameraError` when the device is gone or closed."""
+        """Wait for the next picture, (height, width) uint8.
+
+        Raises `CameraError` when the device is gone, closed or sends something else.
+        """
         if self._closed:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
         frame = self._take()
-        luma = self._checked(frame.luma)
+        luma: Any = frame.luma
+        if (
+            not isinstance(luma, np.ndarray)
+            or luma.dtype != np.uint8
+            or luma.ndim != 2
+            or min(luma.shape) < 2
+        ):
+            raise CameraError(
+                say(
+                    "The camera {name} sends what is no picture: choose another one",
+                    name=self.name,
+                )
+            )
         at_s = self._clock.monotonic_s()
         if 0 < frame.age_s < _OLDEST_S:
             at_s -= frame.age_s
@@ -73,24 +87,6 @@ class Source(Closeable):
 
     def _release(self) -> None:
         """Release what is held. The base class holds nothing."""
-
-    def _checked(self, luma: Any) -> Luma:
-        """Return a picture if it is (height, width) uint8 and not empty. Raises `CameraError`
-        otherwise.
-        """
-        if (
-            not isinstance(luma, np.ndarray)
-            or luma.dtype != np.uint8
-            or luma.ndim != 2
-            or min(luma.shape) < 2
-        ):
-            raise CameraError(
-                say(
-                    "The camera {name} sends what is no picture: choose another one",
-                    name=self.name,
-                )
-            )
-        return luma
 
 
 class Device(Source):

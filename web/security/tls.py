@@ -4,7 +4,8 @@ server.
 The web server has no TLS, so the standard library's event loop does it. The loop keeps the outer
 end of each connection and gives the server one end of a socket pair at once. A client that never
 starts a handshake is an idle connection to the server, like any other. The machine itself may
-connect without TLS (the table screen in a kiosk, watchdogs, the command line). All others may not.
+connect without TLS (the table screen in a kiosk, watchdogs, the command line). All others are
+redirected to the `https` address.
 
 Browsers allow the camera only on HTTPS pages. Without a certificate of the owner, the table makes
 its own. Phones do not trust that one and each shows a warning once.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import ssl
 import subprocess
@@ -25,10 +27,11 @@ from pathlib import Path
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import say
+from web.security.host_names import asked_host
 from web.security.rate_limit import parsed_address
 
 HANDSHAKE_TIMEOUT_S = 10.0
-"""Timeout in seconds for a handshake."""
+"""Timeout in seconds for a handshake, or for a request without TLS."""
 CLOSE_TIMEOUT_S = 2.0
 CHUNK_BYTES = 64 * 1024
 DAYS = 800
@@ -39,6 +42,10 @@ RENEW_S = 600 * 24 * 3600.0
 """Age in seconds at which that certificate is renewed."""
 OPENSSL_TIMEOUT_S = 30.0
 _TLS_GREETING = b"\x16"
+_PLAIN_REQUEST = re.compile(
+    rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]\r\n"
+    rb"(?:[^\r\n]+\r\n)*?(?i:host):[ \t]*(?P<host>[^\r\n]+?)[ \t]*\r\n"
+)
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -200,12 +207,19 @@ class TlsTerminator:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 # the first byte of a handshake occurs in no plain request
                 is_tls = await self._first_byte(conn) == _TLS_GREETING
-                if not is_tls and not is_own:
-                    return
                 ends.append(await self._open_streams(conn, self._context if is_tls else None))
+                if not is_tls and not is_own:
+                    await _send_to_https(*ends[0])
+                    return
             ends.append(await asyncio.open_connection(sock=far, limit=CHUNK_BYTES))
             await _relay(*ends)
-        except (OSError, ssl.SSLError, TimeoutError):
+        except (
+            OSError,
+            ssl.SSLError,
+            TimeoutError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ):
             # the phone hung up, speaks no supported TLS, or does not trust the certificate
             pass
         finally:
@@ -247,6 +261,41 @@ class TlsTerminator:
 def _set_ready(ready: asyncio.Future[None]) -> None:
     if not ready.done():
         ready.set_result(None)
+
+
+async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Redirect a request without TLS to its `https` address."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    url = https_address(head)
+    text = b"These pages come by https only.\n"
+    lines = [
+        b"HTTP/1.1 307 Temporary Redirect" if url else b"HTTP/1.1 400 Bad Request",
+        b"Content-Type: text/plain",
+        b"Content-Length: %d" % len(text),
+        b"Connection: close",
+    ]
+    if url:
+        lines.append(b"Location: " + url)
+    writer.write(b"\r\n".join([*lines, b"", text]))
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+
+
+def https_address(head: bytes) -> bytes:
+    """Return the `https` address for a plain request.
+
+    Empty if the request is invalid.
+
+    >>> https_address(b"GET /s?x=1 HTTP/1.1\\r\\nHost: table.local:8443\\r\\n\\r\\n")
+    b'https://table.local:8443/s?x=1'
+    >>> https_address(b"GET / HTTP/1.1\\nHost: a\\r\\n\\r\\n")
+    b''
+    """
+    request = _PLAIN_REQUEST.match(head)
+    if request is None or not asked_host(request["host"].decode("latin-1")):
+        return b""
+    return b"https://" + request["host"] + request["path"]
 
 
 async def _relay(one: Ends, other: Ends) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from companion.core.i18n import (
     Said,
     joined,
     listed,
+    names_of_sides,
     say,
     say_n,
     spoken,
@@ -107,6 +109,10 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
+_BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
+"""Cache of the latest boards: everything on which a drawing depends, and the drawing."""
+
+
 @lru_cache(maxsize=1)
 def _sprite(names: tuple[str, ...]) -> Markup:
     """Return the drawings for a page as one SVG, from which scripts and `use` take them."""
@@ -135,7 +141,12 @@ def _scripts(version: str, *names: str) -> Markup:
 
 
 def _board(view: TableView, quarters: int = 0) -> Markup:
-    """Draw the board of a view."""
+    """Draw the board of a view, or return the cached drawing if nothing on it has changed."""
+    # everything on which the drawing depends
+    key = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
+    for known, drawing in tuple(_BOARD_CACHE):
+        if known == key:
+            return drawing
     scene = scene_of(view)
     drawing = board_svg(scene, quarters) if scene else Markup()
     if view.phase is Phase.OVER and view.match.outcome:
@@ -143,6 +154,7 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
             side = view.seats[seat].side
             if side and side.cheering:  # only now robots smile
                 drawing = Markup(str(drawing).replace(f'#{side.drawing}"', f'#{side.cheering}"'))
+    _BOARD_CACHE.append((key, drawing))
     return drawing
 
 
