@@ -391,12 +391,8 @@ def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: Web
         before = reader.names()
         reader.press("ul")
         reader.waits_for("Hand in: 1 missing")
-        assert set(reader.names()) - set(before) == {
-            "Hand in: 1 missing",
-            "One order to go",
-            "Back",
-            "Clear",
-        }, "and that number is free to all; with none entered there is an example instead"
+        new = set(reader.names()) - set(before)
+        assert new == {"Hand in: 1 missing", "One order to go"}, "that number is free to all"
         reader.does("Covered: touch it to look")
         reader.waits_for("Slot 2: left")
         assert reader.focus().name == "Slot 1: up"
