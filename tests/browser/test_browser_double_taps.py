@@ -99,6 +99,14 @@ def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
             finger.tap(centre(own_clock, "#clear"), RESTED_MS)
 
 
+_HOLD_LATE = """
+const { setTimeout } = window;
+window.late = [];
+window.setTimeout = (act, ms) => (ms < 5000 ? setTimeout(act, ms) : void window.late.push(act));
+"""
+"""What the page would do after many seconds waits until the test does it."""
+
+
 def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> None:
     is_asked = "return !!document.querySelector('dialog[open]')"
     focus = "return document.activeElement.textContent"
@@ -106,6 +114,7 @@ def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> No
         tour, table = finger.tour, finger.tour.table
         tour.go_on()
         finger.open(Stop("south", "/seat/south"), True)
+        own_clock.execute_script(_HOLD_LATE)
         at = centre(own_clock, "[data-sure][data-post$='/resign']")
         finger.tap(at, 100)
         assert own_clock.execute_script(is_asked)
@@ -115,6 +124,8 @@ def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> No
         assert (yes[0] < middle) is not (at[0] < middle), (yes, at, middle)
         finger.tap(yes, 0)
         assert table.view().phase is Phase.ORDERS, "it rests at first"
+        assert own_clock.execute_script(is_asked)
+        own_clock.execute_script("late.forEach(act => act())")
         until("it has closed", lambda: not own_clock.execute_script(is_asked))
         finger.open(Stop("south", "/seat/south"), True)
         finger.tap(at, RESTED_MS)

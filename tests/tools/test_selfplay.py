@@ -37,13 +37,13 @@ def test_a_camera_that_lies_is_found_out(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("game", "seed", "turns"), [("scouts", 2, 20), ("arena", 3, 3), ("kahmate", 3, 6)]
+    ("game", "seed", "turns"), [("scouts", 2, 7), ("arena", 3, 3), ("kahmate", 3, 3)]
 )
 def test_hands_are_followed_through_the_first_turns(
     monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int
 ) -> None:
     """Whole games take minutes (`make selfplay`); here they are broken off. In that of Scouts two
-    pieces touch, and hands put them straight.
+    pieces touch in the sixth turn, and hands put them straight.
     """
     monkeypatch.setattr(people, "MAX_TURNS", turns)
     report = next(iter(play_games(game, 1, seed)))

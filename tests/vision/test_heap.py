@@ -38,9 +38,9 @@ for name, game in GAMES.items():
     reader = board_reader({name: kit})
     reader.use(kit)
     eye = BoardEye(reader)
+    seen = table.render_luma()
     for number, cut in enumerate((0, 0, 0, 7), start=1):  # the last one has an odd shape, and is no array of its own
-        luma = table.render_luma()
-        luma = luma[cut:, : luma.shape[1] - 3 * cut]
+        luma = seen.copy()[cut:, : seen.shape[1] - 3 * cut]
         reading = reader.read(Frame(luma, number / 10, number))
         eye.saw(Frame(luma, number / 10, number), reading)
         eye.picture(), eye.board(), eye.blind_advice(), eye.photograph()
