@@ -44,16 +44,16 @@ class FakeHealth:
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
         self.found: tuple[Finding, ...] = ()
 
-    def state(self) -> Health:
+    def health(self) -> Health:
         return self.now
 
-    def examine(self) -> tuple[Finding, ...]:
+    def run_checks(self) -> tuple[Finding, ...]:
         return self.found
 
-    def bundle(self) -> bytes:
+    def support_zip(self) -> bytes:
         return b"PK bundle"
 
-    def line(self) -> str:
+    def worst_finding(self) -> str:
         return next(
             (each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), ""
         )

@@ -30,7 +30,7 @@ from companion.core.ports import (
     SquareSeen,
     Weakness,
 )
-from vision.cameras.colours import Colours, painted
+from vision.cameras.colours import Colours, combine_bgr
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, square_mm
 from vision.readability import (
@@ -277,7 +277,7 @@ def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
         return view
     # colours have a lower resolution
     share = colours.shape[1] / frame.luma.shape[1]
-    return painted(view, maps.rectify_colours(colours, share))
+    return combine_bgr(view, maps.rectify_colours(colours, share))
 
 
 def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
@@ -307,7 +307,7 @@ def _narrow(luma: Luma, width_px: int) -> Luma:
 
 def _for_people(frame: Frame, width_px: int) -> Picture:
     """Return a frame for people, of at most this width, in colour if the camera has any."""
-    return painted(_narrow(frame.luma, width_px), _colours_of(frame))
+    return combine_bgr(_narrow(frame.luma, width_px), _colours_of(frame))
 
 
 def _colours_of(frame: Frame) -> Colours | None:

@@ -7,8 +7,8 @@ import math
 import msgspec
 
 from companion.archive.played_games import MAX_GAME_BYTES
-from companion.archive.replay import GameFile, play_again, tell_chance
-from companion.archive.replay_scenes import ended_by_word
+from companion.archive.replay import GameFile, check_chance, play_again
+from companion.archive.replay_scenes import outcome_without_rules
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.messages import is_dense
@@ -70,9 +70,9 @@ def end_reason(played: GameFile) -> str:
 
     Raises `Malformed` if file and rules disagree, or if the game is not over.
     """
-    tell_chance(played)
+    check_chance(played)
     game = game_named(played.game)
     by_rules = None
     for _, _, step in play_again(played):
         by_rules = game.outcome(step.state)
-    return (by_rules or ended_by_word(game, played.outcome or {})).reason
+    return (by_rules or outcome_without_rules(game, played.outcome or {})).reason

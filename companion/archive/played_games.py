@@ -129,10 +129,7 @@ class TurningPoint:
 class Finale:
     """The end of a game, as everybody may see it while the game can still be taken back.
 
-    `names` are those of the players at the end, or of their sides. `how` says in a few words how
-    the game ended. `turning` is None unless the lead changed hands. `evening` has the games that
-    each of the two has won since the morning, with half a game for a draw. It is None if their
-    names do not identify them. `fits` says whether all receipts match.
+    `names` are those of the players at the end, or of their sides.
     """
 
     number: int
@@ -141,8 +138,14 @@ class Finale:
     winners: tuple[Seat, ...]
     names: Mapping[Seat, str]
     how: str
+    """How the game ended, in a few words."""
     turning: TurningPoint | None
+    """The turn after which the winner kept the lead. None unless the lead changed hands."""
     fits: bool
+    """Whether all receipts match."""
     evening: Mapping[Seat, float] | None
+    """Games that each player has won since the morning, a draw as half a game. None if their names
+    do not identify them.
+    """
     coached: tuple[Seat, ...] = ()
     """Seats whose players asked the coach, in this game or in another one of the evening."""

@@ -166,8 +166,8 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     )
 
 
-def tell_chance(played: GameFile) -> list[str]:
-    """Return sentences on the origin of a game's random numbers.
+def check_chance(played: GameFile) -> list[str]:
+    """Check the origin of a game's random numbers, and return sentences on it.
 
     Raises `Malformed` if commitment, secret and seed do not match.
     """
@@ -194,7 +194,7 @@ def retell(played: GameFile) -> Iterator[str]:
 
     Raises a `CompanionError` if file, rules and receipts disagree.
     """
-    if chance_lines := tell_chance(played):
+    if chance_lines := check_chance(played):
         yield from chance_lines
     for seat in played.coached:
         yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)

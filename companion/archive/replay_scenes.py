@@ -244,7 +244,7 @@ class Replay:
         return self.turns[-1].step.state if self.turns else self._first_state
 
 
-def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
+def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
     """Return an outcome without the rules: a resignation, a draw, time, or the owner.
 
     Raises `Malformed` if `ending` is none of these.

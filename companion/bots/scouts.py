@@ -137,8 +137,7 @@ class ScoutsBot(Bot):
         if not position.due:
             values = []
             for choice in (decision, read("."), read(best)):
-                kind = int(choice.kind is Kind.ROCK)
-                rock = (kind, choice.covered) if choice.covered else None
+                rock = (choice.kind, choice.covered) if choice.covered else None
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
         turn = search.best(position)
@@ -153,7 +152,7 @@ class ScoutsBot(Bot):
         squares = [ord(file) - ord("a") + FILES * rank for file in (*self._files, *"abcdefgh")]
         return next(square for square in squares if not position.own >> square & 1)
 
-    def _remember(self, position: Position, plays: Plays, rock: tuple[int, int] | None) -> None:
+    def _remember(self, position: Position, plays: Plays, rock: tuple[Kind, int] | None) -> None:
         """Store the decisions of a turn by the positions in which they are due."""
         self._plan = {}
         for origin, target in plays:
@@ -316,7 +315,7 @@ class _Search:
                 break
         return WIN if best > _SURE else best
 
-    def best_rock(self, position: Position, turn: Turn) -> tuple[int, int] | None:
+    def best_rock(self, position: Position, turn: Turn) -> tuple[Kind, int] | None:
         """Return the rock to lay after the plays of a turn: its kind and its squares.
 
         Return None if it is better kept.
@@ -338,7 +337,7 @@ class _Search:
                 best_value = value
         return best
 
-    def value_of_rock(self, position: Position, rock: tuple[int, int] | None) -> float:
+    def value_of_rock(self, position: Position, rock: tuple[Kind, int] | None) -> float:
         """Return the value of a turn after its plays, if it ends with this rock or without one."""
         reply = pass_turn(lay_rock(position, *rock) if rock else position)
         value = -self._last_turn_value(reply, self.evaluation.value(reply), inf)
@@ -355,7 +354,7 @@ class _Search:
         return self._rank([ended], (1, *widths[1:]))[0].value
 
     def reasons(
-        self, position: Position, turn: Turn, rock: tuple[int, int] | None
+        self, position: Position, turn: Turn, rock: tuple[Kind, int] | None
     ) -> tuple[str, ...]:
         """Return the reasons for a turn as sentences, the most important first."""
         own, _, _, foe_low, intel, *_ = turn.after
@@ -382,7 +381,7 @@ class _Search:
         return tuple(reasons)
 
     def outlook(
-        self, position: Position, turn: Turn, rock: tuple[int, int] | None
+        self, position: Position, turn: Turn, rock: tuple[Kind, int] | None
     ) -> tuple[str, ...]:
         """Return the other side's best answer to a turn, and the second best turn.
 

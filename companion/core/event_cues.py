@@ -47,7 +47,9 @@ def tone(text: str) -> Tone:
         if word.startswith("·"):
             notes.append(Note("", float(word[1:])))
         elif word in NOTES_HZ:
-            notes.append(Note(word, float(next(words, "nothing"))))
+            if not (ms := next(words, "")):
+                raise ValueError(f"{word} needs its milliseconds")
+            notes.append(Note(word, float(ms)))
         else:
             raise ValueError(f"{word} is no note: known are {', '.join(NOTES_HZ)}")
     return tuple(notes)

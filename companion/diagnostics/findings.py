@@ -97,18 +97,18 @@ class Health:
 class HealthRoom(Protocol):
     """The interface through which pages query the health of the service, from any thread."""
 
-    def state(self) -> Health:
+    def health(self) -> Health:
         """Return the current state. Takes almost no time."""
 
-    def examine(self) -> tuple[Finding, ...]:
+    def run_checks(self) -> tuple[Finding, ...]:
         """Run all checks. Takes up to some seconds."""
 
-    def line(self) -> str:
+    def worst_finding(self) -> str:
         """Return the worst known problem as a sentence. Empty if there is none. Takes almost no
         time.
         """
 
-    def bundle(self) -> bytes:
+    def support_zip(self) -> bytes:
         """Return the ZIP file that an owner sends when something is wrong.
 
         Takes up to some seconds.

@@ -57,10 +57,11 @@ class ResultKeeper:
             before = self._progress.get(table, TableProgress())
             after, change = follow(table, before, record, at_s)
             numbered = self._numbered_result(change.added, table)
-            # a new result may replace an earlier one of the same game
-            undone = [result for result in (change.removed, change.added) if result]
-            if undone:
-                tournaments = self._tournaments.apply_results(undone, numbered)
+            # Tournaments take back the removed result and any earlier one of the added game, then
+            # enter the added one.
+            changed_results = [result for result in (change.removed, change.added) if result]
+            if changed_results:
+                tournaments = self._tournaments.apply_results(changed_results, numbered)
                 statements = [
                     *self._statements_of(numbered),
                     *self._tournaments.statements_of(tournaments),
@@ -78,7 +79,7 @@ class ResultKeeper:
                 self._unsaved_tables.add(table)
             self._progress[table] = after
             self.sequence = max(self.sequence, sequence)
-            if undone:
+            if changed_results:
                 self._file.notify()
 
     def save_positions(self) -> None:

@@ -97,7 +97,7 @@ class TournamentKeeper:
         return None
 
     def apply_results(
-        self, undone: Iterable[GameResult], kept: StoredResult | None
+        self, changed_results: Iterable[GameResult], kept: StoredResult | None
     ) -> dict[int, Tournament]:
         """Return all tournaments after undoing some results and entering a new one.
 
@@ -106,7 +106,7 @@ class TournamentKeeper:
         tournaments = {}
         for number, tournament in self._tournaments.items():
             changed = tournament
-            for result in undone:
+            for result in changed_results:
                 changed = director.take_back(changed, result.key, result.table)
             if kept and kept.result.table in director.open_tables(changed):
                 try:

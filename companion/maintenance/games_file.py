@@ -100,12 +100,13 @@ class ForgottenLine(_Line, frozen=True):
 _decode_line = msgspec.json.Decoder(
     InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine
 ).decode
-_BESIDE = {
+_TABLE_BY_LINE = {
     RunLine: "runs",
     ImportedLine: "imported",
     RemovedLine: "removed",
     ForgottenLine: "forgotten",
 }
+"""Table of the journal by type of line, for all lines that are no inputs."""
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
 
 
 def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
-    for kind, table in _BESIDE.items():
+    for kind, table in _TABLE_BY_LINE.items():
         columns = ", ".join(kind.__struct_fields__)
         # one row at a time, to save memory
         for row in journal.database.connection.execute(f"SELECT {columns} FROM {table}"):
@@ -172,8 +173,27 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
             # one byte more than allowed: an endless line is never read completely
             while text := source.readline(MAX_LINE_BYTES + 1):
                 rows, bytes_read = rows + 1, bytes_read + len(text)
-                if rows > MAX_ROWS or bytes_read > max_bytes or len(text) > MAX_LINE_BYTES:
-                    raise Malformed(_too_long())
+                if rows > MAX_ROWS:
+                    raise Malformed(
+                        say(
+                            "The games in this backup are too long: at most {number} lines.",
+                            number=MAX_ROWS,
+                        )
+                    )
+                if bytes_read > max_bytes:
+                    raise Malformed(
+                        say(
+                            "The games in this backup are too long: at most {number} bytes.",
+                            number=max_bytes,
+                        )
+                    )
+                if len(text) > MAX_LINE_BYTES:
+                    raise Malformed(
+                        say(
+                            "A line of the games is too long: at most {number} bytes.",
+                            number=MAX_LINE_BYTES,
+                        )
+                    )
                 if is_dense(text):
                     raise Malformed(_damaged())
                 _insert(db, _decode_line(text))
@@ -187,7 +207,12 @@ def _insert(db: sqlite3.Connection, line: _Line) -> None:
     if isinstance(line, InputLine):
         record = _encode(line.record)
         if len(record) > MAX_RECORD_BYTES:
-            raise Malformed(_too_long())
+            raise Malformed(
+                say(
+                    "An input of the games is too long: at most {number} bytes.",
+                    number=MAX_RECORD_BYTES,
+                )
+            )
         name = line.record.name if isinstance(line.record, TakeSeat | MoveSeat) else ""
         if len(name) > MAX_NAME or not is_printable(name):
             raise Malformed(_damaged())
@@ -195,14 +220,9 @@ def _insert(db: sqlite3.Connection, line: _Line) -> None:
         db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:
         values = msgspec.structs.astuple(line)
-        db.execute(
-            f"INSERT INTO {_BESIDE[type(line)]} VALUES ({', '.join('?' * len(values))})", values
-        )
+        table, places = _TABLE_BY_LINE[type(line)], ", ".join("?" * len(values))
+        db.execute(f"INSERT INTO {table} VALUES ({places})", values)
 
 
 def _damaged() -> str:
     return say("The games in this backup are damaged: nothing was changed.")
-
-
-def _too_long() -> str:
-    return say("The games in this backup are too long: at most {number} inputs.", number=MAX_ROWS)

@@ -24,14 +24,14 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 
-ROUND_S = 5.0
+ROUND_INTERVAL_S = 5.0
 QUIET_S = 60.0
 """Time in seconds without activity at the table before games are removed."""
 RETURN_S = 30.0
 """Interval in seconds at which freed memory is returned to the system."""
 _DAY_S = 86_400.0
-_PAGES = 64
-"""Number of free database pages that a round returns to the disk."""
+_MAX_PAGES_PER_ROUND = 64
+"""Maximum number of free database pages that a round returns to the disk."""
 
 
 class Housekeeping(Closeable):
@@ -61,8 +61,8 @@ class Housekeeping(Closeable):
         self.space = space
         self._reported = ""
         self._last_state: object = None
-        self._since_s = clock.monotonic_s()
-        self._return_s = clock.monotonic_s() + RETURN_S
+        self._quiet_since_s = clock.monotonic_s()
+        self._next_return_s = clock.monotonic_s() + RETURN_S
         self.tasks: list[Callable[[], object]] = []
         """Work that other parts have done at the end of each round."""
         self._stop = threading.Event()
@@ -84,7 +84,7 @@ class Housekeeping(Closeable):
     def _run(self) -> None:
         lower_priority(TIDYING)
         self.run_round()
-        while not self._stop.wait(ROUND_S):
+        while not self._stop.wait(ROUND_INTERVAL_S):
             self.run_round()
 
     def run_round(self) -> None:
@@ -103,8 +103,8 @@ class Housekeeping(Closeable):
         collector runs by itself.
         """
         now_s = self._clock.monotonic_s()
-        if now_s >= self._return_s:
-            self._return_s = now_s + RETURN_S
+        if now_s >= self._next_return_s:
+            self._next_return_s = now_s + RETURN_S
             gc.collect()
             return_memory()
 
@@ -131,9 +131,9 @@ class Housekeeping(Closeable):
         now = self._table.progress()
         state = (now.number, now.moment, now.phase)
         if state != self._last_state:
-            self._last_state, self._since_s = state, self._clock.monotonic_s()
+            self._last_state, self._quiet_since_s = state, self._clock.monotonic_s()
         is_between = now.phase in (Phase.LOBBY, Phase.OVER)
-        return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S
+        return is_between and self._clock.monotonic_s() - self._quiet_since_s >= QUIET_S
 
     # ---- old games -------------------------------------------------------------------------------
 
@@ -141,7 +141,8 @@ class Housekeeping(Closeable):
         """Remove the oldest expired game, if there is one."""
         for number in self._old_games()[:1]:
             self._history.remove(number)
-        self._journal.database.shrink(_PAGES)  # also pages left over from earlier rounds
+        # also pages left over from earlier rounds
+        self._journal.database.shrink(_MAX_PAGES_PER_ROUND)
 
     def _old_games(self) -> list[int]:
         """Return the games that exceed the settings, the oldest first. Imported games are never

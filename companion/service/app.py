@@ -231,7 +231,7 @@ class Companion(Closeable):
                 self.settings,
                 self.clock,
                 bell=broker.bell,
-                health=self.health.line,
+                health=self.health.worst_finding,
                 change_settings=lambda typed: self.upkeep.change_for_hub(typed),  # noqa: PLW0108 - made later
             )
         )
@@ -497,7 +497,7 @@ class Companion(Closeable):
         source = self.settings.camera.source
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
         return make_bundle(
-            self.health.examine(), self.last_lines.text(), frames, self.table.view(), private
+            self.health.run_checks(), self.last_lines.text(), frames, self.table.view(), private
         )
 
     def close(self) -> None:

@@ -58,7 +58,7 @@ journal is checked every two seconds. The camera's loop has one for every frame,
 seconds while it retries to open a camera, which may take a while longer.
 """
 PULSE_S = 2.0
-LOOK_S = 60.0
+CHECK_INTERVAL_S = 60.0
 """Interval in seconds at which the machine is checked."""
 _CAMERA = {
     CameraState.SEES_BOARD: "ok",
@@ -95,15 +95,16 @@ class Examined(Protocol):
 class ServiceHealth(Closeable):
     """The service's own health. A context manager whose `close` may be called twice.
 
-    With `threads=False` nothing is checked by itself and nothing is ever late: `look` runs one
-    round. The other methods may be called from any thread, and none waits for the table's thread.
+    `support_zip` makes the ZIP file of `HealthRoom.support_zip`. With `threads=False` no thread is
+    started and no loop is ever late: a test calls `check_once` for each round of checks. The other
+    methods may be called from any thread, and none waits for the table's thread.
     """
 
     def __init__(
         self,
         companion: Examined,
         machine: Machine,
-        bundle: Callable[[], bytes],
+        support_zip: Callable[[], bytes],
         threads: bool = True,
     ) -> None:
         self._companion = companion
@@ -111,7 +112,7 @@ class ServiceHealth(Closeable):
         self._clock = companion.clock
         self._folder = companion.settings.journal_path.parent
         self._begun_s = self._clock.monotonic_s()
-        self.bundle = bundle
+        self.support_zip = support_zip
         self._watched_s = self._checked_journal_s = self._begun_s
         self._loops: dict[str, Callable[[], float]] = {}
         """Monotonic time of the last round of each loop. Without threads no loop is watched."""
@@ -142,11 +143,11 @@ class ServiceHealth(Closeable):
     def _run(self) -> None:
         while not self._stop.wait(PULSE_S):
             try:
-                self.look()
+                self.check_once()
             except Exception:  # one failed check must not end the thread
                 log.exception("a look at the machine has failed", extra=log_fields("look_failed"))
 
-    def look(self) -> None:
+    def check_once(self) -> None:
         """Check camera and journal, and once a minute the machine."""
         companion, now_s = self._companion, self._clock.monotonic_s()
         if companion.watcher:
@@ -154,16 +155,16 @@ class ServiceHealth(Closeable):
         companion.journal.clock_of("")  # any answer shows that it is alive
         self._checked_journal_s = self._clock.monotonic_s()
         self._free_bytes = machinery.free_bytes(self._folder)
-        self._judge_journal()
-        if self._checked_s is None or now_s - self._checked_s >= LOOK_S:
-            self._checked_s, before = now_s, self.line()
+        self._check_journal()
+        if self._checked_s is None or now_s - self._checked_s >= CHECK_INTERVAL_S:
+            self._checked_s, before = now_s, self.worst_finding()
             self._findings = tuple(machinery.quick_look(self.machine, self._folder))
             self._report_memory_only()
-            if (line := self.line()) != before:
+            if (line := self.worst_finding()) != before:
                 log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
                 companion.table.redraw()
 
-    def _judge_journal(self) -> None:
+    def _check_journal(self) -> None:
         """Check whether the journal can be written, and log a change."""
         database, free = self._companion.journal.database, self._free_bytes
         if database.is_failing:
@@ -205,7 +206,7 @@ class ServiceHealth(Closeable):
 
     # ---- what the pages ask ----------------------------------------------------------------------
 
-    def late(self) -> Mapping[str, float]:
+    def late_loops(self) -> Mapping[str, float]:
         """Return the loops that exceed their bound, with the seconds since their last round.
 
         A loop that never starts is late as well. Empty if all are alive.
@@ -217,9 +218,9 @@ class ServiceHealth(Closeable):
         }
         return {name: age_s for name, age_s in ages_s.items() if age_s > BOUNDS_S[name]}
 
-    def state(self) -> Health:
+    def health(self) -> Health:
         """Return the present health. It measures nothing."""
-        companion, late = self._companion, self.late()
+        companion, late = self._companion, self.late_loops()
         journal = "silent" if JOURNAL in late else self._journal
         camera = pins = "none"
         if companion.watcher:
@@ -236,19 +237,19 @@ class ServiceHealth(Closeable):
         free_mb = None if self._free_bytes is None else self._free_bytes // 1_000_000
         return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
 
-    def line(self) -> str:
+    def worst_finding(self) -> str:
         """Return the worst finding about the machine, as a sentence. Empty if nothing is wrong."""
         grade = worst(self._findings)
         texts = [finding.text for finding in self._findings if finding.grade is grade]
         return texts[0] if grade in _TROUBLE else ""
 
-    def examine(self) -> tuple[Finding, ...]:
-        """Examine everything, in the caller's thread."""
+    def run_checks(self) -> tuple[Finding, ...]:
+        """Run all checks, in the caller's thread."""
         return tuple(self._look_at_all())
 
     def _look_at_all(self) -> Iterator[Finding]:
         companion = self._companion
-        yield from self._late_loops()
+        yield from self._late_findings()
         yield from settings_findings(companion.settings_path)
         yield board_camera(
             companion.table.view().devices.camera,
@@ -264,14 +265,14 @@ class ServiceHealth(Closeable):
         urls = [shown(url) for url in companion.urls()]
         yield from installation(companion.settings, self.machine, urls)
 
-    def _late_loops(self) -> Iterator[Finding]:
+    def _late_findings(self) -> Iterator[Finding]:
         """Yield the loops that are late."""
         words = {
             TABLE: say("The table does not answer"),
             JOURNAL: say("The journal does not answer"),
             CAMERA: say("The camera’s reader does not answer"),
         }
-        for name, age_s in self.late().items():
+        for name, age_s in self.late_loops().items():
             text = say(
                 "{who} for {seconds} s: restart the companion; the game is kept.",
                 who=words[name],

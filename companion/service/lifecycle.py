@@ -87,7 +87,7 @@ def run(
                 received = signal.sigtimedwait(end_signals, WELL_AFTER_S)
                 # The service was not ended because it started too late.
                 is_quick = time.monotonic() - begun_s < WELL_AFTER_S
-                if (received is None or is_quick) and not companion.health.late():
+                if (received is None or is_quick) and not companion.health.late_loops():
                     last_good.keep(tried)
                 is_over = (
                     signal.sigwait(end_signals) if received is None else received.si_signo
@@ -175,7 +175,7 @@ class ManagerNotifier(Closeable):
 
     def _status_fields(self) -> dict[str, str]:
         """Feed the watchdog if all loops are alive, and return the fields that have changed."""
-        late = self._companion.health.late()
+        late = self._companion.health.late_loops()
         own_wifi = self._companion.own_wifi
         well = Word.HOTSPOT if own_wifi and own_wifi.hotspot else Word.READY
         self._manager.show(Word.FAULT if late or self._trouble else well)

@@ -10,7 +10,14 @@ from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
-from companion.bots.kahmate.moves import end_round, key_of, lost, plays, state_of, won
+from companion.bots.kahmate.moves import (
+    end_turn,
+    key_of,
+    plays,
+    state_if_lost,
+    state_if_won,
+    state_of,
+)
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.kahmate.board import IN_GOAL, ROLE_OF
@@ -48,20 +55,20 @@ def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
         mine = state_of(GAME.view(state, None))
         assert mine == replace(state, turn=1, last_face_off=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
-        assert is_same(end_round(mine), after)
+        assert is_same(end_turn(mine), after)
         for action, course in plays(mine, all_meetings=True):
             GAME.check(state, seat, action)
             after = GAME.apply(state, {seat: action}, Random(0)).state
             if not course.face_offs:
-                assert is_same(won(mine, course), after), str(action)
+                assert is_same(state_if_won(mine, course), after), str(action)
                 checked["free"] += 1
                 continue
             assert after.course == course
             for lead in (3, 1, -1) if len(course.face_offs) == 1 else ():
                 if (decided := after_cards(after, course, lead)) is not None:
-                    expected = lost(mine, course, course.face_offs[0])
+                    expected = state_if_lost(mine, course, course.face_offs[0])
                     if lead > 0:
-                        expected = won(mine, course, lead)
+                        expected = state_if_won(mine, course, lead)
                     assert is_same(expected, decided), (str(action), lead)
                     checked["won" if lead > 0 else "lost"] += 1
     assert min(checked.values()) > 40, checked

@@ -344,9 +344,14 @@ def test_the_number_of_games_and_inputs_is_limited(
 ) -> None:
     here = fill(tmp_path)
     content = saved(here)
-    for name in ("MAX_ROWS", "MAX_RECORD_BYTES", "MAX_LINE_BYTES"):
+    refusals = {
+        "MAX_ROWS": "too long: at most 2 lines",
+        "MAX_RECORD_BYTES": "An input .* too long: at most 2 bytes",
+        "MAX_LINE_BYTES": "A line .* too long: at most 2 bytes",
+    }
+    for name, refusal in refusals.items():
         with monkeypatch.context() as patch:
             patch.setattr(games_file, name, 2)
-            with pytest.raises(Malformed, match="too long"):
+            with pytest.raises(Malformed, match=refusal):
                 stage(here, content)
     assert not staged_words(here)

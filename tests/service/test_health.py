@@ -33,7 +33,7 @@ from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Grade, Status
 from companion.diagnostics.probes import Machine
 from companion.service.app import Companion
-from companion.service.health import BOUNDS_S, JOURNAL, LOOK_S, TABLE, ServiceHealth
+from companion.service.health import BOUNDS_S, CHECK_INTERVAL_S, JOURNAL, TABLE, ServiceHealth
 from companion.storage.journal import Journal
 from companion.table.store import TableStore
 
@@ -59,13 +59,13 @@ def test_whoever_is_silent_for_longer_than_its_bound_is_late(tmp_path: Path) -> 
         # never started: a loop that never began is late as well
         health = ServiceHealth(companion, companion.health.machine, None)
         clock.advance(5.0)
-        assert health.late() == {}
+        assert health.late_loops() == {}
         clock.advance(1.0)
-        assert health.late() == {"table": 6.0}
-        health.look()
+        assert health.late_loops() == {"table": 6.0}
+        health.check_once()
         clock.advance(40.0)
-        assert health.late() == {"table": 46.0, "journal": 40.0, "camera": 46.0}
-        assert companion.health.late() == {}, "without threads nothing is late"
+        assert health.late_loops() == {"table": 46.0, "journal": 40.0, "camera": 46.0}
+        assert companion.health.late_loops() == {}, "without threads nothing is late"
         health.close()
 
 
@@ -99,16 +99,16 @@ def test_a_journal_that_does_not_answer_is_late(
         def broken(_: str) -> float:
             raise sqlite3.OperationalError("disk I/O error")
 
-        health.look()
-        assert health.state().journal == "ok"
+        health.check_once()
+        assert health.health().journal == "ok"
         monkeypatch.setattr(companion.journal, "clock_of", broken)
         clock.advance(BOUNDS_S[JOURNAL] + 1)
         with pytest.raises(sqlite3.OperationalError):
-            health.look()
-        state = health.state()
+            health.check_once()
+        state = health.health()
         assert (state.status, state.journal, state.uptime_s) == (Status.FAILING, "silent", 11.0)
         assert set(state.late) == {TABLE, JOURNAL}
-        texts = [each.text for each in health.examine() if each.topic == "service"]
+        texts = [each.text for each in health.run_checks() if each.topic == "service"]
         assert (
             texts[0]
             == "The table does not answer for 11 s: restart the companion; the game is kept."
@@ -126,12 +126,12 @@ def test_games_that_are_kept_in_memory_only_are_told(tmp_path: Path) -> None:
     with house(tmp_path) as (companion, clock):
         for mount, is_told in (("tmpfs tmpfs", True), ("ext4 /dev/sda1", False)):
             mounts.write_text(f"27 1 0:22 / / rw,nosuid - {mount} rw\n")
-            clock.advance(LOOK_S)
-            companion.health.look()
+            clock.advance(CHECK_INTERVAL_S)
+            companion.health.check_once()
             companion.table.step()
             notices = " ".join(companion.table.view().devices.notices)
             assert (told in notices) is is_told
-            graded = {each.grade for each in companion.health.examine() if each.topic == "disk"}
+            graded = {each.grade for each in companion.health.run_checks() if each.topic == "disk"}
             assert (Grade.FAIL in graded) is is_told
 
 
@@ -144,7 +144,7 @@ def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
             words = "The camera USB has sent no picture for 3 s: check its cable"
             companion.table.camera_is(CameraStatus(state, words))
             companion.table.step()
-            now = companion.health.state()
+            now = companion.health.health()
             assert (now.camera, now.status, now.pins) == (told, status, "ok")
 
 
@@ -167,8 +167,8 @@ def test_a_disk_that_is_full_or_read_only(
     with house(tmp_path) as (companion, _):
         monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, free))
         monkeypatch.setattr("companion.diagnostics.machine.is_writable", lambda _: writable)
-        companion.health.look()
-        state = companion.health.state()
+        companion.health.check_once()
+        state = companion.health.health()
         assert (state.journal, state.status, state.disk_free_mb) == (
             journal,
             status,
@@ -182,11 +182,11 @@ def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: P
         database.connection.execute("PRAGMA query_only=ON")
         with pytest.raises(JournalError):
             companion.journal.note_clock("1.1", 1.0)
-        companion.health.look()
-        assert companion.health.state().journal == "unwritable"
+        companion.health.check_once()
+        assert companion.health.health().journal == "unwritable"
         database.connection.execute("PRAGMA query_only=OFF")
-        companion.health.look()
-        assert companion.health.state().journal == "ok"
+        companion.health.check_once()
+        assert companion.health.health().journal == "ok"
 
 
 def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
@@ -198,21 +198,21 @@ def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
         zone.mkdir(parents=True)
         (zone / "type").write_text("cpu-thermal\n")
         (zone / "temp").write_text("50000\n")
-        companion.health.look()
+        companion.health.check_once()
         (zone / "temp").write_text("84000\n")
-        clock.advance(LOOK_S - 1)
-        companion.health.look()
-        assert companion.health.line() == ""
+        clock.advance(CHECK_INTERVAL_S - 1)
+        companion.health.check_once()
+        assert companion.health.worst_finding() == ""
         version = companion.table.version
         clock.advance(1)
-        companion.health.look()
-        assert companion.health.line().startswith("The processor is at 84 °C.")
+        companion.health.check_once()
+        assert companion.health.worst_finding().startswith("The processor is at 84 °C.")
         assert companion.table.version > version, "the host's page is drawn anew"
-        assert companion.health.state().status is Status.DEGRADED
+        assert companion.health.health().status is Status.DEGRADED
         (zone / "temp").write_text("50000\n")
-        clock.advance(LOOK_S)
-        companion.health.look()
-        assert companion.health.line() == ""
+        clock.advance(CHECK_INTERVAL_S)
+        companion.health.check_once()
+        assert companion.health.worst_finding() == ""
     assert "The machine is well again." in caplog.text
 
 
@@ -249,7 +249,7 @@ def test_the_command_asks_the_companion_that_runs(tmp_path: Path) -> None:
     with house(tmp_path) as (companion, _):
         web = WebSettings(host="127.0.0.1", port=companion.server.port)
         told = ask_service(Settings(state_dir=str(tmp_path), web=web, **OFF))
-        topics = [finding.topic for finding in companion.health.examine()]
+        topics = [finding.topic for finding in companion.health.run_checks()]
     assert told is not None
     assert told[0].text.startswith("A companion runs here, version ")
     assert [finding.topic for finding in told[1:]] == topics

@@ -85,7 +85,7 @@ def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The machine's own findings change from second to second, so that they are left out here."""
-    monkeypatch.setattr("companion.service.health.ServiceHealth.examine", lambda _: ())
+    monkeypatch.setattr("companion.service.health.ServiceHealth.run_checks", lambda _: ())
     caplog.set_level(logging.INFO)
     bundles = []
     for order in ("UUU", "RSI"):

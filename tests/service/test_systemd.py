@@ -97,7 +97,7 @@ def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, e
     run = tmp_path / "run"
     with companion_in(tmp_path) as companion:
         silent: dict[str, float] = {}
-        companion.health.late = lambda: silent  # type: ignore[method-assign] # as if a loop had been hanging for long
+        companion.health.late_loops = lambda: silent  # type: ignore[method-assign] # as if a loop had been hanging for long
         with ManagerNotifier(companion, Manager(environment(ear, run))):
             until("food", lambda: len(ear.heard("WATCHDOG")) >= 3)
             assert ear.said[0] == {

@@ -17,7 +17,7 @@ from test_diagnosis import Looked
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.ports import Frame
-from vision.cameras.colours import painted
+from vision.cameras.colours import combine_bgr
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen
 from vision.cameras.usb import UsbCamera
@@ -38,7 +38,7 @@ def looks_red(frame: Frame) -> bool:
     colours = frame.colours()
     assert colours is not None
     assert colours.size * 4 < frame.luma.size, "colours are small"
-    picture = painted(frame.luma, colours).astype(int)
+    picture = combine_bgr(frame.luma, colours).astype(int)
     return bool(np.abs(picture - RED_BGR).max() <= 16)
 
 

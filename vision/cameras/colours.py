@@ -1,5 +1,5 @@
-"""The colours of a picture, kept beside its brightness. They are small: nothing is read from them,
-and eyes see colours blurred.
+"""Colour planes of a picture, kept apart from its brightness. They are stored at a quarter of the
+size, because only people look at them.
 
 `Colours` are (height, width, 2) uint8, Cr and Cb as in OpenCV (128 is grey). They show the same
 view as the brightness at about a quarter of its width and height.
@@ -15,20 +15,19 @@ from numpy.typing import NDArray
 
 Luma = NDArray[np.uint8]
 Colours = NDArray[np.uint8]
-Bgr = NDArray[np.uint8]
-EVERY = 4
+COLOUR_REDUCTION = 4
 """Factor by which colours are smaller in each direction."""
 
 
 def of_bgr(picture: Any) -> Colours:
     """Return the colours of a BGR picture."""
-    small = np.ascontiguousarray(picture[::EVERY, ::EVERY])
+    small = np.ascontiguousarray(picture[::COLOUR_REDUCTION, ::COLOUR_REDUCTION])
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
 
 
 def of_planes(u: Any, v: Any) -> Colours:
     """Return the colours of planes U and V, each of half the picture's width and height."""
-    step = EVERY // 2
+    step = COLOUR_REDUCTION // 2
     return np.dstack([v[::step, ::step], u[::step, ::step]])
 
 
@@ -47,7 +46,7 @@ def of_jpeg(sent: bytes) -> Colours | None:
     )
 
 
-def painted(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
+def combine_bgr(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
     """Combine brightness and colours of the same view into BGR. Without colours return the
     brightness.
     """

@@ -102,11 +102,12 @@ def _colours_of(content: bytes) -> Colours:
     larger.
     """
     with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
-        size_px = max(1, picture.width // colours.EVERY), max(1, picture.height // colours.EVERY)
+        reduction = colours.COLOUR_REDUCTION
+        size_px = max(1, picture.width // reduction), max(1, picture.height // reduction)
         picture.draft("YCbCr", size_px)
         upright = ImageOps.exif_transpose(picture)
         if upright.width > 2 * size_px[0]:  # no JPEG, which is small already
-            upright = upright.convert("RGB").reduce(colours.EVERY)
+            upright = upright.convert("RGB").reduce(reduction)
         small = np.asarray(upright.convert("YCbCr"))
     return np.ascontiguousarray(small[:, :, 2:0:-1])
 

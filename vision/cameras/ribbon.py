@@ -53,7 +53,7 @@ class PiDevice:
 
     @property
     def model(self) -> str:
-        """Its name among `vision.pose.pose.LENSES`."""
+        """Its name among `vision.pose.optics.LENSES`."""
         return lens_of(self.sensor)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-LENSES = {
+LENS_BY_SENSOR = {
     "ov5647": "camera-module-1",
     "imx219": "camera-module-2",
     "imx708": "camera-module-3",
@@ -42,8 +42,8 @@ first.
 
 
 def lens_of(sensor: str) -> str:
-    """Return the lens of a sensor, a name among `vision.pose.pose.LENSES`."""
-    return LENSES.get(sensor.removesuffix("_noir").replace("_wide_noir", "_wide"), "webcam")
+    """Return the lens of a sensor, a name among `vision.pose.optics.LENSES`."""
+    return LENS_BY_SENSOR.get(sensor.removesuffix("_noir"), "webcam")
 
 
 def choices(sensor: str, size: tuple[int, int]) -> tuple[Mode, ...]:

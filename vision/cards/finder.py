@@ -92,8 +92,8 @@ class CardFinder:
                 if self._best_guess(sharp, blob, _MIN_RESEMBLANCE) is not None:
                     unclear.append(blob)
         # Group markers into cards, and add the cards that cannot be read.
-        cards, twins = self._cards(view, marks)
-        return [*cards, *self._unread(view, cards, unclear)], twins
+        cards, duplicates = self._cards(view, marks)
+        return [*cards, *self._unread(view, cards, unclear)], duplicates
 
     def _best_guess(
         self, picture: Luma, quad: Points, least: tuple[float, float]
@@ -124,14 +124,14 @@ class CardFinder:
         """
         # In mm of the board.
         on_board = {name: [view.maps.to_board(px) for px in quads] for name, quads in marks.items()}
-        cards, twins = [], set()
+        cards, duplicates = [], set()
         for name, card in cards_of_marks(self._deck, on_board).items():
             if card is not None:
                 cards.append(card)
             else:
-                twins.add(name)
+                duplicates.add(name)
                 cards += [unread_card(mark) for mark in on_board[name]]
-        return cards, {marker for marker, name in self._names.items() if name in twins}
+        return cards, {marker for marker, name in self._names.items() if name in duplicates}
 
     def _unread(
         self, view: CardView, cards: Sequence[OpenCard], quads: Iterable[Points]

@@ -42,7 +42,7 @@ class OpenCards:
     """Zones whose cards are unknown."""
     beside: tuple[str, ...]
     """Names of cards that lie in no zone."""
-    strangers: tuple[int, ...]
+    duplicates: tuple[int, ...]
     """Ids of markers that are there twice."""
 
 
@@ -64,7 +64,7 @@ class CardReader:
         # View the board from straight above, with even paper.
         maps, shown = self._view_from_above(pose)
         view = card_view(luma, maps, shown, self._board.square_mm)
-        cards, twins = self._finder.find(view)
+        cards, duplicates = self._finder.find(view)
         # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._in_zones(cards, pose)
         unknown |= self._cover.covered(view, cards)
@@ -76,7 +76,7 @@ class CardReader:
                 # Fans grow away from their seat.
                 up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
                 fans[zone] = fan_order(lying, up, self._deck)
-        return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
+        return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(duplicates)))
 
     def _view_from_above(self, pose: Pose) -> tuple[Maps, Mask]:
         """Return the view of the board with a margin, and which pixels of it are inside the

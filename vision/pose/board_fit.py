@@ -219,7 +219,7 @@ class _Problem:
         # offset of the start's lens from the prior's
         lens = start.lens
         believed = believed or lens
-        self._off = np.array(
+        self._lens_offset = np.array(
             [
                 np.log(lens.focal_ratio / believed.focal_ratio),
                 lens.k1 - believed.k1,
@@ -236,7 +236,7 @@ class _Problem:
             self._lines_px, self._normals = seen.there_px[is_found], seen.normals[is_found]
 
     @property
-    def number(self) -> int:
+    def coordinate_count(self) -> int:
         """Number of observed coordinates."""
         tags = len(self._evidence.tags)
         return 2 * self.corner_count + 8 * tags + len(self._lines_px)
@@ -250,7 +250,7 @@ class _Problem:
             lens=self.start.lens.changed(change[6:]),
         )
 
-    def at(self, change: Points) -> tuple[Points, Points]:
+    def linearise(self, change: Points) -> tuple[Points, Points]:
         """Return residuals (M,) and their derivatives (M, 9). The last three are the prior of the
         lens.
         """
@@ -266,9 +266,10 @@ class _Problem:
         across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
         tags = self._tags.misfits_px(pose).ravel()
         if self._by_tags is None or not len(self._normals):
-            # They are slow, and change little once lines hold the pose.
+            # Tag derivatives are slow and change little once lines constrain the pose: compute
+            # them once.
             self._by_tags = self._tag_slopes(change, tags)
-        prior = self._weights * (self._off + change[6:])
+        prior = self._weights * (self._lens_offset + change[6:])
         residuals = [corners.ravel() / _CORNER_PX, tags / _CORNER_PX, lines / _LINE_PX, prior]
         all_slopes = [
             slopes[: 2 * corner_count] / _CORNER_PX,
@@ -310,7 +311,7 @@ def _robust(residuals: Points) -> tuple[Points, float]:
 def _least_squares(problem: _Problem) -> Fit:
     """Solve a problem by Levenberg-Marquardt with Huber weights. The result has a covariance."""
     change, damping = np.zeros(9), 1e-3
-    residuals, slopes = problem.at(change)
+    residuals, slopes = problem.linearise(change)
     weights, cost = _robust(residuals)
     for _ in range(_ROUNDS):
         # normal equations of the linearised problem
@@ -322,7 +323,7 @@ def _least_squares(problem: _Problem) -> Fit:
         # the gain that the linearised problem predicts
         if step @ (descent - 0.5 * normal @ step) < _MIN_GAIN:
             break
-        trial_residuals, trial_slopes = problem.at(change + step)
+        trial_residuals, trial_slopes = problem.linearise(change + step)
         trial_weights, trial_cost = _robust(trial_residuals)
         if trial_cost < cost:
             change = change + step
@@ -338,7 +339,7 @@ def _least_squares(problem: _Problem) -> Fit:
     rms = float(np.sqrt(2 * (corners**2).mean()))
 
     # cost is half the sum of squares, so that only residuals of twice the expected size count
-    excess = max(1.0, cost / max(1, problem.number - 9))
+    excess = max(1.0, cost / max(1, problem.coordinate_count - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
     fitted = replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64))
     return Fit(fitted, cost)

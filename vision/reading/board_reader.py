@@ -34,6 +34,8 @@ from vision.reading.vote import vote
 
 _SINGLE_BUDGET = Budget(closer=48, shaded=60, models=9)
 """Budget for a single picture that is not followed by others."""
+_AGREEING_LOOKS = 3
+"""Number of looks in a row that have to agree before they are told."""
 _MIRROR_INTERVAL = 6
 """Interval, in pictures without a board, at which the mirror image is tried."""
 
@@ -65,13 +67,12 @@ class BoardDetails:
 
 
 def board_reader(
-    kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3, *, thorough: bool = False
+    kits: Mapping[str, Kit], model: str = "webcam", *, thorough: bool = False
 ) -> BoardReader:
     """Return a reader of boards for one camera.
 
-    `kits` are the kits by game, and `model` is the camera's name in `LENSES`. `frames` is the
-    number of still pictures that have to agree. `thorough` spends more time on each picture. Raises
-    `ConfigError` for an unknown model.
+    `kits` are the kits by game, and `model` is the camera's name in `LENSES`. `thorough`
+    spends more time on each picture. Raises `ConfigError` for an unknown model.
     """
     if model not in LENSES:
         raise ConfigError(
@@ -81,7 +82,7 @@ def board_reader(
                 known=", ".join(LENSES),
             )
         )
-    return BoardReader(Memory(dict(kits), with_lens(LENSES[model]), frames, thorough))
+    return BoardReader(Memory(dict(kits), with_lens(LENSES[model]), _AGREEING_LOOKS, thorough))
 
 
 class BoardReader:

@@ -190,7 +190,7 @@ def _other_vote(look: Look, memory: Memory) -> Vote:
     # Markers of no card and no corner, and corners that are there twice.
     own = {*kit.board.corners, *reader.markers}
     strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
-    strangers |= set(lying.strangers)
+    strangers |= set(lying.duplicates)
 
     # Zones where the pose is vague are unknown.
     vague = look.vague & set(reader.zones)

@@ -94,7 +94,7 @@ class HealthPages(PageGroup):
 
         Nothing in it is secret.
         """
-        state = self.room.state()
+        state = self.room.health()
         is_ok = state.status is not Status.FAILING
         answer = answer_of(
             HealthJson,
@@ -109,7 +109,7 @@ class HealthPages(PageGroup):
     @get("/api/doctor", guard=host_only)
     def findings(self) -> FindingsJson:
         """Return the findings for `companion doctor`."""
-        findings = self.room.examine()
+        findings = self.room.run_checks()
         return {"worst": worst(findings), "findings": plain_json(findings)}
 
     # ---- for the owner ---------------------------------------------------------------------------
@@ -126,20 +126,20 @@ class HealthPages(PageGroup):
             wires=wires(check.settings) if check else (),
             cues=cues().items(),
             is_on=self.page_context.is_game_on,
-            **self._parts(self.room.examine()),
+            **self._parts(self.room.run_checks()),
         )
         return make_response(page)
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream the changing parts of the page."""
-        findings, examined_s = self.room.examine(), time.monotonic()
+        findings, examined_s = self.room.run_checks(), time.monotonic()
 
         def draw() -> str:
             nonlocal findings, examined_s
             # examining the machine takes seconds, so it happens less often than drawing
             if time.monotonic() - examined_s > EXAMINE_S:
-                findings, examined_s = self.room.examine(), time.monotonic()
+                findings, examined_s = self.room.run_checks(), time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
         return self._streams.watch(draw, Audience.SEAT)
@@ -154,7 +154,7 @@ class HealthPages(PageGroup):
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle as a download."""
-        bundle = self._make(self.room.bundle)
+        bundle = self._make(self.room.support_zip)
         return download(bundle, "application/zip", "companion-support.zip")
 
     # ---- inside ----------------------------------------------------------------------------------

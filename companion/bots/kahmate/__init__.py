@@ -1,8 +1,8 @@
-"""The opponent for Kahmate: it searches rounds and replies, and plays cards by mixed strategies.
+"""The opponent for Kahmate: it searches turns and replies, and plays cards by mixed strategies.
 
 A face-off is a matrix game of the cards in hand. To
-keep two opponents from passing forever, repetitions and idle rounds lose value with every quiet
-round.
+keep two opponents from passing forever, repetitions and idle turns lose value with every quiet
+turn.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class KahmateBot(Bot):
         return Choice(str(best.first[0]), nodes, _reason_lines(search, state, best))
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:  # noqa: ARG002
-        """Compare the best round with the best one that begins with this play.
+        """Compare the best turn with the best one that begins with this play.
 
         A card is compared in the matrix of the face-off.
         """
@@ -171,7 +171,7 @@ class _Duel:
 
 
 def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:
-    """Return the reasons for a round: its odds, the best answer, and the second best round."""
+    """Return the reasons for a turn: its odds, the best answer, and the second best turn."""
     if best.value >= TRY - 1:
         return (_SCORES,)
     odds = answer = ""

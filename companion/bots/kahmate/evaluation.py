@@ -45,7 +45,7 @@ _CARD_PRICE = 0.05
 _CARD_ROUNDS = 40
 """Rounds of regret matching for the odds of one face-off."""
 _MAX_CHANCE = 0.99
-"""Maximum assumed chance that a face-off or a round ends as expected.
+"""Maximum assumed chance that a face-off or a turn ends as expected.
 
 It makes plans with several face-offs count less, and makes the bot defend against a try that is
 nearly certain.
@@ -148,14 +148,14 @@ def _win_chance(state: State, attacker: int, defender: int) -> float:
 
 
 def try_chance(state: State) -> float:
-    """Return the chance of the seat on turn to score in the rest of its round.
+    """Return the chance of the seat on turn to score in the rest of its turn.
 
     It takes the best run after any passes. Kicks and sequences with more than one runner are
     ignored.
     """
     seat = state.seat
     goal = OWN_LINE[1 - seat]
-    # pieces too far from the goal line cannot score in this round
+    # pieces too far from the goal line cannot score in this turn
     runners = [
         piece
         for piece in able_pieces(state)
@@ -259,19 +259,19 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
 
 
 def value_of(state: State) -> float:
-    """Return the value of a state for the seat on turn, at the beginning of its round."""
+    """Return the value of a state for the seat on turn, at the beginning of its turn."""
     points = _quiet_value(state)
     chance = min(_MAX_CHANCE, try_chance(state))
     return points + chance * (TRY - points)
 
 
 def _quiet_value(state: State) -> float:
-    """Return the same value without the chance of a try in this round."""
+    """Return the same value without the chance of a try in this turn."""
     seat = state.seat
     points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
-    for piece, rounds in enumerate(state.down):
-        if rounds:
-            loss = _DOWN_COST if rounds == 1 else 1.5 * _DOWN_COST
+    for piece, turns in enumerate(state.down):
+        if turns:
+            loss = _DOWN_COST if turns == 1 else 1.5 * _DOWN_COST
             points += -loss if SEAT_OF[piece] == seat else loss
     carrier = state.carrier
     if carrier == EMPTY:
@@ -343,12 +343,12 @@ def _loose_value(state: State) -> float:
     for piece, square in enumerate(state.places):
         steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
-        rounds_down = state.down[piece]
-        # rounds that a piece needs to the ball, rounded up, with the distance as tie-break
-        rounds = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
-        if rounds_down:
-            rounds += rounds_down if owner == seat else rounds_down - 0.4
-        times[owner] = min(times[owner], rounds)
+        turns_down = state.down[piece]
+        # turns that a piece needs to the ball, rounded up, with the distance as tie-break
+        turns = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
+        if turns_down:
+            turns += turns_down if owner == seat else turns_down - 0.4
+        times[owner] = min(times[owner], turns)
     lead = times[1 - seat] - times[seat]
     first = _FIRST_AT_BALL if lead >= -0.05 else -_FIRST_AT_BALL
     return first + 6.0 * max(-2.0, min(2.0, lead)) + 0.5 * _ground(rank_of(ball), seat)

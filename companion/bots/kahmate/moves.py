@@ -1,4 +1,4 @@
-"""Rounds of Kahmate for the search: the plays of a round, and the states after each.
+"""Turns of Kahmate for the search: the plays of a turn, and the states after each.
 
 States, actions and courses are the game's own. Runs that meet several opponents are left out.
 """
@@ -32,15 +32,15 @@ from companion.games.kahmate.state import (
 )
 
 Play = tuple[Action, Course | None]
-"""An action and its course. The end of the round has none."""
-END_ROUND: Play = (EndTurn(), None)
+"""An action and its course. The end of the turn has none."""
+END_TURN: Play = (EndTurn(), None)
 _OPTIONS = KahmateOptions()
 
 
 def state_of(view: Mapping[str, Any]) -> State:
     """Return the state of a view after the placement.
 
-    Pending face-offs, round numbers and limits are left out.
+    Pending face-offs, turn numbers and limits are left out.
     """
     pieces = view["pieces"]
     places = tuple(_square(piece["square"]) for piece in pieces)
@@ -67,10 +67,10 @@ def key_of(state: State) -> tuple[object, ...]:
 # ---- what a play comes to ------------------------------------------------------------------------
 
 
-def end_round(state: State, **changes: Any) -> State:
-    """Return the state at the start of the other seat's round, after these changes.
+def end_turn(state: State, **changes: Any) -> State:
+    """Return the state at the start of the other seat's turn, after these changes.
 
-    Pieces that have been down for the whole own round stand up.
+    Pieces that have been down for the whole own turn stand up.
     """
     down = list(changes.pop("down", state.down))
     for piece in TEAMS[state.seat]:
@@ -84,13 +84,13 @@ def end_round(state: State, **changes: Any) -> State:
     )
 
 
-def won(state: State, course: Course, lead: int = 1) -> State:
+def state_if_won(state: State, course: Course, lead: int = 1) -> State:
     """Return the state after a course with all face-offs won, the last one by `lead`."""
     hands = _hands_after(state, course)
     if course.kind is Kind.TACKLE:
         ball = state.places[course.movers[0]] if lead > CLEAR_LEAD else course.ball
         down = _down_after(state, [course.face_offs[0].defender])
-        return end_round(
+        return end_turn(
             state,
             cards=hands,
             ball=ball,
@@ -108,12 +108,12 @@ def won(state: State, course: Course, lead: int = 1) -> State:
     )
 
 
-def lost(state: State, course: Course, face_off: FaceOff) -> State:
+def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
     """Return the state after a course that ends with the loss of this face-off."""
     hands = _hands_after(state, course)
     down = _down_after(state, course.movers)
     if course.kind is Kind.TACKLE:
-        return end_round(state, cards=hands, down=down)
+        return end_turn(state, cards=hands, down=down)
     if course.kind is Kind.PASS:
         return replace(state, cards=hands, ball=face_off.ball)
     return replace(
@@ -144,24 +144,24 @@ def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
     """Return how long each piece is down, once these are turned over."""
     down = list(state.down)
     for piece in pieces:
-        # the present round does not count for the side that plays it
+        # the present turn does not count for the side that plays it
         down[piece] = 2 if piece in TEAMS[state.seat] else 1
     return tuple(down)
 
 
-# ---- the plays of a round ------------------------------------------------------------------------
+# ---- the plays of a turn -------------------------------------------------------------------------
 
 
 def plays(state: State, *, all_meetings: bool) -> Iterator[tuple[Action, Course]]:
-    """Yield the plays of the seat on turn, one for each course, without the end of the round.
+    """Yield the plays of the seat on turn, one for each course, without the end of the turn.
 
     :param all_meetings: whether pieces without the ball may run into opponents, too
     """
     for action, course in canonical(state):
         if course is None:
             continue
-        may_meet = all_meetings or course.mover == state.carrier
-        if course.kind is Kind.RUN and len(course.face_offs) > may_meet:
+        max_meetings = 1 if all_meetings or course.mover == state.carrier else 0
+        if course.kind is Kind.RUN and len(course.face_offs) > max_meetings:
             continue
         # never kick the ball to an opponent
         if course.kind is Kind.KICK and state.board[course.end] != EMPTY:

@@ -1,4 +1,4 @@
-"""Search for the best play of Kahmate: a beam search of own rounds, then the other side's reply."""
+"""Search for the best play of Kahmate: a beam search of own turns, then the other side's reply."""
 
 from __future__ import annotations
 
@@ -12,27 +12,35 @@ from companion.bots.kahmate.evaluation import (
     try_chance,
     value_of,
 )
-from companion.bots.kahmate.moves import END_ROUND, Play, end_round, key_of, lost, plays, won
+from companion.bots.kahmate.moves import (
+    END_TURN,
+    Play,
+    end_turn,
+    key_of,
+    plays,
+    state_if_lost,
+    state_if_won,
+)
 from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
 from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
-"""Potential of an unfinished round: of a loose ball, and of each step that a carrier may still run.
+"""Potential of an unfinished turn: of a loose ball, and of each step that a carrier may still run.
 """
 _REPEAT_COST = 12.0
-"""Penalty for each time that the position after the round has been on the board before."""
+"""Penalty for each time that the position after the turn has been on the board before."""
 _DARE_BONUS = 1.5
-"""Bonus of a face-off for every quiet round."""
+"""Bonus of a face-off for every quiet turn."""
 _IDLE_COST, _MORE_IDLE_COST = 4.0, 2.0
-"""Penalty of a round without any play, and how much it grows for every quiet round."""
+"""Penalty of a turn without any play, and how much it grows for every quiet turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
     """Search parameters of a level.
 
-    The beam has `width` states in `depth` layers of own plays. The best `replies` rounds are
+    The beam has `width` states in `depth` layers of own plays. The best `replies` turns are
     answered with a search of `reply_width`. `noise` is in points.
     """
 
@@ -74,7 +82,7 @@ _value_of = attrgetter("value")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A possible end of a round: its chance, the state after it, and a try's chance."""
+    """A possible end of a turn: its chance, the state after it, and a try's chance."""
 
     chance: float
     after: State | None
@@ -83,7 +91,7 @@ class End:
 
 @dataclass(slots=True)
 class Candidate:
-    """A possible round: its first play, its ends and its value.
+    """A possible turn: its first play, its ends and its value.
 
     `dares` says whether it has a face-off, and `odds` is the chance to win all of them.
     """
@@ -99,22 +107,22 @@ class Candidate:
 class Search:
     """The search for one decision.
 
-    `quiet_rounds` is the number of rounds since the last face-off, and `visits` how often each
+    `quiet_turns` is the number of turns since the last face-off, and `visits` how often each
     position was on the board. `nodes` counts the states that were evaluated.
     """
 
     strength: Strength
     seed: int
-    quiet_rounds: int = 0
+    quiet_turns: int = 0
     visits: dict[tuple[object, ...], int] = field(default_factory=dict)
     nodes: int = 0
     ranked: list[Candidate] = field(default_factory=list)
-    """The rounds of the last comparison, best first."""
+    """The turns of the last comparison, best first."""
 
     def best(self, state: State) -> Candidate:
-        """Return the best round of the seat on turn."""
+        """Return the best turn of the seat on turn."""
         strength = self.strength
-        candidates = self.rounds(
+        candidates = self.turns(
             state, strength.width, strength.depth, all_meetings=strength.replies > 0
         )
         for candidate in candidates:
@@ -134,30 +142,30 @@ class Search:
         return self.ranked[0]
 
     def loss(self, state: State, course: Course | None) -> float | None:
-        """Return how much better the best round is than the best one with this course, before any
+        """Return how much better the best turn is than the best one with this course, before any
         reply.
 
-        Return None if the search has no such round.
+        Return None if the search has no such turn.
         """
-        rounds = self.rounds(state, self.strength.width, self.strength.depth, all_meetings=True)
-        tried = [line.value for line in rounds if line.first[1] == course]
+        turns = self.turns(state, self.strength.width, self.strength.depth, all_meetings=True)
+        tried = [line.value for line in turns if line.first[1] == course]
         if not tried:
             return None
-        return max(line.value for line in rounds) - max(tried)
+        return max(line.value for line in turns) - max(tried)
 
     def _mood(self, state: State, candidate: Candidate) -> float:
-        """Return the level's noise plus penalties for repetitions and idle rounds.
+        """Return the level's noise plus penalties for repetitions and idle turns.
 
-        Daring face-offs get a bonus. It grows with the number of quiet rounds, and so does the
-        penalty for idle rounds.
+        Daring face-offs get a bonus. It grows with the number of quiet turns, and so does the
+        penalty for idle turns.
         """
         after = candidate.ends[0].after
         key = key_of(after) if after is not None else (str(candidate.first[0]),)
         points = -_REPEAT_COST * self.visits.get(key, 0)
         if candidate.dares:
-            points += _DARE_BONUS * self.quiet_rounds
-        elif candidate.first == END_ROUND and not state.ran:
-            points -= _IDLE_COST + _MORE_IDLE_COST * self.quiet_rounds
+            points += _DARE_BONUS * self.quiet_turns
+        elif candidate.first == END_TURN and not state.ran:
+            points -= _IDLE_COST + _MORE_IDLE_COST * self.quiet_turns
         if self.strength.noise:
             points += Random(f"{self.seed} {key}").gauss(0, self.strength.noise)
         return points
@@ -174,27 +182,25 @@ class Search:
         return value
 
     def answer(self, state: State) -> Candidate:
-        """Return the other side's best round."""
-        rounds = self.rounds(
+        """Return the other side's best turn."""
+        turns = self.turns(
             state,
             self.strength.reply_width,
             _REPLY_DEPTH,
             all_meetings=False,
         )
-        return max(rounds, key=_value_of)
+        return max(turns, key=_value_of)
 
-    # ---- rounds ----------------------------------------------------------------------------------
+    # ---- turns -----------------------------------------------------------------------------------
 
-    def rounds(
-        self, state: State, width: int, depth: int, *, all_meetings: bool
-    ) -> list[Candidate]:
-        """Return the possible rounds from this state, with the promising ones continued.
+    def turns(self, state: State, width: int, depth: int, *, all_meetings: bool) -> list[Candidate]:
+        """Return the possible turns from this state, with the promising ones continued.
 
-        If a try is certain, return only that round.
+        If a try is certain, return only that turn.
         """
         self.nodes += 1
-        ended = end_round(state)
-        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -value_of(ended))]
+        ended = end_turn(state)
+        candidates = [Candidate(END_TURN, (End(1.0, ended),), -value_of(ended))]
         layer: list[tuple[Play | None, State]] = [(None, state)]
         visited = {key_of(state)}
         for number in range(depth):
@@ -209,13 +215,13 @@ class Search:
                     # nothing is better than a certain try
                     if course.kind is Kind.RUN and course.end == IN_GOAL:
                         return [Candidate(first, (End(1.0, None),), TRY)]
-                    after = won(at, course)
+                    after = state_if_won(at, course)
                     key = key_of(after)
                     if key in visited:
                         continue
                     visited.add(key)
-                    # the round may end here or continue
-                    end = _round_end(1.0, after)
+                    # the turn may end here or continue
+                    end = _turn_end(1.0, after)
                     value = self._value(end)
                     candidates.append(Candidate(first, (end,), value))
                     further.append((value + _potential(after), first, after))
@@ -231,7 +237,7 @@ class Search:
         return end.scores * TRY + (1 - end.scores) * -value_of(end.after)
 
     def _gamble(self, first: Play, at: State, course: Course) -> Candidate:
-        """Return a round that ends with face-offs."""
+        """Return a turn that ends with face-offs."""
         ends = outcomes(at, course)
         value = sum(end.chance * self._value(end) for end in ends)
         odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
@@ -250,24 +256,24 @@ def outcomes(at: State, course: Course) -> tuple[End, ...]:
         face_off = course.face_offs[0]
         by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
         return (
-            End(by_much, won(at, course, CLEAR_LEAD + 1)),
-            End(by_little, won(at, course)),
-            End(loses, lost(at, course, face_off)),
+            End(by_much, state_if_won(at, course, CLEAR_LEAD + 1)),
+            End(by_little, state_if_won(at, course)),
+            End(loses, state_if_lost(at, course, face_off)),
         )
     ends = []
     remaining = 1.0
     for face_off in course.face_offs:
         by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
-        ends.append(_round_end(remaining * loses, lost(at, course, face_off)))
+        ends.append(_turn_end(remaining * loses, state_if_lost(at, course, face_off)))
         remaining *= by_much + by_little
     if course.kind is Kind.RUN and course.end == IN_GOAL:
         return (End(remaining, None), *ends)
-    return (_round_end(remaining, won(at, course)), *ends)
+    return (_turn_end(remaining, state_if_won(at, course)), *ends)
 
 
-def _round_end(chance: float, at: State) -> End:
-    """Return the end of a round in this state."""
-    return End(chance, end_round(at), try_chance(at))
+def _turn_end(chance: float, at: State) -> End:
+    """Return the end of a turn in this state."""
+    return End(chance, end_turn(at), try_chance(at))
 
 
 def _ranked(candidates: list[Candidate]) -> list[Candidate]:
@@ -276,7 +282,7 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _potential(state: State) -> float:
-    """Return the potential of an unfinished round, such as a carrier that can still run."""
+    """Return the potential of an unfinished turn, such as a carrier that can still run."""
     if len(state.ran) >= 2:
         return 0.0
     carrier = state.carrier

@@ -109,7 +109,7 @@ class State:
 
     `places` holds the squares of the pieces, and is empty during placings. `down` says for each
     piece for how many more turns of its owner it lies turned over, this one included, and is 0 for
-    a standing piece. `ran` lists the pieces that have run or tackled in this turn, `hands` the
+    a standing piece. `ran` lists the pieces that have run or tackled in this turn, `cards` the
     cards that each seat still has. `course` is the action that waits for cards, and `won` counts
     the face-offs of it that the mover has won. Pairs are (South, North).
     """

@@ -21,6 +21,7 @@ from companion.games.scouts.board import (
     NAMES,
     NUMBERS,
     ROCK_FACES,
+    ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
     SEAT_NAMES,
@@ -258,11 +259,11 @@ def _covered_text(position: Position, square: int) -> str:
 
 
 def _check_rock(position: Position, decision: Decision) -> None:
-    kind = 0 if decision.kind is Kind.BOULDER else 1
+    name = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
     squares = listed(NAMES[square] for square in decision.squares)
     covered = decision.covered
-    parts = {"rock": ROCK_NAMES[kind], "squares": squares}
-    if not has_rock(position, kind):
+    parts = {"rock": name, "squares": squares}
+    if not has_rock(position, decision.kind):
         text = say(
             "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
             **parts,
@@ -355,7 +356,7 @@ def _rocks_on(squares: list[int]) -> list[Decision]:
     covered = sum(1 << square for square in squares)
     is_rock = len(squares) == 2 and BESIDE[squares[0]] >> squares[1] & 1
     if is_rock or covered == BOULDERS[min(squares)]:
-        return [rock_decision(1 if is_rock else 0, covered)]
+        return [rock_decision(Kind.ROCK if is_rock else Kind.BOULDER, covered)]
     return []
 
 

@@ -16,6 +16,7 @@ from companion.games.scouts.board import (
     HOME,
     JUMPS,
     NOT_LAST_FILE,
+    ROCK_KINDS,
     beside,
     squares_in,
 )
@@ -117,9 +118,10 @@ def has_play(position: Position) -> bool:
 # ---- rocks ---------------------------------------------------------------------------------------
 
 
-def has_rock(position: Position, kind: int) -> bool:
-    """Return whether the seat on turn may still lay its boulder (0) or its rock (1)."""
-    return not (position.to_place or position.is_won or position.rocks[2 * position.seat + kind])
+def has_rock(position: Position, kind: Kind) -> bool:
+    """Return whether the seat on turn may still lay its boulder or its rock."""
+    index = 2 * position.seat + ROCK_KINDS.index(kind)
+    return not (position.to_place or position.is_won or position.rocks[index])
 
 
 def _free_for_rocks(position: Position) -> int:
@@ -144,17 +146,15 @@ def rock_beginnings(position: Position) -> tuple[int, int]:
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 
 
-def rock_placings(position: Position) -> Iterator[tuple[int, int]]:
-    """Yield every legal rock: its kind (0 boulder, 1 rock) and the mask of the squares it
-    covers.
-    """
-    if has_rock(position, 0):
+def rock_placings(position: Position) -> Iterator[tuple[Kind, int]]:
+    """Yield every legal boulder and rock: its kind, and the mask of the squares it covers."""
+    if has_rock(position, Kind.BOULDER):
         for corner in squares_in(boulder_corners(position)):
-            yield 0, BOULDERS[corner]
-    if has_rock(position, 1):
+            yield Kind.BOULDER, BOULDERS[corner]
+    if has_rock(position, Kind.ROCK):
         for beginnings, step in zip(rock_beginnings(position), (1, FILES), strict=True):
             for number in squares_in(beginnings):
-                yield 1, 1 << number | 1 << number + step
+                yield Kind.ROCK, 1 << number | 1 << number + step
 
 
 # ---- all decisions -------------------------------------------------------------------------------
@@ -188,10 +188,10 @@ def decisions(
         yield Decision(Kind.END)
 
 
-def rock_decision(kind: int, covered: int) -> Decision:
-    """Return the decision for a boulder (0) or a rock (1) that covers a mask of squares."""
+def rock_decision(kind: Kind, covered: int) -> Decision:
+    """Return the decision for a boulder or a rock that covers a mask of squares."""
     squares = tuple(squares_in(covered))
-    return Decision(Kind.ROCK, squares) if kind else Decision(Kind.BOULDER, squares[:1])
+    return Decision(kind, squares if kind is Kind.ROCK else squares[:1])
 
 
 def legal_actions(state: State, seat: Seat) -> Iterator[Decision]:

@@ -75,9 +75,9 @@ def _faces_beside(state: State, index: int) -> tuple[str, ...]:
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
     position = state.position
     rocks = [
-        ChoiceKey(key, ROCK_NAMES[kind].capitalize())
-        for kind, key in enumerate(ROCK_KINDS)
-        if has_rock(position, kind)
+        ChoiceKey(key, name.capitalize())
+        for key, name in zip(ROCK_KINDS, ROCK_NAMES, strict=True)
+        if has_rock(position, Kind(key))
     ]
     end = say("Press your clock") if state.options.seconds else say("End turn")
     return (ChoiceKey(Kind.END, end, is_main=True), *rocks)

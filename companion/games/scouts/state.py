@@ -30,6 +30,7 @@ from companion.games.scouts.board import (
     NUMBERS,
     RANKS,
     ROCK_FACES,
+    ROCK_KINDS,
     SCOUT_FACES,
     SQUARES,
     squares_in,
@@ -204,9 +205,9 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
     return Position(*masks, position.seat, position.due - 1, target, *position[9:12], is_won)
 
 
-def lay_rock(position: Position, kind: int, covered: int) -> Position:
-    """Lay the boulder (0) or the rock (1) of the seat on turn on a mask of squares."""
-    index = 2 * position.seat + kind
+def lay_rock(position: Position, kind: Kind, covered: int) -> Position:
+    """Lay the boulder or the rock of the seat on turn on a mask of squares."""
+    index = 2 * position.seat + ROCK_KINDS.index(kind)
     rocks = list(position.rocks)
     rocks[index] = covered
     return position._replace(rocks=(rocks[0], rocks[1], rocks[2], rocks[3]))

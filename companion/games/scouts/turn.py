@@ -11,6 +11,7 @@ from companion.games.events import CommonEvent
 from companion.games.scouts.board import (
     FAR,
     NAMES,
+    ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
     SEAT_NAMES,
@@ -80,15 +81,15 @@ def _end(log: TurnLog, position: Position) -> Position:
 
 
 def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
-    kind = 0 if decision.kind is Kind.BOULDER else 1
-    after = lay_rock(position, kind, decision.covered)
+    rock = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
+    after = lay_rock(position, decision.kind, decision.covered)
     squares = listed(NAMES[number] for number in squares_in(decision.covered))
-    parts = {"side": SEAT_NAMES[position.seat], "rock": ROCK_NAMES[kind], "squares": squares}
+    parts = {"side": SEAT_NAMES[position.seat], "rock": rock, "squares": squares}
     text = say("{side!c} lays its {rock} on {squares}.", **parts)
     why = say("It costs no move.")
     name = NAMES[decision.squares[0]]
     log.add(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
-    log.add_stage(say("Lay the {rock}", rock=ROCK_NAMES[kind]), layout_of(after))
+    log.add_stage(say("Lay the {rock}", rock=rock), layout_of(after))
     return after
 
 

@@ -56,7 +56,7 @@ class Bank:
     seat: Seat
 
     def left_by_seat(self, countdown: Countdown | None) -> Mapping[Seat, float]:
-        """Return the time left for each seat, less the time of the current decision."""
+        """Return the time left for each seat. `countdown` must be stopped."""
         return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
 
 

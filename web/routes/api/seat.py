@@ -66,7 +66,7 @@ class SeatRoutes(PageGroup):
 
     @seat_post("by-pad")
     def by_pad(self, seat: Seat) -> None:
-        """Continue by the pad. This phone may return."""
+        """Play on the pad from now on. This phone can take over again."""
         self.page_context.require_pads()
         self._table.play_by(seat, "pad", self._guard.sitting(seat))
 
@@ -103,7 +103,7 @@ class SeatRoutes(PageGroup):
 
     @seat_post("mine")
     def own_order(self, seat: Seat) -> OwnOrder:
-        """Return the own sealed order. Pages ask only while its owner looks."""
+        """Return this seat's sealed order. Pages ask only while its owner looks."""
         view = self._table.view(seat)
         sealed, pad = view.own.sealed, view.own.pad
         if sealed is None:
@@ -137,7 +137,7 @@ class SeatRoutes(PageGroup):
 
     @seat_post("decline")
     def decline(self, seat: Seat) -> None:
-        """Decline the other seat's request, or withdraw the own one."""
+        """Decline the other seat's request, or withdraw this seat's own."""
         self._table.decline(seat)
 
     @seat_post("start", sitting)

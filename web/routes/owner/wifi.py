@@ -15,9 +15,7 @@ from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 @dataclass
 class WifiPage(PageGroup):
-    """The route `/wifi`: for the owner, and before there is one for people at the machine
-    (`is_newcomer`).
-    """
+    """Serve `/wifi` to the owner, and until there is one to people at the machine."""
 
     name = "wifi"
     own: OwnWifi
