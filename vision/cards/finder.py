@@ -120,7 +120,7 @@ class CardFinder:
     def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
         """Return the cards that the markers belong to, and the ids that are there twice.
 
-        Such ids are strangers, and their cards are unread.
+        The cards of such ids are unread.
         """
         # In mm of the board.
         on_board = {name: [view.maps.to_board(px) for px in quads] for name, quads in marks.items()}

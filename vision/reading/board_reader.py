@@ -71,8 +71,8 @@ def board_reader(
 ) -> BoardReader:
     """Return a reader of boards for one camera.
 
-    `kits` are the kits by game, and `model` is the camera's name in `LENSES`. `thorough`
-    spends more time on each picture. Raises `ConfigError` for an unknown model.
+    `kits` are the kits by game, and `model` is the camera's name in `LENSES`. `thorough` spends
+    more time on each picture. Raises `ConfigError` for an unknown model.
     """
     if model not in LENSES:
         raise ConfigError(

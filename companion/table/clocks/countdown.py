@@ -30,7 +30,7 @@ class Countdown:
 
     @property
     def has_run_out(self) -> bool:
-        """Return whether no time is left and nobody has acted."""
+        """Return whether it is stopped and has no time left."""
         return self.since_s is None and self.left_s <= 0
 
     def stop(self, now_s: float) -> Countdown:
