@@ -41,7 +41,8 @@ def test_a_blind_across_the_corner_markers_hides_no_board() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "grey"), [("shadow-2-3", 60), ("shadow-3-1", 110), ("shadow-4-2", 165)]
+    ("name", "grey"),
+    [("shadow-2-3", 60), ("shadow-2-3", 165), ("shadow-3-1", 110), ("shadow-4-2", 165)],
 )
 def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
     monkeypatch: pytest.MonkeyPatch, name: str, grey: int
