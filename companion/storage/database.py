@@ -46,7 +46,9 @@ class Database:
         self.connection = connection
         self.path = path
         self.is_failing = False
-        self._place = _place_of(path)
+        self._log = path.with_name(f"{path.name}-wal")
+        self._places = {path: _place_of(path)}
+        """Device and inode of each file at the last write. The first write creates the log."""
         self._lock = threading.Lock()
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -67,12 +69,13 @@ class Database:
         """Run `work` in one transaction. If this raises `JournalError`, nothing has changed."""
         with self._lock:
             # SQLite would go on writing to a file that was removed, and all would be lost.
-            if _place_of(self.path) != self._place:
+            gone = [file for file, place in self._places.items() if _place_of(file) != place]
+            if gone:
                 self.is_failing = True
                 words = say(
                     "{file} was removed or replaced while the companion was running: nothing more "
                     "is saved.",
-                    file=str(self.path),
+                    file=str(gone[0]),
                 )
                 remedy = say("Put the file back, then restart the companion.")
                 raise JournalError(joined(" ", (words, remedy)))
@@ -85,6 +88,8 @@ class Database:
                 )
                 raise JournalError(joined(" ", (words, advice(error, self.path)))) from None
             self.is_failing = False
+            if place := _place_of(self._log):
+                self._places[self._log] = place
             return answer
 
     def try_to_write(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,19 +50,27 @@ def test_a_refused_write_says_what_to_do(
         assert not journal.database.is_failing
 
 
-@pytest.mark.parametrize("is_replaced", [False, True])
-def test_a_file_that_is_gone_takes_no_input(tmp_path: Path, is_replaced: bool) -> None:
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def remove_log(path: Path) -> None:
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+def replace_by_copy(path: Path) -> None:
+    shutil.copyfile(path, path.with_name("other"))
+    path.with_name("other").replace(path)
+
+
+@pytest.mark.parametrize("change", [remove, remove_log, replace_by_copy])
+def test_a_file_that_is_gone_takes_no_input(tmp_path: Path, change: Callable[[Path], None]) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()
-        path = journal_of(played.table).path
-        if is_replaced:
-            shutil.copyfile(path, path.with_name("other"))
-            path.with_name("other").replace(path)
-        else:
-            path.unlink()
+        change(journal_of(played.table).path)
         for _ in range(2):
-            with pytest.raises(JournalError, match="was removed or replaced"):
+            with pytest.raises(JournalError, match=r"was removed or replaced.*Put the file back"):
                 played.hand_in(Seat.SOUTH, "UUS")
         assert played.table.view(Seat.SOUTH).own.sealed is None, "nothing is shown that is not kept"
         assert "was removed or replaced" in played.view.devices.notices[0]
