@@ -78,6 +78,11 @@ def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
         return _with_entrant(tournament, replace(former, until=0))  # the entrant is reinstated
     if former is not None:
         raise Illegal(Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=person))
+    # earlier versions had teams, and a single person cannot meet one
+    if any(len(other.people) > 1 for other in tournament.entrants):
+        raise Illegal(
+            Refusal.TOO_LATE, say("This tournament is played in teams: nobody can enter any more")
+        )
     number = max((other.number for other in tournament.entrants), default=0) + 1
     entrant = Entrant(number, (person,), rating=rating, since=len(tournament.rounds) + 1)
     return replace(tournament, entrants=(*tournament.entrants, entrant))
@@ -191,7 +196,7 @@ def seat_boards(tournament: Tournament, free: Iterable[str]) -> Tournament:
     """Assign free tables to the open boards that have none, both in order."""
     waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
     for (place, board), table in zip(waiting, free, strict=False):
-        tournament = _with_board(tournament, place, replace(board, table=table))
+        tournament = _with_board(tournament, place, replace(board, table=table, refused=""))
     return tournament
 
 
@@ -204,7 +209,7 @@ def move(tournament: Tournament, place: Place, table: str) -> Tournament:
     board = board_at(tournament, place)
     if table and table in open_tables(tournament):
         raise Illegal(Refusal.SEAT_TAKEN, say("That table has another board of this round"))
-    return _with_board(tournament, place, replace(board, table=table))
+    return _with_board(tournament, place, replace(board, table=table, refused=""))
 
 
 def open_tables(tournament: Tournament) -> dict[str, Place]:
@@ -242,7 +247,9 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
-    if tournament.system is System.KNOCKOUT and verdict is BoardEnd.DRAW:
+    match = tournament.rounds[place[0]].matches[place[1]]
+    is_deciding = tournament.system is System.KNOCKOUT and len(match.boards) == 1
+    if is_deciding and verdict is BoardEnd.DRAW:
         raise wrong_phase(say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played)

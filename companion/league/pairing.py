@@ -162,8 +162,10 @@ class _Player:
         last = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
         lean = 2 * balance + last
         # a surplus of two, or the same side twice in a row
-        if abs(balance) > 1 or self.sides[-2:] in ("SS", "NN"):
-            lean += 2 * MUST_LEAN * (1 if lean > 0 else -1)
+        repeats = self.sides[-2:] in ("SS", "NN")
+        if repeats or abs(balance) > 1:
+            surplus = last if repeats else balance
+            lean += 2 * MUST_LEAN * (1 if surplus > 0 else -1)
         return lean
 
 
@@ -275,8 +277,11 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
             raise wrong_phase(
                 say("Nobody came to two matches in a row: end the tournament here"),
             )
-        # sides change from round to round
-        pairs.append(_pair(one, other) if number % 2 else _pair(other, one))
+        # who was South less often is South
+        one_south, other_south = (
+            _sides(tournament, entrant).count("S") if entrant else 0 for entrant in (one, other)
+        )
+        pairs.append(_pair(one, other) if one_south <= other_south else _pair(other, one))
     return pairs
 
 
