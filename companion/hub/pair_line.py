@@ -295,7 +295,12 @@ class PairLine:
         self.code = ""
 
     def _known_game(self, pair: Pair) -> RemoteGame | None:
-        """Return the game of a pair if the journal has it, on the table or from before."""
+        """Return the game of a pair if the journal has it, on the table or from before.
+
+        Raises `JournalError` if the journal cannot be read.
+        """
+        if not self._journal.entries(pair.number):
+            return None
         try:
             remote = self._journal.fold(pair.number).remote
         except CompanionError:  # a game of an earlier version may no longer fold

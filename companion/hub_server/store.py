@@ -95,6 +95,8 @@ FLOOD = Rate(20_000, 100.0)
 is higher than any table needs. An invalid message counts `BAD_MESSAGE_COST` times.
 """
 BAD_MESSAGE_COST = 200
+REQUEST_COST = 20
+"""Messages that a request counts for: an accepted one has NATS read its permissions anew."""
 _DISK_FULL = say(
     "The hub’s disk is full: make room, then start the hub again. Tables keep what they have and "
     "send it then."
@@ -119,6 +121,7 @@ class HubStore:
         self._seed = seed
         self._keep_bytes = keep_mb * 1024 * 1024
         self._client: Client | None = None
+        self._was_full = False
         self._is_closing = False
         self._flood = Buckets(FLOOD, time.monotonic)
         self._has_last_records = False
@@ -254,7 +257,7 @@ class HubStore:
                 # no limit, because an outage of the hub may leave many records
                 pending_msgs_limit=-1,
             )
-            self._room.set_trouble("")
+            self._room.set_trouble(_DISK_FULL if self._is_full() else "")
             await self._save_progress()
             self.is_ready.set()
             while client.is_connected and not self._is_closing:
@@ -285,7 +288,9 @@ class HubStore:
             log.warning("Hub: %s", error)
 
     def _is_full(self) -> bool:
-        return shutil.disk_usage(self._folder).free < FREE_BYTES
+        """Return whether the disk is or was full. NATS then stores nothing until the next start."""
+        self._was_full = self._was_full or shutil.disk_usage(self._folder).free < FREE_BYTES
+        return self._was_full
 
     def _tls(self) -> ssl.SSLContext | None:
         # the server is on this machine, so the name in its certificate does not matter
@@ -365,7 +370,7 @@ class HubStore:
 
     async def _on_request(self, message: Msg) -> None:
         table = table_of(message.subject)
-        self._count(table)
+        self._count(table, REQUEST_COST)
         answer = self._pairs.answer(table, message.data)
         # permissions may have changed: let pending tasks run first
         await asyncio.sleep(0)
