@@ -11,7 +11,7 @@ from typing import Any
 from inside import session_of
 from table_tools import hands_follow
 
-from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn
+from companion.archive.game_file import GameFile, PlayedOrder, PlayedTurn
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES

@@ -16,7 +16,7 @@ from typing import Any
 from inside import journal_of, session_of
 from table_tools import Played
 
-from companion.archive.replay import game_file, play_again
+from companion.archive.game_file import game_file, play_again
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Stale
 from companion.core.kit import SEATS, Seat

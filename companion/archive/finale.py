@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from companion.archive.played_games import NOBODY, Ending, Finale, GameLine, TurningPoint
-from companion.archive.replay_scenes import Replay
+from companion.archive.replay import Replay
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Event

@@ -16,7 +16,9 @@ import msgspec
 
 from companion.archive.cache import FileCache
 from companion.archive.finale import evening_of, finale_of
-from companion.archive.game_files import check_game, read_game
+from companion.archive.game_file import GameFile, game_file
+from companion.archive.game_import import check_game, read_game
+from companion.archive.game_summary import Summary, digest_of, reason_of
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import (
     NOBODY,
@@ -25,12 +27,10 @@ from companion.archive.played_games import (
     GameLine,
     SeatedPlayer,
 )
-from companion.archive.replay import GameFile, game_file
-from companion.archive.replay_scenes import OWNER_ENDED, Replay
+from companion.archive.replay import OWNER_ENDED, Replay
 from companion.archive.scoresheet import write_sheet
 from companion.archive.statistics import PlayerRecord, records_of
-from companion.archive.summaries import Summaries, is_imported
-from companion.archive.summary import Summary, digest_of, reason_of
+from companion.archive.summary_store import SummaryStore, is_imported
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
 from companion.core.files import why_refused
@@ -70,7 +70,7 @@ class History:
         self._on_table = on_table
         self._album = album
         self._paint = paint
-        self._summaries = Summaries(journal, folder)
+        self._summaries = SummaryStore(journal, folder)
         pictures = folder / "pictures" if folder else None
         self._pictures = FileCache(pictures, ".picture", MAX_PICTURES)
         self._lock = threading.RLock()

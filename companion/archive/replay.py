@@ -1,208 +1,269 @@
-"""Replay a game file: every turn is resolved again and every receipt checked."""
+"""Replay of a finished game scene by scene. Every turn is resolved again, every receipt checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-import msgspec
-
-from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.i18n import Verbatim, joined, say, speaking
-from companion.core.kit import SEATS, Seat
+from companion.archive.game_file import GameFile, PlayedOrder, PlayedTurn, chance_of, play_again
+from companion.archive.played_games import GameLine, HighlightedEvent, ReplayStep
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import joined, say
+from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
-from companion.games.base import Drawn, Step, plain_outcome
-from companion.table.chance.fairness import FairChance
-from companion.table.chance.game_chance import ChanceView, reveal_chance
-from companion.table.session import Phase, Session, chance, chosen_words, receipt
+from companion.games.base import Game, Outcome, Step
+from companion.games.spelling import SpelledOrder, spell_legal_action
+from companion.table.board_check import hand_moves
+from companion.table.seats.machine_seats import MachineTurn, plain
+from companion.table.session import chance
+
+_SET_UP = ".0"
+"""Ending of the moment of the set-up's photograph."""
 
 
-class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sealed action and its receipt, the SHA-256 of `"moment seat action salt"`."""
+@dataclass(frozen=True)
+class PastTurn:
+    """A turn that was played again: number (from 1), moment, orders, and its scenes `first` to
+    `last`.
 
-    action: str
-    salt: str
-    receipt: str
-
-
-class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn. The receipts contain its `moment`."""
-
-    moment: str
-    orders: dict[Seat, PlayedOrder]
-
-
-class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A finished game, with everything that a replay needs.
-
-    `players` has the players' names, and `begun` the Unix time of the first input. Both may be
-    missing.
+    `counted` is the number in the game's own count, in which one turn may have several lines. It is
+    0 for a part of the set-up.
     """
 
-    game: str
-    options: dict[str, Any]
-    seed: int
-    turns: tuple[PlayedTurn, ...]
-    outcome: dict[str, Any] | None
-    format: int = 1
-    players: dict[Seat, str] = {}
-    begun: float = 0.0
-    chance: FairChance | None = None
-    """Origin of the seed. None if it was chosen, or drawn by an older version of the program."""
-    is_chosen: bool = False
-    """Whether the owner chose the seed."""
-    machines: tuple[Seat, ...] = ()
-    """Seats that a program played at the end."""
-    coached: tuple[Seat, ...] = ()
-    """Seats that asked the coach."""
+    number: int
+    moment: str
+    orders: Mapping[Seat, PlayedOrder]
+    first: int
+    last: int
+    counted: int
+    state: Any
+    """State before the turn."""
+    step: Step[Any]
+
+
+class Replay:
+    """Replay of a finished game. Scenes are made on request, from any thread.
+
+    `trouble` says where file, rules or receipts disagree, and is empty if they match. `photographs`
+    has the moments with a photograph.
+    """
+
+    def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
+        self.line = line
+        self.trouble = ""
+        self.photographs = frozenset(photographs)
+        """Moments with a photograph."""
+        self.game: Game[Any, Any] = game_named(played.game)
+        self._raw_options = played.options
+        self._options = self.game.options(played.options)
+        self.kit: Kit = self.game.kit(self._options)
+        self._first_state: Any = self.game.setup(self._options, chance(played.seed, 0))
+        self.chance = chance_of(played, line.number)
+        self.turns: list[PastTurn] = []
+        try:
+            for state, turn, step in play_again(played):
+                self._add(state, turn, step)
+        except CompanionError as error:
+            self.trouble = error.message
+        if self.chance and self.chance.faults:
+            troubles = [*self.chance.faults, self.trouble]
+            self.trouble = joined(" ", [trouble for trouble in troubles if trouble])
+
+    def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
+        number, first = len(self.turns) + 1, self.places
+        orders = {seat: turn.orders[seat] for seat in SEATS if seat in turn.orders}
+        # a turn without stages still has one scene
+        last = first + max(1, len(step.stages)) - 1
+        counted = self.game.turn_number(state)
+        counted = number if counted is None else counted
+        self.turns.append(PastTurn(number, turn.moment, orders, first, last, counted, state, step))
 
     @property
-    def counts_turns(self) -> bool:
-        """Return whether a turn's random numbers depend on its number, not its tick."""
-        return self.chance is not None or self.is_chosen
+    def places(self) -> int:
+        """Return the number of scenes. The first one is the start."""
+        return self.turns[-1].last + 1 if self.turns else 1
 
+    def photograph(self, turn: int) -> str:
+        """Return the moment of the photograph after a turn (0: the set-up), or an empty string."""
+        moment = self.turns[turn - 1].moment if turn else f"{self.line.number}{_SET_UP}"
+        return moment if moment in self.photographs else ""
 
-def game_file(
-    session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0
-) -> GameFile:
-    """Return the file of a finished game, with its players and its start.
+    @cached_property
+    def leads(self) -> tuple[float, ...]:
+        """Return South's lead at the start and after every turn (see `Game.lead`).
 
-    Raises `Illegal` while the game is on, because the file would reveal what is hidden.
-    """
-    if session.phase is not Phase.OVER:
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("The game is still on: it can be exported when it is over")
+        Return an empty tuple if the game gives no leads. If the rules decided the game, the last
+        lead is the winner's and as large as any before.
+        """
+        leads: list[float] = []
+        for state in (self._first_state, *(turn.step.state for turn in self.turns)):
+            lead = self.game.lead(state)
+            if lead is None:
+                return ()
+            leads.append(lead)
+        outcome = self.outcome()
+        if outcome and len(outcome.winners) == 1:
+            most = max([1.0, *map(abs, leads)]) if len(leads) > 1 else 1.0
+            leads[-1] = most if Seat.SOUTH in outcome.winners else -most
+        return tuple(leads)
+
+    @cached_property
+    def highlights(self) -> tuple[HighlightedEvent, ...]:
+        """Return the memorable events in their order."""
+        highlights = []
+        for turn in self.turns:
+            step = turn.step
+            events_by_scene = [stage.events for stage in step.stages] or [step.events]
+            for place, events in enumerate(events_by_scene, turn.first):
+                for event in events:
+                    if event.kind.highlight:
+                        highlights.append(HighlightedEvent(place, turn.number, event))
+        return tuple(highlights)
+
+    def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
+        """Return what a seat could know when it acted in a turn (from 1), and its action.
+
+        Return None if the seat did not act.
+        """
+        past = self.turns[turn - 1]
+        if seat not in past.orders:
+            return None
+        # remove hidden options such as the order of a deck, which nobody knew then
+        options = dict(self._raw_options)
+        for hidden in self.game.hidden_options(self._options) or ():
+            options.pop(hidden, None)
+        earlier = self.turns[: turn - 1]
+        known = MachineTurn(
+            seat=seat,
+            name="",
+            game=self.game.name,
+            number=self.line.number,
+            options=options,
+            moment=past.moment,
+            view=plain(self.game.view(past.state, seat)),
+            events=tuple(tuple(plain(before.step.events)) for before in earlier),
+            is_due=False,
+            due_s=None,
         )
-    turns = tuple(
-        PlayedTurn(
-            turn.moment,
-            {
-                seat: PlayedOrder(order.action, order.salt, order.receipt)
-                for seat, order in turn.sealed.items()
-            },
-        )
-        for turn in session.turns
-    )
-    with speaking("en"):  # a file does not depend on the language
-        outcome = plain_outcome(session.outcome)
-    options = dict(session.raw_options)
-    fair = session.chance
-    return GameFile(
-        session.playing.name,
-        options,
-        fair.seed if fair else session.seed,
-        turns,
-        outcome,
-        players=dict(players or {}),
-        begun=begun,
-        chance=fair,
-        is_chosen=session.is_chosen,
-        coached=tuple(sorted(session.coached)),
-    )
+        return known, past.orders[seat].action
 
+    def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
+        """Return a legal action of a turn in words and drawings.
 
-def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
-    """Yield every turn with the state before it and the step that `apply` returns.
+        Raises a `CompanionError` for any other action.
+        """
+        state = next(turn.state for turn in self.turns if turn.moment == moment)
+        return spell_legal_action(self.game, state, seat, action)
 
-    Raises a `CompanionError` if file, rules and receipts disagree. The outcome is checked after the
-    last turn.
-    """
-    game = game_named(played.game)
-    options = game.options(played.options)
-    state = game.setup(options, chance(played.seed, 0))
-    for number, turn in enumerate(played.turns, start=1):
-        try:
-            tick = int(turn.moment.rpartition(".")[2])
-            actions = {seat: game.parse(order.action) for seat, order in turn.orders.items()}
-            game.require(state, actions)
-        except (ValueError, CompanionError) as error:
-            message = error.message if isinstance(error, CompanionError) else str(error)
-            raise Malformed(
-                say("Turn {number} cannot be played: {error}", number=number, error=message)
-            ) from None
-        for seat, order in turn.orders.items():
-            if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
-                raise Malformed(
-                    say(
-                        "Turn {number}: the receipt of {seat} does not match its order {order}",
-                        number=number,
-                        seat=seat,
-                        order=Verbatim(order.action),
-                    )
-                )
-        step = game.apply(
-            state, actions, chance(played.seed, number if played.counts_turns else tick)
-        )
-        yield state, turn, step
-        state = step.state
-    with speaking("en"):
-        outcome = plain_outcome(game.outcome(state))
-    # compare only the winners, because older versions may word the reason differently
-    winners = (played.outcome or {}).get("winners")
-    if outcome is not None and outcome["winners"] != winners:
-        raise Malformed(
-            say(
-                "The file says “{told}”, the rules say “{found}”",
-                told=str(played.outcome),
-                found=str(outcome),
+    def scene(self, place: int) -> ReplayStep:
+        """Return one scene. Raises `IndexError`."""
+        if place == 0:
+            layout = self._layout_of(self._first_state)
+            return self._complete(
+                ReplayStep(0, 0, 0, 0, say("The start"), layout), self._first_state
             )
+        for turn in self.turns:
+            if turn.first <= place <= turn.last:
+                return self._scene_of(turn, place - turn.first)
+        raise IndexError(place)
+
+    def _scene_of(self, turn: PastTurn, index: int) -> ReplayStep:
+        """Return the board after a stage of a turn. A turn without stages has one scene."""
+        stages = turn.step.stages
+        shown = stages[: index + 1]
+        is_last = index + 1 >= len(stages)
+        before = stages[index - 1].expected if index else None
+        if before is None:
+            before = self._layout_of(turn.state)
+        after = stages[index].expected if stages else None
+        if after is None and is_last:
+            after = self.game.expected(turn.step.state)
+        if after is None:
+            # the layout is unknown, for example when a game ends with a robot that cannot return
+            after = before
+        moves = () if self.kit.deck else hand_moves(self.kit, before, after)
+        ways = ((move.origin, move.target) for move in moves)
+        actions = {seat: self.game.parse(order.action) for seat, order in turn.orders.items()}
+        tallies = [stage.tallies for stage in shown if stage.tallies]
+        bare = ReplayStep(
+            place=turn.first + index,
+            turn=turn.number,
+            stage=index + 1 if stages else 0,
+            stages=len(stages),
+            title=stages[index].title if stages else "",
+            layout=after,
+            moves=tuple(
+                (origin, target)
+                for origin, target in ways
+                if origin and target and origin != target
+            ),
+            events=stages[index].events if stages else turn.step.events,
+            orders=tuple(stage.orders for stage in shown if stage.orders),
+            sheets=self.game.opened(turn.state, actions, stages, index) or {},
+            tallies=tallies[-1] if tallies else (),
         )
+        return self._complete(bare, turn.step.state if is_last else turn.state, is_last)
+
+    def _layout_of(self, state: Any) -> Layout:
+        return self.game.expected(state) or {}
+
+    def _complete(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
+        """Return a scene with everything that the game shows beside the board.
+
+        Badges on pieces are valid only at the end of a turn.
+        """
+        scene = bare
+        if board_ui := self.game.board_ui(state, None):
+            badges = board_ui.badges if is_last else {}
+            scene = replace(scene, facts=board_ui.facts, cards=board_ui.hands, badges=badges)
+        if card_ui := self.game.card_ui(state, None):
+            # each hand as its owner saw it, since the game is over
+            hands = {}
+            for seat in SEATS:
+                own = self.game.card_ui(state, seat)
+                if own and (hand := own.hands.get(seat)):
+                    hands[seat] = hand
+            count = (card_ui.count.number, card_ui.count.label) if card_ui.count else None
+            scene = replace(
+                scene, facts=card_ui.facts, lanes=card_ui.lanes, hands=hands, count=count
+            )
+        return scene
+
+    def outcome(self) -> Outcome | None:
+        """Return how the game ended by its rules.
+
+        Return None if it ended by resignation, agreement or the owner, or on time.
+        """
+        return self.game.outcome(self.end)
+
+    @property
+    def end(self) -> Any:
+        """Return the state after the last turn."""
+        return self.turns[-1].step.state if self.turns else self._first_state
 
 
-def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
-    """Return the origin of a game's random numbers, or None if it has none.
+def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
+    """Return an outcome without the rules: a resignation, a draw, time, or the owner.
 
-    `number` is the number of the game, or 0.
+    Raises `Malformed` if `ending` is none of these.
     """
-    game = game_named(played.game)
-    options = game.options(played.options)
-    chosen = chosen_words(game, options, played.is_chosen)
-    if (game.drawn(options) or Drawn.NEVER) is Drawn.NEVER and not chosen:
-        return None
-    if played.chance is None:
-        return ChanceView(number, chosen=chosen, seed=played.seed)
-    return reveal_chance(
-        ChanceView(number, played.chance.commitment, chosen), played.chance, played.seed
+    names = {seat: game.sides[seat].name for seat in SEATS}
+    ends = [Outcome(frozenset(), OWNER_ENDED[0]), Outcome(frozenset(), say("A draw."))]
+    if ending.get("reason") == "Both agreed on a draw.":  # wording of earlier versions
+        return Outcome(frozenset(), say("A draw."))
+    for seat in SEATS:
+        winner = frozenset({seat.other})
+        ends.append(Outcome(winner, say("{side!c} resigns.", side=names[seat])))
+        ends.append(Outcome(winner, say("{side!c} has no time left.", side=names[seat])))
+    for end in ends:
+        if ending == {"winners": sorted(end.winners), "reason": str(end.reason)}:
+            return end
+    raise Malformed(
+        say("The game is not over after its last turn, and nobody has resigned or agreed on a draw")
     )
 
 
-def check_chance(played: GameFile) -> list[str]:
-    """Check the origin of a game's random numbers, and return sentences on it.
-
-    Raises `Malformed` if commitment, secret and seed do not match.
-    """
-    chance = chance_of(played)
-    if chance is None:
-        return []
-    if chance.faults:
-        raise Malformed(joined(" ", chance.faults))
-    if chance.opened is None:
-        return [chance.words]
-    text = chance.opened.text
-    return [
-        chance.words,
-        joined("", ("  ", say("Commitment: {commitment}", commitment=chance.commitment))),
-        joined(
-            "",
-            ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text)),
-        ),
-    ]
-
-
-def retell(played: GameFile) -> Iterator[str]:
-    """Yield the game in sentences, turn by turn.
-
-    Raises a `CompanionError` if file, rules and receipts disagree.
-    """
-    if chance_lines := check_chance(played):
-        yield from chance_lines
-    for seat in played.coached:
-        yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
-    for number, (_, turn, step) in enumerate(play_again(played), start=1):
-        orders = "  ".join(
-            f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders
-        )
-        yield f"Turn {number}: {orders}"
-        yield from (f"  {event.text}" for event in step.events)
-    if played.outcome:
-        yield str(played.outcome.get("reason", ""))
+OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
+"""Reasons of a game that the owner ended, in this version's words and in those of version 1.0."""

@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from companion.archive.replay import GameFile
+from companion.archive.game_file import GameFile
 from companion.core.kit import SEATS
 
 _OPTIONAL = {

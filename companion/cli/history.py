@@ -26,8 +26,8 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 
 if TYPE_CHECKING:
+    from companion.archive.game_file import GameFile
     from companion.archive.history import History
-    from companion.archive.replay import GameFile
 
 
 @contextmanager
@@ -131,8 +131,8 @@ def import_game(options: argparse.Namespace) -> None:
     argument("game", metavar="ID|FILE", help="a number from history, or an exported file"),
 )
 def replay(options: argparse.Namespace) -> None:
-    from companion.archive.game_files import read_game  # noqa: PLC0415 - imports all games, which is slow
-    from companion.archive.replay import retell  # noqa: PLC0415
+    from companion.archive.game_file import retell  # noqa: PLC0415
+    from companion.archive.game_import import read_game  # noqa: PLC0415 - imports all games, which is slow
 
     if options.game.isdigit():
         with _open_history(settings_of(options)) as past:

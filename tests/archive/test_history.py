@@ -12,12 +12,12 @@ import pytest
 from history_tools import SHORT, made_game, play
 from inside import database_of
 
-from companion.archive.game_files import MAX_TURNS
+from companion.archive.game_import import MAX_TURNS
+from companion.archive.game_summary import NAP_S
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import Ending
 from companion.archive.scoresheet import write_sheet
-from companion.archive.summary import NAP_S
 from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed

@@ -14,7 +14,7 @@ from history_tools import SHORT
 from inside import session_of
 from table_tools import Played, playing
 
-from companion.archive.replay import game_file
+from companion.archive.game_file import game_file
 from companion.bots.coach import Coach, CoachFailure
 from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Stale

@@ -14,8 +14,8 @@ from damage_tools import KINDS, UNSEEN, damage, made_journal, problems_after
 from hypothesis import strategies as st
 from inside import session_of
 
+from companion.archive.game_file import game_file
 from companion.archive.history import History
-from companion.archive.replay import game_file
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings
 from companion.core.errors import CompanionError

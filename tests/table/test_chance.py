@@ -23,7 +23,7 @@ from inside import journal_of, session_of
 from table_tools import hands_follow
 from web_fixtures import HOST_KEY, Place, open_place, view_of
 
-from companion.archive.replay import game_file, retell
+from companion.archive.game_file import game_file, retell
 from companion.core.config import Settings
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat

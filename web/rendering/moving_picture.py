@@ -14,7 +14,7 @@ from flask import render_template
 from markupsafe import Markup
 
 from companion.archive.played_games import ReplayStep
-from companion.archive.replay_scenes import Replay
+from companion.archive.replay import Replay
 from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
 from companion.printing.film import FAMILY, Film, film_webp
 from web.rendering.board import board_svg

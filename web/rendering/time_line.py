@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from companion.archive.finale import turning_point
-from companion.archive.replay_scenes import Replay
+from companion.archive.replay import Replay
 from companion.core.i18n import headed, say
 from web.rendering.svg import xy
 

@@ -22,7 +22,7 @@ from companion.archive.played_games import (
     GameLine,
     ReplayStep,
 )
-from companion.archive.replay_scenes import Replay
+from companion.archive.replay import Replay
 from companion.bots.coach import Hint
 from companion.core.errors import Malformed
 from companion.core.i18n import (

@@ -28,7 +28,7 @@ from bench.hub import WAIT_S, HubProcess
 from bench.hub.line import CuttableLine
 from bench.kills import LOST
 from bench.processes import LOCAL, Process, play_command
-from companion.archive.replay import game_file, play_again
+from companion.archive.game_file import game_file, play_again
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import SystemTrouble

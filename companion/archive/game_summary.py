@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from companion.archive.replay import GameFile, PlayedTurn, game_file
+from companion.archive.game_file import GameFile, PlayedTurn, game_file
 from companion.core.clock import EARLIEST_S
 from companion.core.errors import CompanionError
 from companion.core.i18n import packed, say, unpacked

@@ -1,4 +1,4 @@
-"""Summaries of all games: from memory, from the cache, or folded on demand.
+"""SummaryStore of all games: from memory, from the cache, or folded on demand.
 
 Covers games of the journal and imported games.
 """
@@ -12,9 +12,9 @@ import msgspec
 
 from companion import __version__
 from companion.archive.cache import FileCache
-from companion.archive.game_files import end_reason
-from companion.archive.replay import GameFile
-from companion.archive.summary import Summary, summary_of, summary_of_file
+from companion.archive.game_file import GameFile
+from companion.archive.game_import import end_reason
+from companion.archive.game_summary import Summary, summary_of, summary_of_file
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import packed, say
 from companion.storage.journal import Entry, Journal
@@ -25,7 +25,7 @@ _MAX_INTEGER = 2**63 - 1
 """Largest integer of SQLite."""
 
 
-class Summaries:
+class SummaryStore:
     """The summaries of one journal's games.
 
     `folder` is the cache for games that are over (None: no cache).

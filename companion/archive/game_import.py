@@ -6,9 +6,9 @@ import math
 
 import msgspec
 
+from companion.archive.game_file import GameFile, check_chance, play_again
 from companion.archive.played_games import MAX_GAME_BYTES
-from companion.archive.replay import GameFile, check_chance, play_again
-from companion.archive.replay_scenes import outcome_without_rules
+from companion.archive.replay import outcome_without_rules
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.messages import is_dense

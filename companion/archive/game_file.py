@@ -1,0 +1,208 @@
+"""Replay a game file: every turn is resolved again and every receipt checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.i18n import Verbatim, joined, say, speaking
+from companion.core.kit import SEATS, Seat
+from companion.games import game_named
+from companion.games.base import Drawn, Step, plain_outcome
+from companion.table.chance.fairness import FairChance
+from companion.table.chance.game_chance import ChanceView, reveal_chance
+from companion.table.session import Phase, Session, chance, chosen_words, receipt
+
+
+class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sealed action and its receipt, the SHA-256 of `"moment seat action salt"`."""
+
+    action: str
+    salt: str
+    receipt: str
+
+
+class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One turn. The receipts contain its `moment`."""
+
+    moment: str
+    orders: dict[Seat, PlayedOrder]
+
+
+class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A finished game, with everything that a replay needs.
+
+    `players` has the players' names, and `begun` the Unix time of the first input. Both may be
+    missing.
+    """
+
+    game: str
+    options: dict[str, Any]
+    seed: int
+    turns: tuple[PlayedTurn, ...]
+    outcome: dict[str, Any] | None
+    format: int = 1
+    players: dict[Seat, str] = {}
+    begun: float = 0.0
+    chance: FairChance | None = None
+    """Origin of the seed. None if it was chosen, or drawn by an older version of the program."""
+    is_chosen: bool = False
+    """Whether the owner chose the seed."""
+    machines: tuple[Seat, ...] = ()
+    """Seats that a program played at the end."""
+    coached: tuple[Seat, ...] = ()
+    """Seats that asked the coach."""
+
+    @property
+    def counts_turns(self) -> bool:
+        """Return whether a turn's random numbers depend on its number, not its tick."""
+        return self.chance is not None or self.is_chosen
+
+
+def game_file(
+    session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0
+) -> GameFile:
+    """Return the file of a finished game, with its players and its start.
+
+    Raises `Illegal` while the game is on, because the file would reveal what is hidden.
+    """
+    if session.phase is not Phase.OVER:
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("The game is still on: it can be exported when it is over")
+        )
+    turns = tuple(
+        PlayedTurn(
+            turn.moment,
+            {
+                seat: PlayedOrder(order.action, order.salt, order.receipt)
+                for seat, order in turn.sealed.items()
+            },
+        )
+        for turn in session.turns
+    )
+    with speaking("en"):  # a file does not depend on the language
+        outcome = plain_outcome(session.outcome)
+    options = dict(session.raw_options)
+    fair = session.chance
+    return GameFile(
+        session.playing.name,
+        options,
+        fair.seed if fair else session.seed,
+        turns,
+        outcome,
+        players=dict(players or {}),
+        begun=begun,
+        chance=fair,
+        is_chosen=session.is_chosen,
+        coached=tuple(sorted(session.coached)),
+    )
+
+
+def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
+    """Yield every turn with the state before it and the step that `apply` returns.
+
+    Raises a `CompanionError` if file, rules and receipts disagree. The outcome is checked after the
+    last turn.
+    """
+    game = game_named(played.game)
+    options = game.options(played.options)
+    state = game.setup(options, chance(played.seed, 0))
+    for number, turn in enumerate(played.turns, start=1):
+        try:
+            tick = int(turn.moment.rpartition(".")[2])
+            actions = {seat: game.parse(order.action) for seat, order in turn.orders.items()}
+            game.require(state, actions)
+        except (ValueError, CompanionError) as error:
+            message = error.message if isinstance(error, CompanionError) else str(error)
+            raise Malformed(
+                say("Turn {number} cannot be played: {error}", number=number, error=message)
+            ) from None
+        for seat, order in turn.orders.items():
+            if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
+                raise Malformed(
+                    say(
+                        "Turn {number}: the receipt of {seat} does not match its order {order}",
+                        number=number,
+                        seat=seat,
+                        order=Verbatim(order.action),
+                    )
+                )
+        step = game.apply(
+            state, actions, chance(played.seed, number if played.counts_turns else tick)
+        )
+        yield state, turn, step
+        state = step.state
+    with speaking("en"):
+        outcome = plain_outcome(game.outcome(state))
+    # compare only the winners, because older versions may word the reason differently
+    winners = (played.outcome or {}).get("winners")
+    if outcome is not None and outcome["winners"] != winners:
+        raise Malformed(
+            say(
+                "The file says “{told}”, the rules say “{found}”",
+                told=str(played.outcome),
+                found=str(outcome),
+            )
+        )
+
+
+def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
+    """Return the origin of a game's random numbers, or None if it has none.
+
+    `number` is the number of the game, or 0.
+    """
+    game = game_named(played.game)
+    options = game.options(played.options)
+    chosen = chosen_words(game, options, played.is_chosen)
+    if (game.drawn(options) or Drawn.NEVER) is Drawn.NEVER and not chosen:
+        return None
+    if played.chance is None:
+        return ChanceView(number, chosen=chosen, seed=played.seed)
+    return reveal_chance(
+        ChanceView(number, played.chance.commitment, chosen), played.chance, played.seed
+    )
+
+
+def check_chance(played: GameFile) -> list[str]:
+    """Check the origin of a game's random numbers, and return sentences on it.
+
+    Raises `Malformed` if commitment, secret and seed do not match.
+    """
+    chance = chance_of(played)
+    if chance is None:
+        return []
+    if chance.faults:
+        raise Malformed(joined(" ", chance.faults))
+    if chance.opened is None:
+        return [chance.words]
+    text = chance.opened.text
+    return [
+        chance.words,
+        joined("", ("  ", say("Commitment: {commitment}", commitment=chance.commitment))),
+        joined(
+            "",
+            ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text)),
+        ),
+    ]
+
+
+def retell(played: GameFile) -> Iterator[str]:
+    """Yield the game in sentences, turn by turn.
+
+    Raises a `CompanionError` if file, rules and receipts disagree.
+    """
+    if chance_lines := check_chance(played):
+        yield from chance_lines
+    for seat in played.coached:
+        yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
+    for number, (_, turn, step) in enumerate(play_again(played), start=1):
+        orders = "  ".join(
+            f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders
+        )
+        yield f"Turn {number}: {orders}"
+        yield from (f"  {event.text}" for event in step.events)
+    if played.outcome:
+        yield str(played.outcome.get("reason", ""))
