@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from companion.league import director
+from companion.league import tournament_rules
 from companion.league.pairing import opponents
-from companion.league.tournament import BoardEnd, Match, System, Tournament
+from companion.league.tournament import BoardEnd, BoardPlace, Match, System, Tournament
 
 GAME = "outbuffered"
 
@@ -15,13 +15,15 @@ GAME = "outbuffered"
 def begun(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
     """A tournament with so many entries, whose first one is the strongest."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
-    made = director.new_tournament("Club evening", system, GAME, {}, rounds=rounds, minutes=minutes)
+    made = tournament_rules.new_tournament(
+        "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
+    )
     for number in range(people):
-        made = director.enter(made, number + 1, 2000.0 - number * 10)
+        made = tournament_rules.enter(made, number + 1, 2000.0 - number * 10)
     return made
 
 
-def open_places(tournament: Tournament) -> list[director.Place]:
+def open_places(tournament: Tournament) -> list[BoardPlace]:
     """All boards of the last round that are open."""
     last = len(tournament.rounds) - 1
     return [
@@ -36,14 +38,14 @@ def play_round(
     tournament: Tournament, rng: Random, draws: float = 0.2, absent: float = 0.0
 ) -> Tournament:
     """Pair a round and decide it by chance."""
-    tournament = director.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
+    tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
         verdict = rng.choice((BoardEnd.SOUTH, BoardEnd.NORTH))
         if rng.random() < draws and tournament.system is not System.KNOCKOUT:
             verdict = BoardEnd.DRAW
         elif rng.random() < absent:
             verdict = rng.choice((BoardEnd.SOUTH_BY_DEFAULT, BoardEnd.NORTH_BY_DEFAULT))
-        tournament = director.decide(tournament, place, verdict)
+        tournament = tournament_rules.decide(tournament, place, verdict)
     return tournament
 
 

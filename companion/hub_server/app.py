@@ -13,9 +13,9 @@ from companion.hub.pairing import Pair
 from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import HubFile, HubFolder, HubSettings
 from companion.hub_server.members import Members
+from companion.hub_server.nats_connection import NatsConnection
 from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
-from companion.hub_server.store import HubStore
 from companion.league.league import League
 from web.features import Site
 from web.hub.app import create_hub_app
@@ -37,7 +37,7 @@ class Hub(Closeable):
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
         known = self.folder.file
         self.nats = NatsServer(settings)
-        self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
+        self.store = NatsConnection(settings.folder, self.nats, known.seed, settings.keep_mb)
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(
             self.folder,

@@ -11,16 +11,17 @@ from companion.core.clock import Clock
 from companion.core.ports import Closeable
 from companion.league.league_file import LeagueFile
 from companion.league.player_cards import PlayerCards
-from companion.league.ratings import RatingRow, ladder
+from companion.league.ratings import RatingRow, rate_players
 from companion.league.result_keeper import ResultKeeper
 from companion.league.tournament_keeper import TournamentKeeper
 
 
 class League(Closeable):
-    """Holds the parts of the league. They may be used from any thread. `close` may be called twice.
+    """Opens the league's file and holds its parts: `cards`, `tournaments` and `results`.
 
-    `free_tables` returns the tables where a board may be played, in order of preference.
-    `when_changed` is called after every change that a page could show.
+    They may be used from any thread. `close` may be called twice. `free_tables` returns the tables
+    where a board may be played, in order of preference. `when_changed` is called after every change
+    that a page could show.
     """
 
     def __init__(
@@ -36,10 +37,12 @@ class League(Closeable):
         self.results = ResultKeeper(self._file, clock, self.cards, self.tournaments)
 
     def ratings(self, game: str) -> tuple[RatingRow, ...]:
-        """Return the ratings for a game, strongest first. A thousand games take a tenth of a
-        second. Raises `SystemTrouble`.
+        """Return the ratings for a game, strongest first. Raises `SystemTrouble`.
+
+        They are computed from all results of the game, a thousand of which take a tenth of a
+        second.
         """
-        return ladder(self._file.games(game))
+        return rate_players(self._file.counted_results(game))
 
     def close(self) -> None:
         """Close the file."""

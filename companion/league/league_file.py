@@ -1,5 +1,9 @@
 """Storage of a league in one SQLite database in the hub's folder. Each change is one
 transaction.
+
+Its tables: `people` and `tournaments` are values as JSON. `shown` has the tables at which a card
+was shown. `results` has one row for each finished game. `followed` has how far the records of each
+table have been processed, and `kept` has single numbers by name.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ from companion.league.tournament import Tournament
 T = TypeVar("T")
 FILE = "league.sqlite"
 FORMAT = 1
-_TABLES = """
+"""Version of the database's format. It is stored as `user_version`."""
+_SCHEMA = """
 CREATE TABLE kept (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 CREATE TABLE followed (tableid TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE people (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
@@ -58,21 +63,21 @@ def put_shown(card: str, table: str) -> Statement:
     return "INSERT OR IGNORE INTO shown VALUES (?, ?)", (card, table)
 
 
-def put_result(kept: StoredResult) -> Statement:
+def put_result(stored: StoredResult) -> Statement:
     """Return the statement that stores a result.
 
     A game may be reported again, but only by the table that reported it first.
     """
-    result = kept.result
+    result = stored.result
     query = (
         "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south ="
         " excluded.south, north = excluded.north, winner = excluded.winner, data ="
         " excluded.data WHERE results.tableid = excluded.tableid"
     )
-    players = (kept.south, kept.north, result.winner or "")
-    about = (result.key, result.table, result.game, result.ended_s)
-    return query, (*about, *players, msgspec.json.encode(result))
+    game = (result.key, result.table, result.game, result.ended_s)
+    players = (stored.south, stored.north, result.winner or "")
+    return query, (*game, *players, msgspec.json.encode(result))
 
 
 def delete_result(result: GameResult) -> Statement:
@@ -90,7 +95,8 @@ class LeagueFile:
     """The database file. It may be used from any thread.
 
     The parts of a league hold `lock` while they change it, and write each change before it is
-    shown. `close` may be called twice. Deleted data is also overwritten in the file.
+    shown. Every method that reads or writes raises `SystemTrouble` if the file cannot be used.
+    `close` may be called twice. Deleted data is also overwritten in the file.
     """
 
     def __init__(self, folder: Path, when_changed: Callable[[], None] = lambda: None) -> None:
@@ -109,7 +115,7 @@ class LeagueFile:
             self._db.execute("PRAGMA secure_delete=ON")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version == 0:
-                self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
+                self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
             elif version != FORMAT:
                 raise SystemTrouble(
                     say("{file} is from a newer version of the program", file=str(self._path))
@@ -133,7 +139,7 @@ class LeagueFile:
         return set(self._rows("SELECT card, tableid FROM shown"))
 
     def progress(self) -> dict[str, TableProgress]:
-        """Return how far each table's records have been followed."""
+        """Return for each table how far its records have been processed."""
         rows = self._rows("SELECT tableid, data FROM followed")
         return {table: _decode(data, TableProgress) for table, data in rows}
 
@@ -142,13 +148,20 @@ class LeagueFile:
         rows = self._rows("SELECT value FROM kept WHERE name = ?", (name,))
         return int(rows[0][0]) if rows else 0
 
-    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
-        with self.lock, self._translated_errors():
-            return self._db.execute(query, values).fetchall()
+    def counted_results(self, game: str) -> list[StoredResult]:
+        """Return the results of a game that are not void."""
+        return self._results("WHERE game = ? AND NOT void", (game,))
 
-    def _numbered(self, table: str, kind: type[T]) -> list[T]:
-        rows = self._rows(f"SELECT data FROM {table} ORDER BY number")
-        return [_decode(data, kind) for (data,) in rows]
+    def result(self, key: str) -> StoredResult | None:
+        """Return the result with this key, or None."""
+        results = self._results("WHERE key = ?", (key,))
+        return results[0] if results else None
+
+    def results(self, limit: int, person: int | None = None) -> list[StoredResult]:
+        """Return up to `limit` results, newest first. With `person`, only those of that person."""
+        condition = "" if person is None else "WHERE south = ? OR north = ?"
+        people = () if person is None else (person, person)
+        return self._results(f"{condition} ORDER BY ended_s DESC, key LIMIT ?", (*people, limit))
 
     def write(self, *statements: Statement) -> None:
         """Run all statements in one transaction, or none if an error occurs.
@@ -171,31 +184,26 @@ class LeagueFile:
         with self.lock, self._translated_errors():
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def games(self, game: str) -> list[StoredResult]:
-        """Return the results of a game that are not void."""
-        return self._results("WHERE game = ? AND NOT void", (game,))
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
+        with self.lock, self._translated_errors():
+            return self._db.execute(query, values).fetchall()
 
-    def result(self, key: str) -> StoredResult | None:
-        """Return the result with this key, or None."""
-        results = self._results("WHERE key = ?", (key,))
-        return results[0] if results else None
+    def _numbered(self, table: str, kind: type[T]) -> list[T]:
+        rows = self._rows(f"SELECT data FROM {table} ORDER BY number")
+        return [_decode(data, kind) for (data,) in rows]
 
-    def results(self, most: int, person: int | None = None) -> list[StoredResult]:
-        """Return up to `most` results, newest first. With `person`, only results of that person."""
-        which = "" if person is None else "WHERE south = ? OR north = ?"
-        people = () if person is None else (person, person)
-        return self._results(f"{which} ORDER BY ended_s DESC, key LIMIT ?", (*people, most))
-
-    def _results(self, which: str, values: tuple[object, ...]) -> list[StoredResult]:
+    def _results(self, clauses: str, values: tuple[object, ...]) -> list[StoredResult]:
+        rows = self._rows(f"SELECT data, south, north, void FROM results {clauses}", values)
         return [
             StoredResult(_decode(data, GameResult), south, north, bool(void))
-            for data, south, north, void in self._rows(
-                f"SELECT data, south, north, void FROM results {which}", values
-            )
+            for data, south, north, void in rows
         ]
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
+        """Raise `SystemTrouble` with a sentence for people instead of errors of SQLite and the
+        disk.
+        """
         try:
             yield
         except SystemTrouble:

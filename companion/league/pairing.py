@@ -1,9 +1,9 @@
 """Pairings of the next round: Swiss, round robin, and a knock-out bracket.
 
 Swiss pairing is a minimum-cost matching over all players at once, as in bbpPairings. Nobody meets
-the same opponent twice or gets two byes, and nobody plays a side for the third time running if that
-can be avoided. Next in importance are equal points and balanced sides. Within a group of equal
-points, the upper half meets the lower half.
+the same opponent twice or gets two byes. Then, in this order of importance: nobody plays one side
+for the third time running, opponents have equal points, and sides are balanced. Within a group of
+equal points, the upper half meets the lower half.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import combinations
 from companion.core.errors import SystemTrouble, wrong_phase
 from companion.core.i18n import say
 from companion.league.tournament import (
-    WIN,
+    WIN_HALVES,
     BoardEnd,
     Entrant,
     Match,
@@ -30,15 +30,19 @@ from companion.league.tournament import (
 SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**20, 10**24
 """Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
 matches.
+
+They are for sides that somebody has had too often, different points, byes, and sides that somebody
+must not play again.
 """
 MAX_COST = 10**27
+"""Upper bound of the cost of a match. It turns costs into positive weights."""
 MUST_LEAN = 10
 """Minimum lean to a side that must not be played again.
 
-A surplus of two games on one side, or two in a row, raises the lean above it (see `lean`).
+A surplus of two games on one side, or two in a row, raises the lean above it (see `_Player.lean`).
 """
 Pairs = Sequence[tuple[int, int | None]]
-"""South and North of each match. North is None for a bye."""
+"""Numbers of the entrants at South and North of each match. North is None for a bye."""
 
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
@@ -54,24 +58,27 @@ def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
 
 
 def _match(tournament: Tournament, number: int, south: int, north: int | None) -> Match:
+    """Return the match of a round between two entrants, or the bye of one (`north` is None)."""
     if north is None:
         # in a round robin everybody has the same number of byes, so they give no points
-        return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
+        is_worth_a_win = tournament.system is not System.ROUND_ROBIN
+        return Match(south, None, halves=WIN_HALVES if is_worth_a_win else 0)
     entrants = tournament.entrant(south), tournament.entrant(north)
     is_there = {
         person: entrant.is_there(number) for entrant in entrants for person in entrant.people
     }
+    people_by_board = zip(*(entrant.people for entrant in entrants), strict=True)
     boards = []
-    for place, people in enumerate(zip(*(entrant.people for entrant in entrants), strict=True)):
+    for index, people in enumerate(people_by_board):
         # the sides of a team alternate from board to board
-        one, other = people if place % 2 == 0 else reversed(people)
-        # None until the game is over
-        verdict = _DEFAULTS.get((is_there[one], is_there[other]))
-        boards.append(MatchBoard(one, other, verdict=verdict))
+        at_south, at_north = people if index % 2 == 0 else reversed(people)
+        # None if both are there, so that they play
+        verdict = _VERDICTS_WITHOUT_GAME.get((is_there[at_south], is_there[at_north]))
+        boards.append(MatchBoard(at_south, at_north, verdict=verdict))
     return Match(south, north, tuple(boards))
 
 
-_DEFAULTS = {
+_VERDICTS_WITHOUT_GAME = {
     (True, False): BoardEnd.SOUTH_BY_DEFAULT,
     (False, True): BoardEnd.NORTH_BY_DEFAULT,
     (False, False): BoardEnd.NEITHER,
@@ -83,8 +90,9 @@ _DEFAULTS = {
 
 
 def _swiss(tournament: Tournament, number: int) -> Pairs:
-    """Return the pairs of minimum cost (see the module). Raises `Illegal` if somebody would be left
-    over.
+    """Return the pairs of minimum cost (see the module).
+
+    Raises `Illegal` if somebody would be left over, and `SystemTrouble` without the library.
     """
     try:
         from rustworkx import PyGraph, max_weight_matching  # noqa: PLC0415 - only a hub has it, and only a round needs it
@@ -99,8 +107,9 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     ]
     # the sort is stable: with equal points the stronger player stays first
     players.sort(key=lambda player: -player.halves)
-    sizes = Counter(player.halves for player in players)
-    # the best pairing is a perfect matching of maximum weight
+    group_sizes = Counter(player.halves for player in players)
+    # each player is a node, each match that may be played an edge with its cost, and the best
+    # pairing is the cheapest perfect matching
     graph = PyGraph(multigraph=False)
     graph.add_nodes_from(players)
     if len(players) % 2:
@@ -110,19 +119,20 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
         for node, player in enumerate(players):
             if not player.had_bye:
                 graph.add_edge(node, bye, BYE_COST * player.halves + bye - node)
-    for one, other in combinations(range(len(players)), 2):
-        first, second = players[one], players[other]
-        if second.number in first.met:
+    for node, other_node in combinations(range(len(players)), 2):
+        player, other = players[node], players[other_node]
+        if other.number in player.met:
             continue
-        cost = _cost(first, second)
-        if first.halves == second.halves:
+        cost = _cost(player, other)
+        if player.halves == other.halves:
             # within a group, the first of the upper half meets the first of the lower half
-            cost += (other - one - sizes[first.halves] // 2) ** 2
-        graph.add_edge(one, other, cost)
+            cost += (other_node - node - group_sizes[player.halves] // 2) ** 2
+        graph.add_edge(node, other_node, cost)
     # the library maximizes weight, so subtract the cost
     matching = max_weight_matching(
         graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
     )
+    # every match covers two nodes
     if 2 * len(matching) < len(graph):
         raise wrong_phase(
             say(
@@ -131,12 +141,12 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             )
         )
     pairs: list[tuple[int, int | None]] = []
-    for one, other in sorted(tuple(sorted(pair)) for pair in matching):
-        # the index after the last player is the bye
-        if other == len(players):
-            pairs.append((players[one].number, None))
+    for node, other_node in sorted(tuple(sorted(edge)) for edge in matching):
+        # the node after the last player is the bye
+        if other_node == len(players):
+            pairs.append((players[node].number, None))
         else:
-            pairs.append(_with_sides(players[one], players[other], one))
+            pairs.append(_with_sides(players[node], players[other_node], node))
     return pairs
 
 
@@ -154,37 +164,41 @@ class _Player:
 
     @property
     def lean(self) -> int:
-        """Return how much more often this player was South than North. Positive: North is due.
+        """Return how strongly this player should change sides, as a signed number.
 
-        If both are equal, the last side decides. From `MUST_LEAN` on, the other side is a must.
+        It is positive if North is due, because the player was South more often or, if both are
+        equal, the last time. From `MUST_LEAN` on, the other side is a must.
         """
         balance = self.sides.count("S") - self.sides.count("N")
-        last = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
-        lean = 2 * balance + last
+        last_side = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
+        lean = 2 * balance + last_side
         # a surplus of two, or the same side twice in a row
-        repeats = self.sides[-2:] in ("SS", "NN")
-        if repeats or abs(balance) > 1:
-            surplus = last if repeats else balance
+        is_repeated = self.sides[-2:] in ("SS", "NN")
+        if is_repeated or abs(balance) > 1:
+            surplus = last_side if is_repeated else balance
             lean += 2 * MUST_LEAN * (1 if surplus > 0 else -1)
         return lean
 
 
 def _cost(one: _Player, other: _Player) -> int:
-    """Return the cost of pairing two players with unequal points, or who want the same side."""
+    """Return the cost of pairing two players. It is 0 for equal points and opposite leans."""
     cost = POINTS_COST * (one.halves - other.halves) ** 2
     if one.lean * other.lean > 0:
-        # one wish is refused: the weaker one, which costs most if it is a must
-        refused = min(abs(one.lean), abs(other.lean))
-        cost += CLASH_COST if refused >= MUST_LEAN else SIDE_COST * refused**2
+        # both should play the same side, so the weaker lean is ignored
+        ignored_lean = min(abs(one.lean), abs(other.lean))
+        is_clash = ignored_lean >= MUST_LEAN
+        cost += CLASH_COST if is_clash else SIDE_COST * ignored_lean**2
     return cost
 
 
-def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
-    """Return South and North of a match.
+def _with_sides(one: _Player, other: _Player, node: int) -> tuple[int, int]:
+    """Return the numbers of South and North of a match.
 
-    The one who has been South more often sits North. If they are level, sides alternate by `place`.
+    The player who leans more to North sits there. If both lean equally, sides alternate by `node`.
     """
-    is_first_south = place % 2 == 0 if one.lean == other.lean else one.lean < other.lean
+    is_first_south = one.lean < other.lean
+    if one.lean == other.lean:
+        is_first_south = node % 2 == 0
     return (one.number, other.number) if is_first_south else (other.number, one.number)
 
 
@@ -201,7 +215,7 @@ def has_had_bye(tournament: Tournament, entrant: int) -> bool:
     """
     for match in tournament.matches(entrant):
         if match.north is None:
-            had_points = match.halves == WIN
+            had_points = match.halves == WIN_HALVES
         else:
             had_points = not match.is_played and match_halves(tournament, match, entrant) > 0
         if had_points:
@@ -210,8 +224,10 @@ def has_had_bye(tournament: Tournament, entrant: int) -> bool:
 
 
 def _sides(tournament: Tournament, entrant: int) -> str:
-    """Return one letter for each game that was played, the entrant's side on the first board: `S`
-    or `N`.
+    """Return the sides that an entrant has played, oldest first: a letter `S` or `N` for each
+    match.
+
+    For a team it is the side on the first board.
     """
     people = tournament.entrant(entrant).people
     letters = ""
@@ -230,7 +246,7 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
     Nobody plays one side more than one game more often than the other.
     """
     order = tournament.order
-    # somebody who would meet nobody has a bye
+    # whoever is paired with None has a bye
     *circle, last = order if len(order) % 2 == 0 else (*order, None)
     if number > len(circle):
         raise wrong_phase(say("Everybody has met everybody: the tournament is over"))
@@ -238,16 +254,21 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
     half = len(order) - len(order) // 2
     start = (number - 1) * half % len(circle)
     row = [*circle[start:], *circle[:start], last]
-    seats = list(zip(row[:half], row[: half - 1 : -1], strict=True))
+    # the first half meets the second one from its end: first and last, second and last but one
+    second_half = row[half:]
+    slots = list(zip(row[:half], reversed(second_half), strict=True))
     # the last one, who stays in place, changes sides from round to round
     if number % 2 == 0:
-        seats[0] = seats[0][::-1]
-    return [_pair(south, north) for south, north in seats]
+        slots[0] = slots[0][::-1]
+    return [_match_or_bye(south, north) for south, north in slots]
 
 
-def _pair(one: int | None, other: int | None) -> tuple[int, int | None]:
-    """Return the match of two entrants, or a bye for the one who is there."""
-    return (one or other or 0, None) if one is None or other is None else (one, other)
+def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None]:
+    """Return the pair of two slots, of which one may be empty."""
+    if south is None:
+        south, north = north, None
+    assert south is not None  # two empty slots never meet
+    return south, north
 
 
 def _knockout(tournament: Tournament, number: int) -> Pairs:
@@ -264,8 +285,8 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
     else:
         matches = tournament.rounds[-1].matches
         slots = [winner(tournament, match) for match in matches]
-        for entrant, match in zip(slots, matches, strict=True):
-            if entrant is None and match.is_played:
+        for match_winner, match in zip(slots, matches, strict=True):
+            if match_winner is None and match.is_played:
                 raise wrong_phase(
                     say("A match has no winner: the director has to say who goes on"),
                 )
@@ -277,11 +298,12 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
             raise wrong_phase(
                 say("Nobody came to two matches in a row: end the tournament here"),
             )
-        # who was South less often is South
+        # whoever was South less often is South
         one_south, other_south = (
             _sides(tournament, entrant).count("S") if entrant else 0 for entrant in (one, other)
         )
-        pairs.append(_pair(one, other) if one_south <= other_south else _pair(other, one))
+        slots_by_side = (one, other) if one_south <= other_south else (other, one)
+        pairs.append(_match_or_bye(*slots_by_side))
     return pairs
 
 

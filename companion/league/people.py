@@ -1,6 +1,7 @@
-"""Players' cards. A card has a code and a name, and no other personal data.
+"""A player's card as a value. A card has a code and a name, and no other personal data.
 
-A name can be forgotten, but its number stays.
+The name can be forgotten, but the number stays. `companion.league.player_cards` holds all cards of
+a hub.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from companion.core.network import new_code
 from companion.table.seats.seat_fold import checked_name
 
 CODE_LENGTH = 8
+"""Length of a card's code, in characters."""
 MAX_PEOPLE = 5000
-MAX_TITLE = 48
-"""Maximum length of the name of a tournament."""
+"""Maximum number of people at a hub who have not been forgotten."""
+MAX_TITLE_LENGTH = 48
+"""Maximum length of the name of a tournament, in characters."""
 MACHINE_NUMBER = 0
 """Number of the machine as an opponent."""
 
@@ -60,18 +63,23 @@ def player_name(typed: str) -> str:
     return name
 
 
-def title_of(typed: str) -> str:
+def tournament_title(typed: str) -> str:
     """Return the typed name of a tournament with single spaces. Raises `Malformed`."""
     title = plain_name(" ".join(typed.split()))
-    if not title or len(title) > MAX_TITLE or not is_printable(title):
+    if not title or len(title) > MAX_TITLE_LENGTH or not is_printable(title):
         raise Malformed(
-            say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
+            say(
+                "Give the tournament a name of at most {number} characters", number=MAX_TITLE_LENGTH
+            )
         )
     return title
 
 
 def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:
-    """Return how the hub's pages refer to somebody: by name if its owner agreed, else by number."""
+    """Return how the hub's pages refer to somebody: by name if that person agreed, else by number.
+
+    `person` is None for somebody without a card, or for the machine (see `MACHINE_NUMBER`).
+    """
     if person is not None and person.name and person.is_shown:
         return Verbatim(person.name)
     number = person.number if person else number

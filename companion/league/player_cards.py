@@ -1,4 +1,4 @@
-"""All players' cards of a hub."""
+"""All players' cards of a hub. One card is a `Person` (see `companion.league.people`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from companion.league.results import Player
 
 
 class PlayerCards:
-    """Creates, changes and forgets cards, and remembers at which tables each was shown."""
+    """Creates, changes and forgets cards, and remembers at which tables each was shown.
+
+    May be used from any thread. A change is stored before it is shown, and raises `SystemTrouble`
+    if it cannot be.
+    """
 
     def __init__(self, file: LeagueFile) -> None:
         self._file = file
         self._people = {person.number: person for person in file.people()}
         self._numbers = {person.card: person.number for person in self._people.values()}
+        """Number of each card's owner, by the card's identifier."""
         self._shown = file.shown_cards()
 
     def people(self) -> tuple[Person, ...]:
@@ -39,7 +44,7 @@ class PlayerCards:
             raise wrong_phase(say("There is no player {number}", number=number))
         return person
 
-    def by_code(self, typed: str) -> Person | None:
+    def find_by_code(self, typed: str) -> Person | None:
         """Return the owner of the card with this code, or None.
 
         The caller has to limit the rate of attempts.
@@ -77,8 +82,8 @@ class PlayerCards:
             self._store(replace(self.require(number), name="", code="", is_shown=False))
             self._file.empty_log()
 
-    def show(self, person: Person, table: str) -> None:
-        """Record that somebody's card was shown at a table."""
+    def note_shown(self, person: Person, table: str) -> None:
+        """Store that somebody's card was shown at a table, so that its games there count."""
         with self._file.lock:
             if (person.card, table) not in self._shown:
                 self._file.write(put_shown(person.card, table))
@@ -88,6 +93,7 @@ class PlayerCards:
         """Return the number of a player, or None without a card that was shown at this table."""
         if player.is_machine:
             return MACHINE_NUMBER
+        # a table could report any card, so only one that was shown there counts
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None
 
     def _store(self, person: Person) -> None:

@@ -1,6 +1,6 @@
 """Ratings of people from their games against each other, by OpenSkill.
 
-They are always computed from scratch.
+They are never stored: every call computes them from all results.
 
 The model is Bradley-Terry with full pairing (Weng and Lin, 2011), as implemented by `openskill`.
 Its scale is changed to one that players know: the initial mean of 25 is shown as 1500, and the
@@ -9,20 +9,24 @@ initial deviation of 25/3 as 200.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
-from companion.core.kit import Seat
+from companion.core.kit import SEATS
 from companion.league.results import StoredResult
 
 INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
-"""Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean."""
+"""Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean.
+
+24 points turn OpenSkill's initial deviation of 25/3 units into 200 points.
+"""
 CAUTION_DEVIATIONS = 2.0
-"""Number of deviations subtracted from a rating to order the list, so that one lucky game does not
-lead it.
+"""Number of deviations subtracted from a rating to order the list, so that nobody leads it after
+one lucky game.
 """
 
 
@@ -43,8 +47,10 @@ class RatingRow:
         return self.rating - CAUTION_DEVIATIONS * self.deviation
 
 
-def ladder(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
+def rate_players(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
     """Return the ratings of everybody who has played against others, strongest first.
+
+    Results that do not count are skipped (see `StoredResult.counts`).
 
     Raises `SystemTrouble` if the library is not installed.
     """
@@ -55,32 +61,36 @@ def ladder(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
             say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
     model = BradleyTerryFull()
-    skill: dict[int, Any] = {}
-    tally: dict[int, list[int]] = {}
+    skills: dict[int, Any] = {}
+    tallies: dict[int, Counter[str]] = {}
     # rate games in the order in which they ended, because each rating depends on earlier ones
     for game in sorted(games, key=lambda game: (game.result.ended_s, game.result.key)):
         if not game.counts or game.south is None or game.north is None:
             continue
-        pair = (game.south, game.north)
+        people = (game.south, game.north)
         winner = game.result.winner
-        old = [[skill.get(person) or model.rating()] for person in pair]
-        # rank 0 is the winner, and equal ranks are a draw
-        places = [0, 0]
-        if winner is not None:
-            places = [0, 1] if winner is Seat.SOUTH else [1, 0]
-        rated = model.rate(old, ranks=[*map(float, places)])
-        for person, place, (fresh,) in zip(pair, places, rated, strict=True):
-            skill[person] = fresh
-            # the index in won, drawn, lost: rank 0 has won, rank 1 has lost
-            tally.setdefault(person, [0, 0, 0])[1 if winner is None else 2 * place] += 1
-    ranked = [_rating_row(person, rating, tally[person]) for person, rating in skill.items()]
-    return tuple(sorted(ranked, key=lambda entry: (-entry.cautious, entry.person)))
+        # OpenSkill rates teams, and these teams have one member each
+        teams = [[skills.get(person) or model.rating()] for person in people]
+        # the lowest rank has won, and equal ranks are a draw
+        ranks = [1.0 if winner is seat.other else 0.0 for seat in SEATS]
+        rated_teams = model.rate(teams, ranks=ranks)
+        for seat, person, (skill,) in zip(SEATS, people, rated_teams, strict=True):
+            skills[person] = skill
+            tally = tallies.setdefault(person, Counter())
+            if winner is None:
+                tally["drawn"] += 1
+            else:
+                tally["won" if winner is seat else "lost"] += 1
+    rows = [_rating_row(person, skill, tallies[person]) for person, skill in skills.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.cautious, row.person)))
 
 
-def _rating_row(person: int, rated: Any, tally: list[int]) -> RatingRow:
+def _rating_row(person: int, skill: Any, tally: Counter[str]) -> RatingRow:
     return RatingRow(
         person,
-        INITIAL_RATING + (rated.mu - INITIAL_MEAN) * POINTS_PER_UNIT,
-        rated.sigma * POINTS_PER_UNIT,
-        *tally,
+        rating=INITIAL_RATING + (skill.mu - INITIAL_MEAN) * POINTS_PER_UNIT,
+        deviation=skill.sigma * POINTS_PER_UNIT,
+        won=tally["won"],
+        drawn=tally["drawn"],
+        lost=tally["lost"],
     )

@@ -32,7 +32,11 @@ After a crash, records behind the last written position are processed again.
 
 
 class ResultKeeper:
-    """Follows the games of all tables, stores their results and reports them to tournaments."""
+    """Follows the games of all tables, stores their results and reports them to tournaments.
+
+    May be used from any thread. The hub's connection to NATS calls `process_record` for each record
+    of a table, and `save_positions` regularly.
+    """
 
     def __init__(
         self, file: LeagueFile, clock: Clock, cards: PlayerCards, tournaments: TournamentKeeper
@@ -47,18 +51,20 @@ class ResultKeeper:
         self.sequence = file.value("sequence")
         """Sequence number of the last processed record in the hub's store."""
 
-    def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> None:
-        """Process a record of a table.
+    def process_record(
+        self, table: str, record: PublicRecord, accepted_s: float, sequence: int
+    ) -> None:
+        """Process a record of a table. Raises `SystemTrouble` if a result cannot be stored.
 
-        `at_s` is when the table accepted it, by the hub's clock. `sequence` is its number in the
-        hub's store.
+        `accepted_s` is the Unix time at which the table accepted it, by the hub's clock. `sequence`
+        is its number in the hub's store.
         """
         with self._file.lock:
             before = self._progress.get(table, TableProgress())
-            after, change = follow(table, before, record, at_s)
+            after, change = follow(table, before, record, accepted_s)
             numbered = self._numbered_result(change.added, table)
-            # Tournaments take back the removed result and any earlier one of the added game, then
-            # enter the added one.
+            # tournaments first undo the removed result and any earlier one of the added game, then
+            # enter the added one
             changed_results = [result for result in (change.removed, change.added) if result]
             if changed_results:
                 tournaments = self._tournaments.apply_results(changed_results, numbered)
@@ -98,9 +104,9 @@ class ResultKeeper:
             self._file.write(put_number("sequence", 0))
             self.sequence = 0
 
-    def latest(self, most: int, person: int | None = None) -> list[StoredResult]:
-        """Return up to `most` results, newest first. With `person`, only results of that person."""
-        return self._file.results(most, person)
+    def latest(self, limit: int, person: int | None = None) -> list[StoredResult]:
+        """Return up to `limit` results, newest first. With `person`, only those of that person."""
+        return self._file.results(limit, person)
 
     def find(self, key: str) -> StoredResult | None:
         """Return the result of a game, or None."""
@@ -137,11 +143,14 @@ class ResultKeeper:
         if entry is None:
             return []
         result = entry.result
-        before = None if result.at is None else self.find(result.key)
-        if before is None:
+        other_report = None if result.at is None else self.find(result.key)
+        if other_report is None:
             return [put_result(entry)]
-        whole = merge_reports(before.result, result)
-        if whole is None:
+        merged = merge_reports(other_report.result, result)
+        if merged is None:
             return []
-        south, north = (before, entry) if before.result.at is Seat.SOUTH else (entry, before)
-        return [put_result(StoredResult(whole, south.south, north.north))]
+        # each table knows the player at its own seat
+        south, north = other_report, entry
+        if result.at is Seat.SOUTH:
+            south, north = north, south
+        return [put_result(StoredResult(merged, south.south, north.north))]

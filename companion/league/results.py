@@ -1,8 +1,8 @@
 """Results, derived from the records that tables publish. Each game has at most one result.
 
 A game is identified by the mark of the input that began it, or by the pair's id if two tables play
-it. So a result that arrives again is recognized: after an outage or a lost store, from a restored
-journal, or from a table that has rejoined.
+it. No other journal has the same mark at that place. So a result that arrives again is recognized:
+after an outage or a lost store, from a restored journal, or from a table that has rejoined.
 """
 
 from __future__ import annotations
@@ -75,8 +75,10 @@ class StoredResult(msgspec.Struct, frozen=True):
 
 
 class TableProgress(msgspec.Struct, frozen=True):
-    """State of following a table's records: the position, the current game, and its result so
-    far.
+    """How far a table's records have been processed, with the current game and its result so far.
+
+    `epoch` and `entry` are those of the last record (see `PublicRecord`). `number` is that of the
+    game at the table, `key` and `began_s` are as in `GameResult`.
     """
 
     epoch: int = 0
@@ -95,30 +97,30 @@ class ResultChange(NamedTuple):
 
 
 def follow(
-    table: str, before: TableProgress, record: PublicRecord, at_s: float
+    table: str, before: TableProgress, record: PublicRecord, accepted_s: float
 ) -> tuple[TableProgress, ResultChange]:
-    """Return the state after a record, and what the record changes.
+    """Return a table's progress after a record, and what the record changes.
 
-    `at_s` is when the table accepted the record, by the hub's clock.
+    `accepted_s` is the Unix time at which the table accepted the record, by the hub's clock.
     """
     # after an outage, tables send some records again
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
         return before, ResultChange()
-    now = replace(before, epoch=record.epoch, entry=record.entry)
+    progress = replace(before, epoch=record.epoch, entry=record.entry)
     if record.what == BEGINS or record.game != before.number:
         # if the beginning of a game was missed, identify it by its table and number
         key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
-        now = replace(now, number=record.game, key=key, began_s=at_s, result=None)
+        progress = replace(progress, number=record.game, key=key, began_s=accepted_s, result=None)
     view = record.view
     # the game is not over, or no longer over: undo its reported result
     if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
-        return replace(now, result=None), ResultChange(removed=now.result)
-    if now.result is not None:
-        return now, ResultChange()
-    result = _result(table, now, record, at_s)
-    return replace(now, result=result), ResultChange(added=result)
+        return replace(progress, result=None), ResultChange(removed=progress.result)
+    if progress.result is not None:
+        return progress, ResultChange()
+    result = _result(table, progress, record, accepted_s)
+    return replace(progress, result=result), ResultChange(added=result)
 
 
 def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
@@ -143,7 +145,9 @@ def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) ->
         return False
 
 
-def _result(table: str, now: TableProgress, record: PublicRecord, at_s: float) -> GameResult:
+def _result(
+    table: str, progress: TableProgress, record: PublicRecord, ended_s: float
+) -> GameResult:
     """Return the result of a game that this record ends."""
     view = record.view
     at = record.pair.seat if record.pair else None
@@ -154,11 +158,11 @@ def _result(table: str, now: TableProgress, record: PublicRecord, at_s: float) -
         players[seat] = Player(record.cards.get(seat, ""), is_machine)
     return GameResult(
         table=table,
-        key=now.key,
+        key=progress.key,
         game=view.game or "",
         options=view.options,
-        began_s=now.began_s,
-        ended_s=at_s,
+        began_s=progress.began_s,
+        ended_s=ended_s,
         south=players[Seat.SOUTH],
         north=players[Seat.NORTH],
         winner=view.winners[0] if len(view.winners) == 1 else None,

@@ -1,36 +1,19 @@
-"""Standings: points and tie-breaks.
-
-Buchholz is the sum of the opponents' points. Sonneborn-Berger adds the points of beaten opponents
-and half the points of opponents who drew. A round without a game counts as a game against an
-opponent with the entrant's own points (FIDE C.07, 2023).
-"""
+"""Standings of a tournament: entrants by points, then by tie-breaks."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from companion.league.tournament import (
-    System,
-    Tournament,
-    match_halves,
-    opponent,
-)
-
-TIE_BREAKS: Mapping[System, tuple[str, ...]] = {
-    System.SWISS: ("buchholz", "sonneborn"),
-    System.ROUND_ROBIN: ("sonneborn",),
-    System.KNOCKOUT: (),
-}
-"""Tie-breaks as fields of a row, most important first."""
+from companion.league.tie_breaks import TIE_BREAKS, tie_breaks
+from companion.league.tournament import Tournament
 
 
 @dataclass(frozen=True)
 class TournamentRow:
     """One entrant's row of the standings.
 
-    Points are in halves, and `sonneborn` is in quarters.
+    `halves` are the points in halves. `buchholz` and `sonneborn` are as in `TieBreaks`.
     """
 
     place: int
@@ -43,6 +26,32 @@ class TournamentRow:
     def points(self) -> str:
         """Return the points as people write them."""
         return format_halves(self.halves)
+
+
+def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
+    """Return the standings after a number of rounds (None for all), best first.
+
+    Entrants that are level in points and in every tie-break share a place.
+    """
+    round_count = len(tournament.rounds) if rounds is None else rounds
+    halves = {
+        entrant.number: tournament.halves(entrant.number, round_count)
+        for entrant in tournament.entrants
+    }
+    rows = [
+        TournamentRow(0, entrant, points, *tie_breaks(tournament, entrant, halves, round_count))
+        for entrant, points in halves.items()
+    ]
+    criteria = ("halves", *TIE_BREAKS[tournament.system])
+
+    def rank_key(row: TournamentRow) -> tuple[int, ...]:
+        # negated, so that sorting puts the highest first
+        return tuple(-getattr(row, name) for name in criteria)
+
+    rows.sort(key=lambda row: (rank_key(row), row.entrant))
+    keys = [rank_key(row) for row in rows]
+    # equal keys share the place of the first one
+    return tuple(replace(row, place=bisect_left(keys, rank_key(row)) + 1) for row in rows)
 
 
 def format_halves(halves: int) -> str:
@@ -63,43 +72,3 @@ def format_quarters(quarters: int) -> str:
     """
     whole, rest = divmod(quarters, 4)
     return f"{whole or ''}{('', '¼', '½', '¾')[rest]}" if rest else str(whole)
-
-
-def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
-    """Return the standings after a number of rounds (None for all), best first.
-
-    Entrants that are level in every tie-break share a place.
-    """
-    round_count = len(tournament.rounds) if rounds is None else rounds
-    halves = {
-        entrant.number: tournament.halves(entrant.number, round_count)
-        for entrant in tournament.entrants
-    }
-    rows = [_row_of(tournament, entrant, halves, round_count) for entrant in halves]
-    names = ("halves", *TIE_BREAKS[tournament.system])
-
-    def key(row: TournamentRow) -> tuple[int, ...]:
-        # negated, so that sorting puts the highest first
-        return tuple(-getattr(row, name) for name in names)
-
-    rows.sort(key=lambda row: (key(row), row.entrant))
-    keys = [key(row) for row in rows]
-    return tuple(replace(row, place=bisect_left(keys, key(row)) + 1) for row in rows)
-
-
-def _row_of(
-    tournament: Tournament, entrant: int, halves: dict[int, int], rounds: int
-) -> TournamentRow:
-    buchholz = sonneborn = 0
-    for round_ in tournament.rounds[:rounds]:
-        match = round_.match_of(entrant)
-        if not (match.is_decided if match else round_.is_decided):
-            continue
-        # a round without a game counts as one against an opponent with the same points
-        other = halves[entrant]
-        if match is not None and match.is_played:
-            other = halves[opponent(match, entrant)]
-        buchholz += other
-        if match is not None:
-            sonneborn += match_halves(tournament, match, entrant) * other
-    return TournamentRow(0, entrant, halves[entrant], buchholz, sonneborn)

@@ -1,7 +1,9 @@
 """A tournament as an immutable value: entrants, pairings and results. Every change makes a new
 value.
 
-Points are counted in halves: a win is 2, a draw 1. South and North are the sides at the table.
+A round consists of matches between entrants, and a match of boards. A board is one game between two
+people at one table. Points are counted in halves: a win is 2, a draw 1. South and North are the
+sides at the table.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ class System(StrEnum):
 
 
 class BoardEnd(StrEnum):
-    """How a board ended.
+    """The verdict on a board: who won, or that it was a draw.
 
-    By default means that the opponent did not come, `NEITHER` that nobody came.
+    `…_BY_DEFAULT` means that the opponent did not come, `NEITHER` that nobody came.
     """
 
     SOUTH = "south"
@@ -38,7 +40,9 @@ class BoardEnd(StrEnum):
     NEITHER = "neither"
 
 
-HALVES: Mapping[BoardEnd, tuple[int, int]] = {
+WIN_HALVES, DRAW_HALVES = 2, 1
+"""Points of a win and of a draw, in halves."""
+VERDICT_HALVES: Mapping[BoardEnd, tuple[int, int]] = {
     BoardEnd.SOUTH: (2, 0),
     BoardEnd.NORTH: (0, 2),
     BoardEnd.DRAW: (1, 1),
@@ -46,10 +50,11 @@ HALVES: Mapping[BoardEnd, tuple[int, int]] = {
     BoardEnd.NORTH_BY_DEFAULT: (0, 2),
     BoardEnd.NEITHER: (0, 0),
 }
-PLAYED = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
-WIN, HALF = 2, 1
-Place = tuple[int, int, int]
-"""Place of a board: the indexes of round, match and board, from 0."""
+"""Points of South and of North for each verdict, in halves."""
+PLAYED_VERDICTS = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
+"""Verdicts of boards on which both people came and played."""
+BoardPlace = tuple[int, int, int]
+"""Place of a board in its tournament: the indexes of round, match and board, from 0."""
 
 
 class MatchBoard(msgspec.Struct, frozen=True):
@@ -57,7 +62,8 @@ class MatchBoard(msgspec.Struct, frozen=True):
 
     `table` is the table's name in subjects, empty until one is assigned.
     `key` identifies the game that decided the board. It is empty if none was played or the director
-    decided. `refused` is why the last result of its table does not count (packed).
+    decided. `refused` is the reason why the last result of its table does not count, as a packed
+    sentence (see `companion.core.i18n.packed`).
     """
 
     south: int
@@ -70,13 +76,13 @@ class MatchBoard(msgspec.Struct, frozen=True):
     @property
     def is_played(self) -> bool:
         """Return whether both people came and the game has ended."""
-        return self.verdict in PLAYED
+        return self.verdict in PLAYED_VERDICTS
 
     def halves(self, person: int) -> int:
         """Return the points of a person on this board, in halves."""
         if self.verdict is None or person not in (self.south, self.north):
             return 0
-        return HALVES[self.verdict][0 if person == self.south else 1]
+        return VERDICT_HALVES[self.verdict][0 if person == self.south else 1]
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -88,7 +94,7 @@ class Match(msgspec.Struct, frozen=True):
     south: int
     north: int | None
     boards: tuple[MatchBoard, ...] = ()
-    halves: int = WIN
+    halves: int = WIN_HALVES
 
     @property
     def is_decided(self) -> bool:
@@ -118,7 +124,7 @@ class Round(msgspec.Struct, frozen=True):
         return all(match.is_decided for match in self.matches)
 
     def match_of(self, entrant: int) -> Match | None:
-        """Return the match of an entrant, or None if it does not play in this round."""
+        """Return the match of an entrant by number, or None if it does not play in this round."""
         for match in self.matches:
             if entrant in (match.south, match.north):
                 return match
@@ -126,10 +132,10 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Entrant(msgspec.Struct, frozen=True):
-    """A person in a tournament, by number in `people`.
+    """A participant of a tournament: `people` has the number of one person.
 
     Tournaments of earlier versions have teams: several people, first board first. `since` is the
-    first round it plays, `until` the last one (0 for the end of the tournament).
+    number of the first round it plays, `until` that of the last one (0: it stays to the end).
     """
 
     number: int
@@ -207,8 +213,8 @@ def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
     # a team wins or draws as a whole, whatever the margin
     if own == other:
         # level without a point means that nobody came
-        return HALF if own else 0
-    return WIN if own > other else 0
+        return DRAW_HALVES if own else 0
+    return WIN_HALVES if own > other else 0
 
 
 def board_halves(tournament: Tournament, match: Match, entrant: int) -> int:
@@ -219,7 +225,9 @@ def board_halves(tournament: Tournament, match: Match, entrant: int) -> int:
 
 def opponent(match: Match, entrant: int) -> int:
     """Return the other entrant of a match that is not a bye."""
-    return match.north if match.north is not None and match.south == entrant else match.south
+    if match.north is not None and match.south == entrant:
+        return match.north
+    return match.south
 
 
 def winner(tournament: Tournament, match: Match) -> int | None:

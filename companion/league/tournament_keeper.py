@@ -1,4 +1,7 @@
-"""The tournaments of a hub: applies actions of the director and results of tables."""
+"""The tournaments of a hub: applies the director's actions and the results of tables.
+
+The director runs a tournament. At a hub that is its owner.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,20 @@ from msgspec.structs import replace
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, wrong_phase
 from companion.core.i18n import say
-from companion.league import director
+from companion.league import tournament_rules
 from companion.league.league_file import LeagueFile, Statement, put
 from companion.league.player_cards import PlayerCards
-from companion.league.ratings import ladder
+from companion.league.ratings import INITIAL_RATING, rate_players
 from companion.league.results import GameResult, StoredResult
 from companion.league.tournament import MatchBoard, Tournament
 
-UNRATED = 1500.0
-"""Rating at which people without a rating enter."""
-
 
 class TournamentKeeper:
-    """Holds all tournaments and stores each change before it is shown."""
+    """Holds all tournaments and stores each change before it is shown.
+
+    May be used from any thread. `free_tables` returns the tables where a board may be played, in
+    order of preference.
+    """
 
     def __init__(
         self,
@@ -55,7 +59,7 @@ class TournamentKeeper:
         return open_ones[0] if open_ones else None
 
     def add(self, new: Tournament) -> Tournament:
-        """Add a new tournament (see `director.new_tournament`) and return it with its number."""
+        """Add a tournament from `tournament_rules.new_tournament`. Return it with its number."""
         with self._file.lock:
             number = max(self._tournaments, default=0) + 1
             tournament = replace(new, id=number)
@@ -63,22 +67,30 @@ class TournamentKeeper:
         return tournament
 
     def enter(self, number: int, person: int) -> None:
-        """Enter a person with the current rating. Raises a `CompanionError`."""
+        """Enter a person with the current rating, or with the initial one if there is none.
+
+        Raises a `CompanionError`.
+        """
         with self._file.lock:
             self._cards.require(person)
             tournament = self._require(number)
-            rows = ladder(self._file.games(tournament.game))
+            rows = rate_players(self._file.counted_results(tournament.game))
             ratings = {row.person: row.rating for row in rows}
-            self._store(director.enter(tournament, person, ratings.get(person, UNRATED)))
+            rating = ratings.get(person, INITIAL_RATING)
+            self._store(tournament_rules.enter(tournament, person, rating))
 
     def direct(self, number: int, act: Callable[[Tournament], Tournament]) -> None:
-        """Apply an action of the director. Raises a `CompanionError`."""
+        """Apply an action of the director, a function of `tournament_rules`.
+
+        Raises a `CompanionError`.
+        """
         with self._file.lock:
             self._store(act(self._require(number)))
 
     def pair_round(self, number: int) -> None:
         """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
-        self.direct(number, lambda before: director.pair_round(before, self._clock.wall_s()))
+        now_s = self._clock.wall_s()
+        self.direct(number, lambda tournament: tournament_rules.pair_round(tournament, now_s))
 
     def seat_boards(self) -> None:
         """Assign free tables to boards that wait for one."""
@@ -92,27 +104,28 @@ class TournamentKeeper:
     def board_of(self, table: str) -> tuple[Tournament, MatchBoard] | None:
         """Return the open board that was paired at a table, with its tournament, or None."""
         for tournament in self.all():
-            if place := director.open_tables(tournament).get(table):
-                return tournament, director.board_at(tournament, place)
+            if place := tournament_rules.open_tables(tournament).get(table):
+                return tournament, tournament_rules.board_at(tournament, place)
         return None
 
     def apply_results(
-        self, changed_results: Iterable[GameResult], kept: StoredResult | None
+        self, undone: Iterable[GameResult], entered: StoredResult | None
     ) -> dict[int, Tournament]:
-        """Return all tournaments after undoing some results and entering a new one.
+        """Return all tournaments by number, after undoing some results and entering a new one.
 
         The caller writes them (see `statements_of`), then passes them to `replace_all`.
         """
         tournaments = {}
         for number, tournament in self._tournaments.items():
             changed = tournament
-            for result in changed_results:
-                changed = director.take_back(changed, result.key, result.table)
-            if kept and kept.result.table in director.open_tables(changed):
+            for result in undone:
+                changed = tournament_rules.reopen_board(changed, result.key, result.table)
+            if entered and entered.result.table in tournament_rules.open_tables(changed):
                 try:
-                    changed = director.enter_result(changed, kept)
+                    changed = tournament_rules.enter_result(changed, entered)
                 except Illegal as refusal:
-                    changed = director.note_refusal(changed, kept.result.table, refusal.message)
+                    table = entered.result.table
+                    changed = tournament_rules.note_refusal(changed, table, refusal.message)
             tournaments[number] = changed
         # the table may be free again
         return self._with_seated_boards(tournaments)
@@ -127,9 +140,11 @@ class TournamentKeeper:
         for number, tournament in tournaments.items():
             if tournament.is_over:
                 continue
-            occupied = {table for other in seated.values() for table in director.open_tables(other)}
+            occupied = {
+                table for other in seated.values() for table in tournament_rules.open_tables(other)
+            }
             free = [table for table in self._free_tables() if table not in occupied]
-            seated[number] = director.seat_boards(tournament, free)
+            seated[number] = tournament_rules.seat_boards(tournament, free)
         return seated
 
     def statements_of(self, tournaments: Mapping[int, Tournament]) -> list[Statement]:

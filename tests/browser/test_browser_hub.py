@@ -15,8 +15,8 @@ from service import WALL, browser, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
-from companion.league.director import new_tournament
 from companion.league.tournament import System
+from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable

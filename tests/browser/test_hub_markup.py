@@ -13,8 +13,8 @@ from hub_room import hub_pages, league_of, played_records
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.league.director import new_tournament
 from companion.league.tournament import System
+from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable

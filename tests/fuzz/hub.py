@@ -20,9 +20,9 @@ from werkzeug.routing import Rule
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Malformed
 from companion.games import GAMES
-from companion.league.director import new_tournament
 from companion.league.league import League
 from companion.league.tournament import System
+from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from fuzz.running import Probe, Target
 from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, changed
@@ -201,7 +201,9 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
             try:
                 if "view" in message:
                     record = read_record(payload)
-                    hub.league.results.take("id3", record, hub.clock.wall_s(), next(entries))
+                    hub.league.results.process_record(
+                        "id3", record, hub.clock.wall_s(), next(entries)
+                    )
                     hub.room.record("id3", record, 0.0)
                 else:
                     hub.room.state("id3", read_state(payload))

@@ -37,7 +37,7 @@ from companion.hub.pairing import (
 )
 from companion.hub.subjects import message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.store import BAD_MESSAGE_COST, FLOOD
+from companion.hub_server.nats_connection import BAD_MESSAGE_COST, FLOOD
 from companion.table.session import Phase
 
 

@@ -13,8 +13,8 @@ from web_fixtures import page_of
 
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-from companion.league.director import board_at, new_tournament
 from companion.league.tournament import BoardEnd, System
+from companion.league.tournament_rules import board_at, new_tournament
 from companion.service.app import Companion
 
 KEY = "/api/seat/south/begin-round"

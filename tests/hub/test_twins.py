@@ -230,7 +230,7 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
         "pair_line.ANSWER_TIMEOUT_S",
     ):
         monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # a busy machine cuts no line
-    monkeypatch.setattr("companion.hub_server.store.ANSWER_TIMEOUT_S", 15)
+    monkeypatch.setattr("companion.hub_server.nats_connection.ANSWER_TIMEOUT_S", 15)
     caplog.set_level(logging.DEBUG)
     texts, answer = SECRETS[game]
     told, logs, port = [], [], free_port()  # which is in a code on the hub's wall

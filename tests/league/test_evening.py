@@ -11,7 +11,7 @@ from league_tools import byes, is_sound, sides
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.league import director
+from companion.league import tournament_rules
 from companion.league.league import League
 from companion.league.standings import standings
 from companion.league.tournament import System, Tournament
@@ -50,7 +50,7 @@ class Evening:
         for sequence, (table, record, at_s) in enumerate(
             self.told[first : None if most is None else first + most]
         ):
-            self.league.results.take(table, record, at_s, first + sequence + 1)
+            self.league.results.process_record(table, record, at_s, first + sequence + 1)
 
     def tell(self, table: str, what: str, view: PublicView, cards: dict[Seat, str]) -> None:
         self.entries[table] += 1
@@ -87,17 +87,17 @@ class Evening:
 def played(evening: Evening) -> None:
     """All boards of a round, wherever there is a table."""
     while not (current := evening.now.round) or not current.is_decided:
-        seated = director.open_tables(evening.now)
+        seated = tournament_rules.open_tables(evening.now)
         assert seated
         for table, place in sorted(seated.items(), key=lambda _: evening.rng.random()):
             evening.clock.advance(60)
-            board = director.board_at(evening.now, place)
+            board = tournament_rules.board_at(evening.now, place)
             cards = {}
             for seat, number in ((Seat.SOUTH, board.south), (Seat.NORTH, board.north)):
                 person = evening.league.cards.person(number)
                 assert person
                 if evening.rng.random() < 0.8:  # the others forget their cards
-                    evening.league.cards.show(person, table)
+                    evening.league.cards.note_shown(person, table)
                     cards[seat] = person.card
             evening.play(table, cards)
             if evening.rng.random() < 0.1:
@@ -113,16 +113,18 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     league = evening.league
     people = [league.cards.create(f"Name {number}").number for number in range(64)]
     made = league.tournaments.add(
-        director.new_tournament("Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30)
+        tournament_rules.new_tournament(
+            "Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30
+        )
     )
     for person in people:
         league.tournaments.enter(made.id, person)
     for number in range(8):
         evening.clock.advance(600)
         if number == 4:
-            evening.league.tournaments.direct(made.id, lambda t: director.withdraw(t, 7))
+            evening.league.tournaments.direct(made.id, lambda t: tournament_rules.withdraw(t, 7))
         evening.league.tournaments.pair_round(made.id)
-        assert len(director.open_tables(evening.now)) == 20
+        assert len(tournament_rules.open_tables(evening.now)) == 20
         evening.kill()
         played(evening)
     tournament = evening.now

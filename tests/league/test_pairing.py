@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from league_tools import begun, is_sound, open_places, play_round, sides
 
 from companion.core.errors import Illegal
-from companion.league import director
+from companion.league import tournament_rules
 from companion.league.standings import standings
 from companion.league.tournament import BoardEnd, System
 
@@ -25,11 +25,11 @@ def test_a_swiss_evening_keeps_its_rules(people: int, seed: int, data: st.DataOb
     tournament, next_person = begun(people=people, rounds=rounds), people + 1
     for _ in range(rounds):
         for _ in range(data.draw(st.integers(0, 2))):
-            tournament = director.enter(tournament, next_person, rng.uniform(1000, 2000))
+            tournament = tournament_rules.enter(tournament, next_person, rng.uniform(1000, 2000))
             next_person += 1
         there = [e.number for e in tournament.entrants if not e.until]
         if len(there) > 10 and data.draw(st.booleans()):
-            tournament = director.withdraw(tournament, rng.choice(there))
+            tournament = tournament_rules.withdraw(tournament, rng.choice(there))
         tournament = play_round(tournament, rng, absent=0.1)
         is_sound(tournament)
         assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
@@ -42,7 +42,7 @@ def test_an_end_that_cannot_be_paired_is_said() -> None:
     for _ in range(3):
         tournament = play_round(tournament, rng)
     with pytest.raises(Illegal, match="end the tournament after this round"):
-        director.pair_round(tournament, 0.0)
+        tournament_rules.pair_round(tournament, 0.0)
 
 
 @pytest.mark.parametrize("people", range(2, 14))
@@ -60,12 +60,12 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
     assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 1
     assert sum(standing.halves for standing in standings(tournament)) == people * (people - 1)
     with pytest.raises(Illegal, match="Everybody has met everybody"):
-        director.pair_round(tournament, 0.0)
+        tournament_rules.pair_round(tournament, 0.0)
 
 
 def test_whoever_leaves_a_round_robin_loses_what_is_left_by_default() -> None:
     tournament = play_round(begun(System.ROUND_ROBIN, 4), Random(1))
-    tournament = director.withdraw(tournament, 2)
+    tournament = tournament_rules.withdraw(tournament, 2)
     for _ in range(2):
         tournament = play_round(tournament, Random(2))
         own = next(
@@ -75,7 +75,7 @@ def test_whoever_leaves_a_round_robin_loses_what_is_left_by_default() -> None:
         assert not own.is_played
         assert tournament.halves(2) <= 2
     with pytest.raises(Illegal, match="nobody can enter any more"):
-        director.enter(tournament, 99, 1500.0)
+        tournament_rules.enter(tournament, 99, 1500.0)
 
 
 @pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
@@ -91,22 +91,24 @@ def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
     first, second, *_ = standings(tournament)
     assert (first.place, first.halves - second.halves) == (1, 2)
     with pytest.raises(Illegal, match="Only one is left"):
-        director.pair_round(tournament, 0.0)
+        tournament_rules.pair_round(tournament, 0.0)
 
 
 def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:
-    tournament = director.pair_round(begun(System.KNOCKOUT, 4), 0.0)
+    tournament = tournament_rules.pair_round(begun(System.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
-    tournament = director.decide(
-        director.decide(tournament, first, BoardEnd.DRAW), second, BoardEnd.SOUTH
+    tournament = tournament_rules.decide(
+        tournament_rules.decide(tournament, first, BoardEnd.DRAW), second, BoardEnd.SOUTH
     )
     with pytest.raises(Illegal, match="the director has to say who goes on"):
-        director.pair_round(tournament, 0.0)
-    tournament = director.pair_round(director.decide(tournament, first, BoardEnd.NORTH), 0.0)
+        tournament_rules.pair_round(tournament, 0.0)
+    tournament = tournament_rules.pair_round(
+        tournament_rules.decide(tournament, first, BoardEnd.NORTH), 0.0
+    )
     with pytest.raises(Illegal, match="take that pairing back first"):
-        director.decide(tournament, first, BoardEnd.SOUTH)
-    again = director.unpair_round(tournament)
+        tournament_rules.decide(tournament, first, BoardEnd.SOUTH)
+    again = tournament_rules.unpair_round(tournament)
     assert (
-        director.decide(again, first, BoardEnd.SOUTH).rounds[0].matches[0].boards[0].verdict
+        tournament_rules.decide(again, first, BoardEnd.SOUTH).rounds[0].matches[0].boards[0].verdict
         is BoardEnd.SOUTH
     )

@@ -21,7 +21,7 @@ from companion.core.kit import SEATS, Seat
 from companion.league.league import League
 from companion.league.league_file import LeagueFile, put
 from companion.league.people import Person, shown_name
-from companion.league.ratings import ladder
+from companion.league.ratings import rate_players
 from companion.league.results import GameResult, Player, StoredResult
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
@@ -43,7 +43,7 @@ class Told:
     def sit(self, league: League, *people: Person) -> None:
         for seat, person in zip(SEATS, people, strict=False):
             self.table.take_seat(seat, "somebody")
-            league.cards.show(person, self.name)
+            league.cards.note_shown(person, self.name)
             self.table.show_card(seat, person.card)
 
     def sit_two(self, league: League) -> None:
@@ -66,7 +66,7 @@ class Told:
         outbox.seek(after, epoch)
         while record := outbox.next():
             self.sequence += 1
-            league.results.take(self.name, record, self.clock.wall_s(), self.sequence)
+            league.results.process_record(self.name, record, self.clock.wall_s(), self.sequence)
             outbox.note_sent()
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
         told.tell(league)
         assert (shown_name(gertrude), shown_name(jonas)) == ("Gertrude", "Player 2")
         league.cards.forget(1)
-        assert league.cards.by_code(gertrude.code) is None
+        assert league.cards.find_by_code(gertrude.code) is None
         with pytest.raises(Illegal):
             league.cards.change(1, "Gertrude", True)
         assert shown_name(league.cards.person(1)) == "Player 1"
@@ -187,10 +187,10 @@ def test_ratings_find_the_stronger() -> None:
         winner = Seat.SOUTH if one < other else Seat.NORTH
         played = ("a" * 16, str(number), "scouts", {}, number, number, Player(), Player())
         games.append(StoredResult(GameResult(*played, winner, 7, "mark"), one, other))
-    rows = ladder(games)
+    rows = rate_players(games)
     assert len(rows) == 60
     assert sum(row.person <= 20 for row in rows[:20]) >= 17
-    assert rows == ladder(reversed(games))
+    assert rows == rate_players(reversed(games))
 
 
 def test_a_linked_game_counts_once_both_tables_agree(
@@ -201,7 +201,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
     tables = (told, other)
     for table, seat, person in zip(tables, SEATS, people, strict=True):
         table.table.take_seat(seat, "somebody")
-        league.cards.show(person, table.name)
+        league.cards.note_shown(person, table.name)
         table.table.show_card(seat, person.card)
 
     def tell(pair: str, epoch: int, *loser: Seat) -> None:
@@ -214,7 +214,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
                 told.sequence += 1
                 if record.view.moment.startswith(table.table.view().moment.partition(".")[0] + "."):
                     record = msgspec.structs.replace(record, pair=PublicPair(pair, seat))
-                    league.results.take(table.name, record, clock.wall_s(), told.sequence)
+                    league.results.process_record(table.name, record, clock.wall_s(), told.sequence)
                 outbox.note_sent()
 
     tell("0" * 16, 0, Seat.NORTH)

@@ -131,7 +131,7 @@ class CardPages(HubGroup):
         if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
         person = self._card_of(body.code)
-        self._cards.show(person, body.table)
+        self._cards.note_shown(person, body.table)
         return jsonify(card=person.card)
 
     # ---- inside ----
@@ -151,7 +151,7 @@ class CardPages(HubGroup):
 
         Raises `Illegal` for a wrong code, and after too many wrong codes from one address.
         """
-        person = self._cards.by_code(code)
+        person = self._cards.find_by_code(code)
         wrong = say("No player’s card has this code")
         often = say("Too many wrong codes: wait a minute, then look at the card")
         # correct codes are not limited, so a card may be shown as often as needed

@@ -12,9 +12,9 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.games import GAMES
-from companion.league import director
+from companion.league import tournament_rules
 from companion.league.standings import format_halves
-from companion.league.tournament import BoardEnd, Place, System, Tournament
+from companion.league.tournament import BoardEnd, BoardPlace, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
@@ -82,7 +82,7 @@ class DirectorPages(HubGroup):
         options: Mapping[str, Any] = {}
         if preset is not None and preset < len(presets):
             options = presets[preset].options
-        made = director.new_tournament(
+        made = tournament_rules.new_tournament(
             form.get("name", "")[:200],
             _one_of(System, form.get("system", "")),
             game,
@@ -102,18 +102,20 @@ class DirectorPages(HubGroup):
             case "pair":
                 return tournaments.pair_round(number)
             case "withdraw":
-                act = partial(director.withdraw, number=_number(form, "entrant", 0))
+                act = partial(tournament_rules.withdraw, number=_number(form, "entrant", 0))
             case "unpair":
-                act = director.unpair_round
+                act = tournament_rules.unpair_round
             case "decide":
                 end = form.get("verdict", "")
                 verdict = _one_of(BoardEnd, end) if end else None
-                act = partial(director.decide, place=_place(form), verdict=verdict)
+                act = partial(tournament_rules.decide, place=_place(form), verdict=verdict)
             case "move":
                 table = self._room.table(_number(form, "table", 0))
-                act = partial(director.move, place=_place(form), table=table.id if table else "")
+                act = partial(
+                    tournament_rules.move_board, place=_place(form), table=table.id if table else ""
+                )
             case "end":
-                act = director.end
+                act = tournament_rules.end
             case _:
                 raise NotFound
         tournaments.direct(number, act)
@@ -124,7 +126,7 @@ class DirectorPages(HubGroup):
             person = whole_number(typed[1:]) or 0
         else:
             # a refused entry makes no card
-            director.enter(self._pages.known(number), 0, 0.0)
+            tournament_rules.enter(self._pages.known(number), 0, 0.0)
             person = self._cards.create(typed).number
         self._tournaments.enter(number, person)
 
@@ -134,7 +136,7 @@ def _number(form: Mapping[str, str], name: str, missing: int) -> int:
     return missing if number is None else number
 
 
-def _place(form: Mapping[str, str]) -> Place:
+def _place(form: Mapping[str, str]) -> BoardPlace:
     """Parse the place of a board, such as `2.1.1`. The text counts from 1, the place from 0."""
     match [whole_number(part) for part in form.get("place", "").split(".")]:
         case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:

@@ -17,7 +17,7 @@ from league_tools import GAME, begun, open_places
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import Seat
-from companion.league import director
+from companion.league import tournament_rules
 from companion.league.results import GameResult, Player, StoredResult
 from companion.league.tournament import BoardEnd, System, Tournament
 
@@ -25,7 +25,9 @@ from companion.league.tournament import BoardEnd, System, Tournament
 @pytest.fixture
 def paired() -> Tournament:
     """Four people at two tables: 1 plays South against 3 at `a`."""
-    return director.seat_boards(director.pair_round(begun(people=4), 1000.0), ["a", "b"])
+    return tournament_rules.seat_boards(
+        tournament_rules.pair_round(begun(people=4), 1000.0), ["a", "b"]
+    )
 
 
 def told(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
@@ -37,24 +39,26 @@ def told(south: int | None = None, north: int | None = None, **more: Any) -> Sto
 
 
 def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
-    board = director.board_at(paired, (0, 0, 0))
-    after = director.enter_result(paired, told(south=board.south, north=board.north))
-    assert director.board_at(after, (0, 0, 0)).verdict is BoardEnd.SOUTH
+    board = tournament_rules.board_at(paired, (0, 0, 0))
+    after = tournament_rules.enter_result(paired, told(south=board.south, north=board.north))
+    assert tournament_rules.board_at(after, (0, 0, 0)).verdict is BoardEnd.SOUTH
     with pytest.raises(Illegal, match="No open board"):
-        director.enter_result(after, told(key="second", winner=Seat.NORTH))
-    again = director.take_back(after, "game", "a")
-    assert director.board_at(again, (0, 0, 0)).verdict is None
-    assert director.take_back(after, "game", "b") == after  # another table's word is worth nothing
-    assert director.take_back(after, "", "a") == after
+        tournament_rules.enter_result(after, told(key="second", winner=Seat.NORTH))
+    again = tournament_rules.reopen_board(after, "game", "a")
+    assert tournament_rules.board_at(again, (0, 0, 0)).verdict is None
+    assert (
+        tournament_rules.reopen_board(after, "game", "b") == after
+    )  # another table's word is worth nothing
+    assert tournament_rules.reopen_board(after, "", "a") == after
 
 
 def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tournament) -> None:
-    board = director.board_at(paired, (0, 0, 0))
+    board = tournament_rules.board_at(paired, (0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
-        after = director.enter_result(paired, told(south=south, north=north))
+        after = tournament_rules.enter_result(paired, told(south=south, north=north))
         assert (
-            director.board_at(after, (0, 0, 0)).south,
-            director.board_at(after, (0, 0, 0)).north,
+            tournament_rules.board_at(after, (0, 0, 0)).south,
+            tournament_rules.board_at(after, (0, 0, 0)).north,
         ) == (
             board.south,
             board.north,
@@ -64,8 +68,8 @@ def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tourname
         (board.north, None),
         (None, board.south),
     ):  # sides were changed
-        after = director.enter_result(paired, told(south=south, north=north))
-        assert director.board_at(after, (0, 0, 0)).south == board.north
+        after = tournament_rules.enter_result(paired, told(south=south, north=north))
+        assert tournament_rules.board_at(after, (0, 0, 0)).south == board.north
         assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
 
 
@@ -84,57 +88,67 @@ def test_a_report_that_does_not_fit_is_refused(
     paired: Tournament, more: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(Illegal, match=reason):
-        director.enter_result(paired, told(**more))
+        tournament_rules.enter_result(paired, told(**more))
 
 
 def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
-    tournament = director.seat_boards(director.pair_round(begun(System.KNOCKOUT, 2), 0.0), ["a"])
+    tournament = tournament_rules.seat_boards(
+        tournament_rules.pair_round(begun(System.KNOCKOUT, 2), 0.0), ["a"]
+    )
     with pytest.raises(Illegal, match="play once more"):
-        director.enter_result(tournament, told(winner=None))
+        tournament_rules.enter_result(tournament, told(winner=None))
 
 
 def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament) -> None:
-    tournament = director.pair_round(begun(people=8), 0.0)
-    tournament = director.seat_boards(tournament, ["a"])
-    assert list(director.open_tables(tournament)) == ["a"]
+    tournament = tournament_rules.pair_round(begun(people=8), 0.0)
+    tournament = tournament_rules.seat_boards(tournament, ["a"])
+    assert list(tournament_rules.open_tables(tournament)) == ["a"]
     first, second, *_ = open_places(tournament)
     with pytest.raises(Illegal, match="another board"):
-        director.move(tournament, second, "a")
-    moved = director.move(tournament, second, "z")
-    assert director.open_tables(moved)["z"] == second
-    done = director.seat_boards(director.decide(moved, first, BoardEnd.DRAW), ["a"])
-    assert director.open_tables(done)["a"] not in (first, second)
+        tournament_rules.move_board(tournament, second, "a")
+    moved = tournament_rules.move_board(tournament, second, "z")
+    assert tournament_rules.open_tables(moved)["z"] == second
+    done = tournament_rules.seat_boards(tournament_rules.decide(moved, first, BoardEnd.DRAW), ["a"])
+    assert tournament_rules.open_tables(done)["a"] not in (first, second)
 
 
 def test_what_cannot_be_is_said(paired: Tournament) -> None:
     doors = (
-        (lambda: director.enter(begun(people=2), 1, 0.0), Illegal, "has entered already"),
-        (lambda: director.withdraw(paired, 99), Illegal, "no entrant 99"),
-        (lambda: director.pair_round(begun(people=1), 0.0), Illegal, "At least two entries"),
-        (lambda: director.pair_round(paired, 0.0), Illegal, "still open"),
-        (lambda: director.end(paired), Illegal, "still open"),
-        (lambda: director.unpair_round(begun()), Illegal, "No round has been paired"),
-        (lambda: director.decide(paired, (-1, 0, 0), BoardEnd.DRAW), Illegal, "no such board"),
+        (lambda: tournament_rules.enter(begun(people=2), 1, 0.0), Illegal, "has entered already"),
+        (lambda: tournament_rules.withdraw(paired, 99), Illegal, "no entrant 99"),
+        (
+            lambda: tournament_rules.pair_round(begun(people=1), 0.0),
+            Illegal,
+            "At least two entries",
+        ),
+        (lambda: tournament_rules.pair_round(paired, 0.0), Illegal, "still open"),
+        (lambda: tournament_rules.end(paired), Illegal, "still open"),
+        (lambda: tournament_rules.unpair_round(begun()), Illegal, "No round has been paired"),
+        (
+            lambda: tournament_rules.decide(paired, (-1, 0, 0), BoardEnd.DRAW),
+            Illegal,
+            "no such board",
+        ),
     )
     for act, kind, reason in doors:
         with pytest.raises(kind, match=reason):
             act()
     over = msgspec.structs.replace(paired, is_over=True)
     with pytest.raises(Illegal, match="is over"):
-        director.enter(over, 99, 0.0)
-    played = director.enter_result(paired, told())
+        tournament_rules.enter(over, 99, 0.0)
+    played = tournament_rules.enter_result(paired, told())
     with pytest.raises(Illegal, match="its pairings stay"):
-        director.unpair_round(played)
-    assert director.unpair_round(paired).rounds == ()
+        tournament_rules.unpair_round(played)
+    assert tournament_rules.unpair_round(paired).rounds == ()
 
 
 def test_whoever_has_withdrawn_may_come_back() -> None:
-    tournament = director.pair_round(begun(people=4), 0.0)
+    tournament = tournament_rules.pair_round(begun(people=4), 0.0)
     for place in open_places(tournament):
-        tournament = director.decide(tournament, place, BoardEnd.DRAW)
-    tournament = director.enter(director.withdraw(tournament, 2), 2, 0.0)
+        tournament = tournament_rules.decide(tournament, place, BoardEnd.DRAW)
+    tournament = tournament_rules.enter(tournament_rules.withdraw(tournament, 2), 2, 0.0)
     assert tournament.entrant(2).until == 0
-    assert director.withdraw(begun(people=4), 2).entrant_of(2) is None
+    assert tournament_rules.withdraw(begun(people=4), 2).entrant_of(2) is None
 
 
 def test_a_pairing_and_its_tables_are_stored_at_once_or_not_at_all(
@@ -143,7 +157,7 @@ def test_a_pairing_and_its_tables_are_stored_at_once_or_not_at_all(
     with league_of(tmp_path, clock, "a") as league:
         tournaments = league.tournaments
         made = tournaments.add(
-            director.new_tournament("Cup", System.SWISS, GAME, {}, rounds=2, minutes=0)
+            tournament_rules.new_tournament("Cup", System.SWISS, GAME, {}, rounds=2, minutes=0)
         )
         for name in ("Mara", "Jonas"):
             tournaments.enter(made.id, league.cards.create(name).number)

@@ -1,6 +1,8 @@
 """Tournament rules: what a director may change, and how results of tables are entered.
 
-Each function returns the changed tournament or raises.
+The director runs the tournament: enters people, pairs rounds, and decides boards by hand. Each
+function returns the changed tournament or raises. `TournamentKeeper` calls them and stores what
+they return.
 """
 
 from __future__ import annotations
@@ -14,19 +16,23 @@ from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, packed, say
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
-from companion.league.people import title_of
+from companion.league.people import tournament_title
 from companion.league.results import StoredResult, is_same_game
 from companion.league.tournament import (
     BoardEnd,
+    BoardPlace,
     Entrant,
     MatchBoard,
-    Place,
     Round,
     System,
     Tournament,
 )
 
 MAX_ENTRANTS, MAX_ROUNDS, MAX_MINUTES = 500, 30, 600
+"""Maximum numbers of entrants and of rounds, and of minutes for a round.
+
+The costs of a Swiss pairing are made for 500 entrants (see `companion.league.pairing`).
+"""
 EARLY_START_S = 5.0
 """Tolerance in seconds for a game that began before its round was paired, since times in messages
 are approximate.
@@ -47,7 +53,7 @@ def new_tournament(
 
     Raises `Malformed` for a bad name, option or number of rounds or minutes.
     """
-    title = title_of(name)
+    title = tournament_title(name)
     # raises before anything is created if an option is invalid
     game_named(game).options(options)
     if not 1 <= rounds <= MAX_ROUNDS:
@@ -60,7 +66,8 @@ def new_tournament(
 def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
     """Enter a person, starting with the next round. An entrant that has withdrawn is reinstated.
 
-    Raises `Illegal` if entries are closed, full or double.
+    Raises `Illegal` if entries are closed, if the tournament is full, or if the person has entered
+    already.
     """
     _require_running(tournament)
     if tournament.rounds and tournament.system is not System.SWISS:
@@ -140,7 +147,7 @@ def end(tournament: Tournament) -> Tournament:
     return replace(tournament, is_over=True)
 
 
-def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> Tournament:
+def decide(tournament: Tournament, place: BoardPlace, verdict: BoardEnd | None) -> Tournament:
     """Set the director's verdict for a board, or reopen the board with None.
 
     Raises `Illegal` if a later round depends on the board.
@@ -161,7 +168,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
     return _with_board(tournament, place, replace(board, verdict=verdict, key="", refused=""))
 
 
-def board_at(tournament: Tournament, place: Place) -> MatchBoard:
+def board_at(tournament: Tournament, place: BoardPlace) -> MatchBoard:
     """Return the board at a place. Raises `Illegal` if there is none."""
     number, match, board = place
     try:
@@ -176,14 +183,14 @@ def board_at(tournament: Tournament, place: Place) -> MatchBoard:
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def open_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
+def open_boards(tournament: Tournament) -> Iterator[tuple[BoardPlace, MatchBoard]]:
     """Yield the undecided boards of the current round with their places, in order."""
     for place, board in _current_boards(tournament):
         if board.verdict is None:
             yield place, board
 
 
-def _current_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
+def _current_boards(tournament: Tournament) -> Iterator[tuple[BoardPlace, MatchBoard]]:
     """Yield all boards of the current round with their places, in order."""
     if tournament.round is None or tournament.is_over:
         return
@@ -192,15 +199,15 @@ def _current_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]
             yield (len(tournament.rounds) - 1, match_index, board_index), board
 
 
-def seat_boards(tournament: Tournament, free: Iterable[str]) -> Tournament:
+def seat_boards(tournament: Tournament, free_tables: Iterable[str]) -> Tournament:
     """Assign free tables to the open boards that have none, both in order."""
     waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
-    for (place, board), table in zip(waiting, free, strict=False):
+    for (place, board), table in zip(waiting, free_tables, strict=False):
         tournament = _with_board(tournament, place, replace(board, table=table, refused=""))
     return tournament
 
 
-def move(tournament: Tournament, place: Place, table: str) -> Tournament:
+def move_board(tournament: Tournament, place: BoardPlace, table: str) -> Tournament:
     """Move a board to another table, or to none if `table` is empty.
 
     Raises `Illegal` if the table already has an open board.
@@ -212,7 +219,7 @@ def move(tournament: Tournament, place: Place, table: str) -> Tournament:
     return _with_board(tournament, place, replace(board, table=table, refused=""))
 
 
-def open_tables(tournament: Tournament) -> dict[str, Place]:
+def open_tables(tournament: Tournament) -> dict[str, BoardPlace]:
     """Return the tables with an open board of the current round, and the places of these boards."""
     return {board.table: place for place, board in open_boards(tournament) if board.table}
 
@@ -241,29 +248,29 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
         )
     if result.began_s < current.begun_s - EARLY_START_S:
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
-    south = _player_at(stored.south, stored.north, board.south, board.north)
-    north = _player_at(stored.north, stored.south, board.north, board.south)
+    south = _player_at(stored.south, stored.north, paired=board.south, opponent=board.north)
+    north = _player_at(stored.north, stored.south, paired=board.north, opponent=board.south)
     # compared as sets, because the two may have swapped sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
     match = tournament.rounds[place[0]].matches[place[1]]
-    is_deciding = tournament.system is System.KNOCKOUT and len(match.boards) == 1
-    if is_deciding and verdict is BoardEnd.DRAW:
+    needs_winner = tournament.system is System.KNOCKOUT and len(match.boards) == 1
+    if needs_winner and verdict is BoardEnd.DRAW:
         raise wrong_phase(say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played)
 
 
-def note_refusal(tournament: Tournament, table: str, why: str) -> Tournament:
+def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
     """Note at the open board of a table why its last result does not count."""
     place = open_tables(tournament)[table]
     # packed, so that it can be shown in every language
-    board = replace(board_at(tournament, place), refused=packed(why))
+    board = replace(board_at(tournament, place), refused=packed(reason))
     return _with_board(tournament, place, board)
 
 
-def take_back(tournament: Tournament, key: str, table: str) -> Tournament:
+def reopen_board(tournament: Tournament, key: str, table: str) -> Tournament:
     """Reopen the board of the current round that this game decided, because the game continues."""
     for place, board in _current_boards(tournament):
         if key and (board.key, board.table) == (key, table):
@@ -271,17 +278,15 @@ def take_back(tournament: Tournament, key: str, table: str) -> Tournament:
     return tournament
 
 
-def _player_at(shown: int | None, across: int | None, paired: int, other: int) -> int:
-    """Return the person who sat at a seat.
+def _player_at(own_card: int | None, other_card: int | None, *, paired: int, opponent: int) -> int:
+    """Return the person who sat at a seat, by the cards shown there and at the other seat.
 
-    It is the owner of the card shown there. Without a card it is `other` if the person paired for
-    this seat showed a card across, else the person paired for this seat (`paired`).
+    Without a card at this seat it is the person `paired` for it. If that one showed a card at the
+    other seat, the two have swapped sides, and it is the `opponent`.
     """
-    if shown is not None:
-        return shown
-    if across is not None and across == paired:
-        return other
-    return paired
+    if own_card is not None:
+        return own_card
+    return opponent if other_card == paired else paired
 
 
 # ---- helpers -------------------------------------------------------------------------------------
@@ -306,7 +311,7 @@ def _with_entrant(tournament: Tournament, entrant: Entrant) -> Tournament:
     return replace(tournament, entrants=entrants)
 
 
-def _with_board(tournament: Tournament, place: Place, board: MatchBoard) -> Tournament:
+def _with_board(tournament: Tournament, place: BoardPlace, board: MatchBoard) -> Tournament:
     round_index, match_index, board_index = place
     round_ = tournament.rounds[round_index]
     match = round_.matches[match_index]
@@ -315,8 +320,8 @@ def _with_board(tournament: Tournament, place: Place, board: MatchBoard) -> Tour
     return replace(tournament, rounds=_with_item(tournament.rounds, round_index, round_))
 
 
-def _with_item(items: Sequence[T], place: int, item: T) -> tuple[T, ...]:
-    """Return the items with another one at a place."""
+def _with_item(items: Sequence[T], index: int, item: T) -> tuple[T, ...]:
+    """Return the items with another one at an index."""
     changed = list(items)
-    changed[place] = item
+    changed[index] = item
     return tuple(changed)

@@ -103,7 +103,7 @@ _DISK_FULL = say(
 )
 
 
-class HubStore:
+class NatsConnection:
     """Runs the NATS server and its connection until `close`, which may be called twice.
 
     The other public methods may also be called from any thread.
@@ -188,7 +188,7 @@ class HubStore:
             if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
                 log.warning("Hub: a table reported a game at two tables in which it does not play")
                 record = msgspec.structs.replace(record, pair=None)
-            self._league.results.take(table, record, at_s, sequence)
+            self._league.results.process_record(table, record, at_s, sequence)
         self._room.record(table, record, age_s)
 
     # ---- in the connection's thread ----
