@@ -1,7 +1,11 @@
-"""Opponents: programs that play a seat from its view alone.
+"""Opponents: programs that play a seat and know only that seat's view.
 
-May import `core`, `games`, `vision`, `table` and `storage`. At import this package loads only the
-standard library, and later the module of one game, so that an opponent's process stays small.
+The opponent of a game is a `Bot`. On a table each one runs in a separate process (`bot_process`),
+which `machine_players` asks for a seat's actions and `coach` for advice.
+
+May import `core`, `games`, `vision`, `table` and `storage`. Importing this package loads only the
+standard library. `bot_for` then loads the module of one game, so that the process of an opponent
+stays small.
 """
 
 from __future__ import annotations
@@ -14,37 +18,42 @@ if TYPE_CHECKING:
     from companion.bots.base import Bot
     from companion.core.kit import Seat
 
-_BOTS = {
+_CLASS_NAMES = {
     "outbuffered": "OutbufferedBot",
     "scouts": "ScoutsBot",
     "arena": "ArenaBot",
     "kahmate": "KahmateBot",
     "binmat": "BinmatBot",
 }
-"""Name of the opponent's class for each game. Its module has the name of the game."""
+"""Name of the opponent's class for each game. Its module in this package has the game's name."""
 
 
-def knows(game: str) -> bool:
+def has_opponent(game: str) -> bool:
     """Return whether there is an opponent for this game."""
-    return game in _BOTS
+    return game in _CLASS_NAMES
 
 
 def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> Bot:
     """Return a new opponent for a seat.
 
-    `options` are the game's, `level` is one of `LEVELS`, and `seed` is the opponent's own. Raises
-    `Malformed` for a game without an opponent, for an unknown level, and for options that the game
-    refuses.
+    Raises `Malformed` for a game without an opponent, for an unknown level, and for options that
+    the game refuses.
+
+    :param options: options of the game
+    :param level: one of `LEVELS`
+    :param seed: seed of all random choices of this opponent
     """
-    from companion.bots.base import LEVELS  # noqa: PLC0415 - cheap, but not needed for `knows`
+    from companion.bots.base import LEVELS  # noqa: PLC0415 - imported late: it needs `core`
     from companion.core.errors import Malformed  # noqa: PLC0415
     from companion.games import game_named  # noqa: PLC0415
 
-    if not knows(game):
-        raise Malformed(f"There is no opponent for {game[:60]}: known are {', '.join(_BOTS)}")
+    if not has_opponent(game):
+        raise Malformed(
+            f"There is no opponent for {game[:60]}: known are {', '.join(_CLASS_NAMES)}"
+        )
     if level not in LEVELS:
         raise Malformed(f"There is no level {level}: known are {', '.join(map(str, LEVELS))}")
     game_named(game).options(options)
-    kind = getattr(import_module(f"companion.bots.{game}"), _BOTS[game])
-    bot: Bot = kind(seat, options, level, seed)
+    bot_class = getattr(import_module(f"companion.bots.{game}"), _CLASS_NAMES[game])
+    bot: Bot = bot_class(seat, options, level, seed)
     return bot

@@ -1,12 +1,12 @@
 """An opponent for Robot Arena, which solves each turn as a small matrix game of plans.
 
-A turn has 11 to the power of the number of robots possible orders. So each side begins with a few
-plans. A plan is answered robot by robot: each robot gets its best order while the others keep
-theirs, until nothing improves. The answers become plans, too. The small matrix of plans against
-plans is solved with mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum,
-2003). With a certain weight, the opponent is assumed to play its plain plan (restricted Nash
-response: Johanson, Zinkevich and Bowling, 2007). Every pair of plans is played by the game's own
-rules.
+A plan is one order for each robot of a side. Each robot has 11 orders, so a side with five robots
+has 161,051 plans, which are too many to compare. So each side begins with two plans. A plan is
+answered robot by robot: each robot gets its best order while the others keep theirs, until nothing
+improves. The answers become plans, too. The small matrix of plans against plans is solved with
+mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum, 2003). With a certain
+probability, the other side is assumed to play its typical plan (restricted Nash response: Johanson,
+Zinkevich and Bowling, 2007). Every pair of plans is played by the game's own rules.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Strength:
     noise: float
     """Maximum change of each weight of the evaluation, as a share of it."""
     trust: float
-    """Probability that the other side plays its plain plan."""
+    """Probability that the other side plays its typical plan."""
     rashness: float
     """Factor of the weight for being near the enemy. Beginners run into fire."""
 
@@ -64,51 +64,64 @@ STRENGTHS = {
     2: Strength(rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
     3: Strength(rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
 }
+"""Parameters by level. Matches judge them: each level has to beat the one below
+(`tests/bench/bots`).
+"""
 Plan = tuple[str, ...]
 """One order for each robot of a side, by rising numbers."""
 Mix = list[tuple[Plan, float]]
 """Plans of a side with their shares."""
+_OWN, _OTHER = 0, 1
+"""The two sides in the search: the side of the opponent itself, and the one that it plays
+against. Either can be South.
+"""
 MAX_NODES = 1000
 """Maximum number of turns played for one decision. 7000 gave no more wins in 24 games."""
 DECIDED = 10_000.0
-"""Value of a game that is won."""
+"""Value of a game that is won, far above any sum of the weights below."""
 _UNREACHED = 99
-"""Number of steps to a place to which there is no way."""
+"""Number of steps to a place to which there is no way, more than on any board."""
 _AHEAD_NEAR_FACTOR = 0.4
-"""Factor of the weight for being near the enemy while the side is ahead."""
+"""Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: lower
+plays safer with a lead, higher presses on.
+"""
 _DECISIVE_LEAD = 200.0
 """Lead in points that usually decides a game: about four robots."""
 _MIN_PLAYED_SHARE = 0.05
 """Minimum share of a plan to be played. Smaller shares are noise of the approximation."""
-_MAX_MIXED = 5
-_MIN_SHARE = 0.03
-"""Maximum number of plans of the other side that an answer considers, and the minimum share of
-each.
+_MAX_MIX_PLANS = 5
+"""Maximum number of plans of the other side that an answer considers. More take more nodes from
+`MAX_NODES` and change the mean little.
 """
-_ROUNDS = 240
-"""Rounds of regret matching."""
+_MIN_MIX_SHARE = 0.03
+"""Minimum share of a plan of the other side to be considered by an answer, for the same reason."""
+_MATCHING_ROUNDS = 240
+"""Number of rounds of regret matching. More: slower. Fewer: shares farther from equilibrium."""
 
 
 class Weights(NamedTuple):
-    """Weights of the evaluation, in hit points."""
+    """Weights of the evaluation, in hit points.
+
+    They were chosen by hand. Matches (`tests/bench/bots`) judge all of them together.
+    """
 
     robot: float = 22.0
     """A robot on the board, in addition to its hit points."""
     contact: float = 5.0
     """A robot beside an enemy, which it can hit in the next turn."""
     doomed: float = 6.0
-    """An enemy that the robots beside it can destroy in the next turn."""
+    """A robot that the enemies beside it can destroy in the next turn. It counts as a loss."""
     near: float = 0.8
     """Each step of an own robot towards the nearest enemy."""
 
 
 class ArenaBot(Bot):
-    """Plays a seat of Robot Arena."""
+    """Plays a seat of Robot Arena. It remembers nothing between two turns."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
-        # the weights get a noise that stays the same for the whole game
+        # the same noise for the whole game, so that a weak level has a style of its own
         noise = self._strength.noise
         weights = Weights(*[weight * (1 + noise * self.rng.uniform(-1, 1)) for weight in Weights()])
         weights = weights._replace(near=weights.near * self._strength.rashness)
@@ -120,7 +133,10 @@ class ArenaBot(Bot):
         return search.choice(plan)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
-        """Compare these orders with the best plan, both against the other side's mixed strategy."""
+        """Return how much less these orders are worth than the best plan, as a share of a game.
+
+        Both are valued against the other side's mixed strategy.
+        """
         search, _ = self._search(view)
         return share_of_game(search.loss(search.plan_of(action)), _DECISIVE_LEAD)
 
@@ -132,18 +148,21 @@ class ArenaBot(Bot):
 
 
 class _Evaluation:
-    """The evaluation of positions for a seat, on the board of the options."""
+    """The evaluation of positions for a seat, on the board of the options.
+
+    Values are in hit points. They are positive if the position is good for the seat.
+    """
 
     def __init__(self, options: ArenaOptions, weights: Weights, seat: Seat) -> None:
         self.options = options
         self.weights = weights
         self.seat = seat
-        self.side = seat.number
         self.terrain = terrain_of(options.board)
         self.steps = [self._steps_to(place) for place in range(len(self.terrain.squares))]
         """Number of steps between each two places, ignoring robots."""
 
     def _steps_to(self, goal: int) -> list[int]:
+        """Return the number of steps from each place to the goal, by breadth-first search."""
         ahead = self.terrain.ahead
         steps = [_UNREACHED] * len(ahead)
         steps[goal] = 0
@@ -169,53 +188,56 @@ class _Evaluation:
 
     def value(self, state: State) -> float:
         """Return the value of a position: robots, hit points, contacts, distances to the enemy."""
-        mine = state.robots[self.side]
-        theirs = state.robots[1 - self.side]
-        points_ahead = lead(state) if self.side == 0 else -lead(state)
+        mine = state.robots[self.seat.number]
+        theirs = state.robots[self.seat.other.number]
+        points_ahead = lead(state) if self.seat is Seat.SOUTH else -lead(state)
         if state.outcome:
             winners = state.outcome.winners
-            won = (self.seat in winners) - (self.seat.other in winners)
+            won = (self.seat in winners) - (self.seat.other in winners)  # 1, 0 or -1
             return DECIDED * won + points_ahead
         total = self.weights.robot * (len(mine) - len(theirs)) + points_ahead
         # nearness counts more in later turns, but less for the side that is ahead
-        near = self.weights.near * (1 + state.turn / self.options.turns)
+        step_weight = self.weights.near * (1 + state.turn / self.options.turns)
         if total > 0:
-            near *= _AHEAD_NEAR_FACTOR
+            step_weight *= _AHEAD_NEAR_FACTOR
         enemies = [robot.place for robot in theirs]
         for robot in mine:
             nearest_steps = min(map(self.steps[robot.place].__getitem__, enemies))
-            total -= near * nearest_steps
+            total -= step_weight * nearest_steps
         return total + self._contacts(mine, theirs) - self._contacts(theirs, mine)
 
     def _contacts(self, robots: Sequence[Robot], enemies: Sequence[Robot]) -> float:
-        """Return the value for these robots of standing beside enemies, which they can hit and
-        which can hit them.
+        """Return the value for these robots of standing beside enemies.
+
+        They can hit these enemies, and can be hit by them.
         """
         total = 0.0
         places = {robot.place for robot in enemies}
         for robot in robots:
-            beside = len(places.intersection(self.terrain.ahead[robot.place]))
-            if beside:
+            enemies_beside = len(places.intersection(self.terrain.ahead[robot.place]))
+            if enemies_beside:
                 total += self.weights.contact
-                if beside * self.options.attack >= robot.points:
+                if enemies_beside * self.options.attack >= robot.points:
                     total -= self.weights.doomed
         return total
 
 
 class _Search:
-    """The matrix game of one turn. Side 0 is the own one, side 1 the other one."""
+    """The matrix game of one turn. Pairs are (`_OWN`, `_OTHER`)."""
 
     def __init__(self, evaluation: _Evaluation, state: State, strength: Strength) -> None:
         self.evaluation = evaluation
         self.state = state
         self.strength = strength
         self.nodes = 0
-        side = evaluation.side
-        self.robots = state.robots[side], state.robots[1 - side]
+        """Number of turns played so far."""
+        seat = evaluation.seat
+        self.robots = state.robots[seat.number], state.robots[seat.other.number]
         self.plans: tuple[list[Plan], list[Plan]] = ([], [])
+        """Plans of each side. The first one is its typical plan."""
         self.values: dict[tuple[Plan, Plan], float] = {}
-        """Value of each pair of plans that was played."""
-        self._choices = self._useful_orders(0), self._useful_orders(1)
+        """Value for the own side of each pair of plans that was played."""
+        self._orders = self._useful_orders(_OWN), self._useful_orders(_OTHER)
 
     # ---- values of plans ----
 
@@ -224,8 +246,9 @@ class _Search:
         pair = mine, theirs
         if pair not in self.values:
             self.nodes += 1
-            orders = self._orders_of(0, mine), self._orders_of(1, theirs)
-            if self.evaluation.side == 1:
+            orders = self._orders_of(_OWN, mine), self._orders_of(_OTHER, theirs)
+            # the rules want South's orders first
+            if self.evaluation.seat is Seat.NORTH:
                 orders = orders[::-1]
             self.values[pair] = self.evaluation.value(play(self.state, orders).state)
         return self.values[pair]
@@ -236,7 +259,7 @@ class _Search:
 
     def _value_against(self, side: int, plan: Plan, mix: Mix) -> float:
         """Return the value of a side's plan, for that side, against a mix of plans."""
-        if side == 0:
+        if side == _OWN:
             return sum([share * self.value(plan, other) for other, share in mix])
         return -sum([share * self.value(other, plan) for other, share in mix])
 
@@ -244,30 +267,33 @@ class _Search:
 
     def plan(self, rng: Random) -> Plan:
         """Return the plan to play: a sure win, or else a plan drawn from the mixed strategy."""
-        for side in (0, 1):
-            self._add(side, self.plain(side))
+        for side in (_OWN, _OTHER):
+            self._add(side, self.typical_plan(side))
             self._add(side, (DEFEND,) * len(self.robots[side]))
-        if (sure := self._sure_win()) is not None:
-            self._add(0, sure)
-            return sure
+        winning_plan = self._sure_win()
+        if winning_plan is not None:
+            self._add(_OWN, winning_plan)
+            return winning_plan
         self._find_plans()
-        if not self.strength.rounds:  # a beginner assumes that enemies stay
-            return self._best_answer(0, self._expected_plans())
+        if not self.strength.rounds:
+            return self._best_answer(_OWN, self._expected_mix())
         mine, _ = self._solve()
-        for plan in self.plans[0]:
-            if min(self.value(plan, reply) for reply in self.plans[1]) >= DECIDED / 2:
+        # a plan that wins against all known replies is not mixed with others
+        for plan in self.plans[_OWN]:
+            if min(self.value(plan, reply) for reply in self.plans[_OTHER]) >= DECIDED / 2:
                 return plan
         weights = [share if share > _MIN_PLAYED_SHARE else 0.0 for share in mine]
-        return rng.choices(self.plans[0], weights)[0]
+        return rng.choices(self.plans[_OWN], weights)[0]
 
     def _find_plans(self) -> None:
         """Add each side's best answer to the other's mix until no plan is new (double oracle)."""
         for _ in range(self.strength.rounds):
             mine, theirs = self._solve()
-            answer = self._best_answer(0, self._mix(1, theirs))
-            reply = self._best_answer(1, self._mix(0, mine))
-            added = [self._add(0, answer), self._add(1, reply)]
-            if not any(added) or self.nodes >= MAX_NODES:
+            answer = self._best_answer(_OWN, self._mix(_OTHER, theirs))
+            reply = self._best_answer(_OTHER, self._mix(_OWN, mine))
+            is_answer_new = self._add(_OWN, answer)
+            is_reply_new = self._add(_OTHER, reply)
+            if not (is_answer_new or is_reply_new) or self.nodes >= MAX_NODES:
                 return
 
     def _add(self, side: int, plan: Plan) -> bool:
@@ -278,24 +304,29 @@ class _Search:
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float]) -> Mix:
-        """Return a side's likeliest plans with shares, with trust in the other's plain plan."""
-        # only the other side, 1, is trusted to play its plain plan, which is its first one
-        trust = self.strength.trust * side
+        """Return a side's likeliest plans with their shares.
+
+        :param shares: shares of all plans of this side in the solution of the matrix
+        """
+        # only the other side is trusted to play its typical plan
+        trust = self.strength.trust if side == _OTHER else 0.0
         plans = self.plans[side]
         mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
         if trust:
             mix.append((plans[0], trust))
         mix.sort(key=lambda item: -item[1])
-        return [(plan, share) for plan, share in mix[:_MAX_MIXED] if share > _MIN_SHARE]
+        return [(plan, share) for plan, share in mix[:_MAX_MIX_PLANS] if share > _MIN_MIX_SHARE]
 
-    def _expected_plans(self) -> Mix:
-        """Return the expected plans of the other side.
+    def _expected_mix(self) -> Mix:
+        """Return the expected plans of the other side with their shares.
 
-        A level without rounds of answers expects the plain plan without its moves.
+        A level without rounds of answers expects the typical plan without its moves.
         """
         if self.strength.rounds:
-            return self._mix(1, self._solve()[1])
-        staying = [NOTHING if code in MOVES else code for code in self.plans[1][0]]
+            _, theirs = self._solve()
+            return self._mix(_OTHER, theirs)
+        typical = self.plans[_OTHER][0]
+        staying = [NOTHING if order in MOVES else order for order in typical]
         return [(tuple(staying), 1.0)]
 
     def _solve(self) -> tuple[list[float], list[float]]:
@@ -305,9 +336,9 @@ class _Search:
         rows = []
         for plan in mine:
             values = [self.value(plan, other) for other in theirs]
-            # trust shifts the other side's mix towards its plain plan, which is the first one
+            # trust mixes every plan of the other side with its first one, the typical plan
             rows.append([(1 - trust) * value + trust * values[0] for value in values])
-        return solve(rows, _ROUNDS)
+        return solve(rows, _MATCHING_ROUNDS)
 
     def _best_answer(self, side: int, mix: Mix) -> Plan:
         """Return the best plan found against a mix, starting from the best plan so far."""
@@ -319,14 +350,15 @@ class _Search:
         return self._improve(side, best, value_of)
 
     def _improve(self, side: int, plan: Plan, value_of: Callable[[Plan], float]) -> Plan:
-        """Return an improved plan.
+        """Return an improved plan, or the same one if no single order improves it.
 
-        Each robot in turn gets its best order while the others keep theirs.
+        Each robot in turn gets its best order while the others keep theirs. `value_of` returns the
+        value of a plan for this side.
         """
         best_value = value_of(plan)
         for _ in range(self.strength.sweeps):
             before = plan
-            for index, orders in enumerate(self._choices[side]):
+            for index, orders in enumerate(self._orders[side]):
                 for order in orders:
                     if self.nodes >= MAX_NODES:
                         return plan
@@ -341,99 +373,106 @@ class _Search:
 
     def _sure_win(self) -> Plan | None:
         """Return a plan that wins in this turn whatever the last enemy does, or None."""
-        if len(self.robots[1]) > 1:
+        if len(self.robots[_OTHER]) > 1:
             return None
-        replies = [(order,) for order in self._choices[1][0]]
+        (last_enemy_orders,) = self._orders[_OTHER]
+        replies = [(order,) for order in last_enemy_orders]
 
         def wins_of(plan: Plan) -> float:
             # all wins count alike
             return sum([min(DECIDED, self.value(plan, reply)) for reply in replies])
 
-        plan = self._improve(0, self.plans[0][0], wins_of)
+        plan = self._improve(_OWN, self.plans[_OWN][0], wins_of)
         return plan if wins_of(plan) >= DECIDED * len(replies) else None
 
     # ---- single orders ----
 
-    def plain(self, side: int) -> Plan:
+    def typical_plan(self, side: int) -> Plan:
         """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy."""
-        steps_to = self.evaluation.steps
-        foes = {robot.place: robot.points for robot in self.robots[1 - side]}
+        steps_between = self.evaluation.steps
+        enemy_points = {robot.place: robot.points for robot in self.robots[1 - side]}
         occupied = {robot.place for robot in self.robots[side]}
         plan = []
         for robot in self.robots[side]:
             ahead = list(zip(DIRECTIONS, self.state.terrain.ahead[robot.place], strict=True))
             # hit the weakest neighbour
-            hits = [(foes[place], way) for way, place in ahead if place in foes]
+            hits = [(enemy_points[place], way) for way, place in ahead if place in enemy_points]
             if hits:
-                plan.append(f"a{min(hits)[1]}")
+                _, direction = min(hits)
+                plan.append(f"a{direction}")
                 continue
             # otherwise move one step towards the nearest enemy
             steps = []
-            for way, place in ahead:
+            for direction, place in ahead:
                 if place is not None and place not in occupied:
-                    steps.append((min(steps_to[place][foe] for foe in foes), way, place))
+                    nearest_steps = min(steps_between[place][enemy] for enemy in enemy_points)
+                    steps.append((nearest_steps, direction, place))
             if not steps:
                 plan.append(DEFEND)
                 continue
-            _, way, place = min(steps)
+            _, direction, place = min(steps)
             occupied.add(place)
-            plan.append(way)
+            plan.append(direction)
         return tuple(plan)
 
     def _useful_orders(self, side: int) -> list[list[str]]:
         """Return for each robot of a side the orders that can have an effect."""
         state = self.state
         terrain = state.terrain
-        # squares where a hit can have an effect: enemies and the squares that they can enter
-        near: set[int | None] = set()
+        # places where a hit can have an effect: enemies and the places that they can enter
+        targets: set[int | None] = set()
         for robot in self.robots[1 - side]:
-            near.update((robot.place, *terrain.ahead[robot.place]))
+            targets.update((robot.place, *terrain.ahead[robot.place]))
         if is_spawning(state.options, state.turn):
-            # squares where the other side's robots appear: spawns count from South, sides from here
-            enemy = side if self.evaluation.side == 1 else 1 - side
-            near.update(terrain.spawns[enemy])
-        choices = []
+            # also the places where the enemy's robots appear
+            own_seat = self.evaluation.seat
+            enemy_seat = own_seat.other if side == _OWN else own_seat
+            targets.update(terrain.spawns[enemy_seat.number])
+        useful_orders = []
         for robot in self.robots[side]:
             orders = [DEFEND]
-            for way, place in zip(DIRECTIONS, terrain.ahead[robot.place], strict=True):
+            for direction, place in zip(DIRECTIONS, terrain.ahead[robot.place], strict=True):
                 if place is not None:
-                    orders += [way, f"a{way}"] if place in near else [way]
-            if not near.isdisjoint(terrain.around[robot.place]):
+                    orders.append(direction)
+                    if place in targets:
+                        orders.append(f"a{direction}")
+            if not targets.isdisjoint(terrain.around[robot.place]):
                 orders.append(DESTRUCT)
-            choices.append(orders)
-        return choices
+            useful_orders.append(orders)
+        return useful_orders
 
     def plan_of(self, action: str) -> Plan:
         """Return the own side's orders in notation as a plan. Robots left out do nothing."""
-        given = dict(parse_orders(action).given)
-        return tuple(given.get(robot.number, NOTHING) for robot in self.robots[0])
+        order_of = dict(parse_orders(action).given)
+        return tuple(order_of.get(robot.number, NOTHING) for robot in self.robots[_OWN])
 
     # ---- loss and reasons ----
 
-    def loss(self, tried: Plan) -> float:
-        """Return the loss of a plan against the best one, for the other side's mix."""
-        mix = list(zip(self.plans[1], self._solve()[1], strict=True))
-        best = max(self._value_against(0, plan, mix) for plan in self.plans[0])
-        return best - self._value_against(0, tried, mix)
+    def loss(self, plan: Plan) -> float:
+        """Return how much less a plan is worth than the best one, against the other side's mix."""
+        _, theirs = self._solve()
+        mix = list(zip(self.plans[_OTHER], theirs, strict=True))
+        best_value = max(self._value_against(_OWN, other, mix) for other in self.plans[_OWN])
+        return best_value - self._value_against(_OWN, plan, mix)
 
     def choice(self, plan: Plan) -> Choice:
         """Return a plan of the own side in notation, with the reasons for it."""
-        nodes = self.nodes  # positions evaluated for the reasons do not count
+        nodes = self.nodes  # turns played for the reasons do not count
         reasons = (*self._reasons(plan), *self._outlook(plan))
-        return Choice(str(self._orders_of(0, plan)), nodes, reasons)
+        return Choice(str(self._orders_of(_OWN, plan)), nodes, reasons)
 
     def _reasons(self, plan: Plan) -> list[str]:
         """Return the reasons for a plan as sentences, the most important first."""
-        foes = {robot.place for robot in self.robots[1]}
+        enemies = {robot.place for robot in self.robots[_OTHER]}
         targets = [
             self.state.terrain.ahead[robot.place][ATTACKS[order]]
-            for robot, order in zip(self.robots[0], plan, strict=True)
+            for robot, order in zip(self.robots[_OWN], plan, strict=True)
             if order in ATTACKS
         ]
         reasons = []
-        if not foes.isdisjoint(targets):
+        if not enemies.isdisjoint(targets):
             reasons.append(say("This strikes where a robot of the other side stands now."))
-        if not foes.issuperset(targets):
+        if not enemies.issuperset(targets):
             reasons.append(say("This strikes where a robot of the other side is likely to go."))
         if DESTRUCT in plan:
             reasons.append(say("A robot that is lost anyway takes others down with it."))
@@ -444,28 +483,28 @@ class _Search:
         return reasons
 
     def _outlook(self, plan: Plan) -> tuple[str, ...]:
-        """Return the other side's likeliest plan, and the differences to the second best plan."""
-        mix = self._expected_plans()
+        """Return the other side's likeliest plan, and what the second best plan does otherwise."""
+        mix = self._expected_mix()
         theirs, share = mix[0]
         if self.strength.rounds:
-            reply = expected_reply(self._words(1, theirs), share)
+            reply = expected_reply(self._words(_OTHER, theirs), share)
         else:
             reply = say("The other side’s robots are expected to stay where they are.")
 
         def value_of(other: Plan) -> float:
-            return self._value_against(0, other, mix)
+            return self._value_against(_OWN, other, mix)
 
-        others = [other for other in self.plans[0] if other != plan]
+        others = [other for other in self.plans[_OWN] if other != plan]
         second = max(others, key=value_of, default=plan)
         loss = value_of(plan) - value_of(second)
         # a beginner counts nearness for more, so its differences are larger
         scale = _DECISIVE_LEAD if self.strength.rounds else _DECISIVE_LEAD * self.strength.rashness
-        return reasons_of(reply, second_best(self._words(0, second, plan), loss / scale))
+        words = self._words(_OWN, second)
+        pairs = zip(words, plan, second, strict=True)
+        different_words = [word for word, order, other in pairs if order != other]
+        return reasons_of(reply, second_best(different_words, loss / scale))
 
-    def _words(self, side: int, plan: Plan, known: Plan = ()) -> list[str]:
-        """Return a side's orders in words, without those of the plan that is `known`."""
-        return [
-            order_words(robot.number, order)
-            for index, (robot, order) in enumerate(zip(self.robots[side], plan, strict=True))
-            if known[index : index + 1] != (order,)
-        ]
+    def _words(self, side: int, plan: Plan) -> list[str]:
+        """Return a side's orders in words."""
+        robots = self.robots[side]
+        return [order_words(robot.number, order) for robot, order in zip(robots, plan, strict=True)]

@@ -1,6 +1,7 @@
 """The interface of an opponent, which gets one seat's view and returns an action in notation.
 
-Also the sentences in which all opponents give their reasons.
+The view of a seat holds only what the player there may know. This module also makes the sentences
+in which all opponents give their reasons.
 """
 
 from __future__ import annotations
@@ -17,34 +18,43 @@ from companion.core.kit import Seat
 LEVELS = (1, 2, 3)
 """Beginner, club player, and maximum strength."""
 _MIN_LIKELY_PERCENT = 10
-"""Minimum probability of an expected reply to be mentioned."""
+"""Minimum probability of an expected reply to be mentioned. Chosen by eye: one below it is hardly
+more likely than others.
+"""
 _CERTAIN_PERCENT = 95
-"""Minimum probability of an expected reply to be stated as certain."""
+"""Minimum probability of an expected reply to be stated without a percentage. Chosen by eye."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An action in notation, the number of positions searched, and reasons, best first."""
+    """An action that an opponent chose."""
 
     action: str
+    """The action in the game's notation."""
     nodes: int
+    """Number of positions searched."""
     why: tuple[str, ...] = ()
+    """Reasons as sentences, the most important first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A bot's opinion of an action: its own choice, and how much worse the action is.
-
-    `loss` is an estimated share of a whole game, 0 to 1, by the bot's own evaluation. It is None if
-    the bot cannot compare the actions.
-    """
+    """A bot's opinion of an action that somebody else chose."""
 
     best: Choice
+    """What the bot would choose."""
     loss: float | None
+    """How much worse the action is than `best`, as a share of a whole game, 0 to 1.
+
+    It is estimated by the bot's own evaluation, and None if the bot cannot compare the actions.
+    """
 
 
 def share_of_game(points: float, points_per_game: float) -> float:
-    """Return a lead as a share of a game, 0 to 1."""
+    """Return a lead in points as a share of a game, 0 to 1.
+
+    :param points_per_game: lead that decides a whole game, in the same points
+    """
     return min(1.0, max(0.0, points / points_per_game))
 
 
@@ -52,6 +62,9 @@ def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
     """Return a sentence with the other side's likeliest orders and their probability.
 
     Return an empty string if nothing is likely.
+
+    :param orders: the orders in words
+    :param share: their probability, 0 to 1
     """
     words = joined("; ", orders)
     percent = round(100 * share)
@@ -65,7 +78,10 @@ def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
 def second_best(orders: Iterable[str], share: float) -> str:
     """Return a sentence with the second best orders and how much less they are worth.
 
-    `share` is the difference as a share of a game.
+    Return an empty string if there are no such orders.
+
+    :param orders: the orders in words
+    :param share: the difference to the best orders, as a share of a game
     """
     words = joined("; ", orders)
     percent = min(100, round(100 * share))
@@ -86,11 +102,16 @@ def reasons_of(*lines: str) -> tuple[str, ...]:
 class Bot(ABC):
     """A player of one game, which depends only on the views it gets, the options, and its own seed.
 
-    Budgets are counted in nodes, never in seconds, so that a game can be replayed and every move
-    checked. A bot must never raise on a view of a running game in which its seat has to act.
+    A subclass must override `choose`. It may override `see`, if it remembers past turns, and
+    `loss`, if it can compare actions. One thread uses a bot.
+
+    The effort of a search is limited in nodes, never in seconds, so that the same views always give
+    the same actions. A bot must never raise on a view of a running game in which its seat has to
+    act.
 
     :param options: the game's options, as `Game.options` takes them
     :param level: one of `LEVELS`
+    :param seed: seed of all random choices
     """
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
@@ -101,14 +122,14 @@ class Bot(ABC):
         self.rng = Random(seed)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027
-        """Process a finished turn: the view after it, and its events as this seat may know them."""
+        """Note a finished turn: the view after it, and its events as this seat may know them."""
 
     @abstractmethod
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the action for this view, in which the seat has to act."""
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
-        """Return how good a legal action is, judged by this view alone."""
+        """Return a verdict on a legal action, judged by this view alone."""
         choice = self.choose(view)
         if action == choice.action:
             return Verdict(choice, 0.0)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from companion.bots import bot_for, knows
+from companion.bots import bot_for, has_opponent
 from companion.bots.base import LEVELS, Bot, Choice
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import Said
@@ -171,7 +171,7 @@ def limit_process(pid: int, memory_bytes: int) -> None:
 
 def run_bot(game: str, level: int, seed: int) -> int:
     """Play a seat over standard input and output until the input ends. Return the exit status."""
-    if not knows(game):
+    if not has_opponent(game):
         raise Malformed(f"There is no opponent for {game}")
     limit_process(os.getpid(), MEMORY_BYTES)
     serve_lines(BotEngine(game, level, seed), sys.stdin.buffer, sys.stdout.buffer)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from companion.bots import knows
+from companion.bots import has_opponent
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
 from companion.bots.characters import CHARACTERS, Character, cast
@@ -215,7 +215,7 @@ class _MachinePlayer:
             return Choice(turn.asked, 0)
         character = self._machines.character(turn.name)
         is_foreign = character is not None and bool(character.command)
-        if not is_foreign and not knows(turn.game):
+        if not is_foreign and not has_opponent(turn.game):
             self._complain(
                 say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             )

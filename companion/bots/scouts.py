@@ -1,8 +1,9 @@
 """An opponent for Scouts: it searches whole turns of both sides, the most promising ones deeper.
 
-The last turn of each line is not played out. Its best pair of plays is estimated from the value of
-each play. The whole position is open in this game, so the bot remembers only the turn that it has
-begun, and which positions its turns have led to.
+A turn is up to two plays, each of another scout, and perhaps a rock. The last turn of each line is
+not played out. Its best pair of plays is estimated from the gain of each play. Nothing is hidden in
+this game, so the bot remembers only the turn that it has begun, and which positions its turns have
+led to. Values are in ranks that a scout walks (see `scouts_evaluation`).
 """
 
 from __future__ import annotations
@@ -26,42 +27,55 @@ from companion.bots.base import (
 from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES, squares_in
+from companion.games.scouts.board import AROUND, NAMES, NUMBERS, RANKS, SQUARES, squares_in
 from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest
 from companion.games.scouts.screen import play_of
 from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, pass_turn, read
 from companion.games.screen import Play
 
 _SURE = WIN / 2
-"""Value from which on a game is won, in however many turns."""
+"""Value from which on a game is won. A win in a later turn is worth slightly less than `WIN`."""
+
+# The numbers below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
+# all of them together.
+
 _REPETITION_COST = 2.0
-"""Penalty in ranks for each earlier turn of this game that led to the same position."""
+"""Penalty in ranks for each earlier turn of this game that led to the same position. Lower: two
+opponents wander about for longer. Higher: they give up good squares sooner.
+"""
 _MAX_FOLLOW_UP = 6.0
-"""Assumed maximum gain in ranks of a second play over the best first one."""
+"""Assumed maximum gain in ranks of a second play over the best first one. Lower: faster, but it may
+miss the best pair.
+"""
 _ROCK_VALUE = 3.0
-"""Value of a rock that is not laid yet."""
+"""Value of a rock that is not laid yet, so that rocks are laid only where they cost more ranks."""
 _MAX_TURNS = 150
-"""Maximum number of turns that are considered in a position."""
+"""Maximum number of turns that are considered in a position. Larger: slower. Smaller: misses turns
+whose worth shows only later.
+"""
 _RESCUE_WIDTH = 120
-"""Number of turns searched for a way out if the game seems lost."""
+"""Number of turns searched for a way out if the game seems lost, nearly all of `_MAX_TURNS`."""
 _MAX_ROCKS = 24
-"""Maximum number of placings of a rock that are compared."""
+"""Maximum number of placings of a rock that are compared. Larger: slower. The rest cover fewer
+squares next to runners with intel.
+"""
 _DECISIVE_LEAD = 40.0
-"""Lead in ranks that usually decides a game."""
+"""Lead in ranks that usually decides a game. It turns a loss into a share of a game."""
 _SET_UPS = ("cdefb", "decfg", "dcefb")
-"""Files of the scouts at the start, in the order of placing."""
+"""Files of the scouts at the start, in the order of placing. A game uses one of them by chance."""
 
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level: the number of turns searched in each ply, and the noise.
-
-    Each tuple of `widths` is one round, which searches the best turns of the round before one turn
-    deeper.
-    """
+    """Parameters of a level."""
 
     widths: tuple[tuple[int, ...], ...]
+    """One tuple for each round of the search, with the number of turns searched in each ply. A
+    round searches the best turns of the round before one ply deeper. Without rounds, the turn with
+    the best first estimate is played.
+    """
     noise: float
+    """Maximum change of each value of the evaluation, as a share of it."""
 
     def repetition_key(self, position: Position) -> tuple[int, ...]:
         """Return the part of a position that is compared to detect a repetition.
@@ -69,32 +83,36 @@ class Strength:
         A level without search compares only its own scouts, upper and lower. While both sides
         wander about, the whole position would not repeat for very long.
         """
-        return position[:6] if self.widths else (position.own, position.own_low)
+        return _scout_masks(position) if self.widths else (position.own, position.own_low)
 
 
 STRENGTHS = {
-    1: Strength((), 0.21),
-    2: Strength(((10,),), 0.04),
-    3: Strength(((80,), (30, 10), (10, 10, 6)), 0.0),
+    1: Strength(widths=(), noise=0.21),
+    2: Strength(widths=((10,),), noise=0.04),
+    3: Strength(widths=((80,), (30, 10), (10, 10, 6)), noise=0.0),
 }
 
 Plays = tuple[tuple[int, int], ...]
 """Plays of one turn, each by the numbers of its origin and target."""
+RockPlacing = tuple[Kind, int]
+"""Kind of a rock, and the mask of the squares that it covers."""
 
 
 class Turn(NamedTuple):
-    """A turn: its estimated value, its plays, and the position after them."""
+    """A turn without its rock."""
 
     value: float
+    """Estimated value for the seat that plays it."""
     plays: Plays
     after: Position
+    """Position after the plays, still from the point of view of the seat that plays them."""
 
 
 _value_of = attrgetter("value")
 
 
 class ScoutsBot(Bot):
-    """Plays a seat of Scouts."""
+    """Plays a seat of Scouts. It decides a whole turn at once and then hands it in play by play."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
@@ -103,8 +121,11 @@ class ScoutsBot(Bot):
         self._files = self.rng.choice(_SET_UPS)
         self._may_stack = options.get("stacking", "on") == "on"
         self._plan: dict[Position, str] = {}
+        """Decisions of the present turn in notation, by the positions in which they are due."""
         self._why: tuple[str, ...] = ()
+        """Reasons for the present turn."""
         self._visits: Counter[tuple[int, ...]] = Counter()
+        """How often own turns have led to a position, by its `repetition_key`."""
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the next decision of a turn. The first one decides the whole turn."""
@@ -119,7 +140,7 @@ class ScoutsBot(Bot):
         turn = search.best(position)
         if turn is None:
             return Choice(".", search.nodes)
-        # a level without search lays no rocks
+        # the lowest level, which does not search, lays no rocks
         rock = search.best_rock(position, turn) if self._strength.widths else None
         self._remember(position, turn.plays, rock)
         self._visits[self._strength.repetition_key(turn.after)] += 1
@@ -127,7 +148,7 @@ class ScoutsBot(Bot):
         return Choice(self._plan[position], search.nodes, self._why)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
-        """Compare the best turn with the best one that begins with this decision."""
+        """Return the lead of the best turn over the best one that begins with this decision."""
         position = position_of(view, self._may_stack)
         if position.to_place:
             return 0.0
@@ -136,8 +157,8 @@ class ScoutsBot(Bot):
         # only a rock or the end of the turn is left to decide
         if not position.due:
             values = []
-            for choice in (decision, read("."), read(best)):
-                rock = (choice.kind, choice.covered) if choice.covered else None
+            for other in (decision, read("."), read(best)):
+                rock = (other.kind, other.covered) if other.covered else None
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
         turn = search.best(position)
@@ -148,12 +169,14 @@ class ScoutsBot(Bot):
 
     def _set_up_square(self, position: Position) -> int:
         """Return the next free square of this game's set-up."""
-        rank = 0 if position.seat == 0 else 9
-        squares = [ord(file) - ord("a") + FILES * rank for file in (*self._files, *"abcdefgh")]
+        home_rank = 1 if position.seat == 0 else RANKS
+        # any other file, if somebody else has already placed scouts of this seat
+        files = self._files + "abcdefgh"
+        squares = [NUMBERS[f"{file}{home_rank}"] for file in files]
         return next(square for square in squares if not position.own >> square & 1)
 
-    def _remember(self, position: Position, plays: Plays, rock: tuple[Kind, int] | None) -> None:
-        """Store the decisions of a turn by the positions in which they are due."""
+    def _remember(self, position: Position, plays: Plays, rock: RockPlacing | None) -> None:
+        """Store the decisions of a turn in `_plan`."""
         self._plan = {}
         for origin, target in plays:
             self._plan[position] = _play_of(position, origin, target).text
@@ -179,9 +202,10 @@ def _words(position: Position, plays: Plays) -> Iterator[str]:
 
 
 class _Search:
-    """The search from one position.
+    """The search for one decision.
 
-    `visits` counts the positions that own turns have led to. Each visit lowers a position's value.
+    :param visits: how often own turns have led to a position, by its `repetition_key`. Each visit
+        lowers the position's value
     """
 
     def __init__(
@@ -194,67 +218,76 @@ class _Search:
         self.strength = strength
         self.visits = visits
         self.nodes = 0
+        """Number of positions searched."""
         self.ranked: list[Turn] = []
         """The turns of the last comparison, best first."""
 
     def best(self, position: Position) -> Turn | None:
         """Return the best turn with its value, or None if nothing can be played."""
         turns = []
-        for score, plays, after in self._turns(position, self.evaluation.value(position)):
+        for value, plays, after in self._turns(position, self.evaluation.value(position)):
             visits = self.visits.get(self.strength.repetition_key(after), 0)
-            turns.append(Turn(score - _REPETITION_COST * visits, plays, after))
+            turns.append(Turn(value - _REPETITION_COST * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
         self.ranked = turns
         if not turns:
             return None
-        # no search for a winning turn, or for a level that does not search
+        # a winning turn needs no search, and the lowest level does none
         if turns[0].value >= _SURE or not self.strength.widths:
             return turns[0]
         ranked = turns
         for widths in self.strength.widths:
             ranked = self._rank(ranked, widths)
-        if ranked[0].value <= -_SURE:  # seems lost: search more turns for a way out
+        # if the game seems lost, search more turns for a way out
+        if ranked[0].value <= -_SURE:
             ranked = self._rank(turns[:_RESCUE_WIDTH], (_RESCUE_WIDTH,))
         self.ranked = ranked
         return ranked[0]
 
     def _rank(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
-        """Return the first `widths[0]` turns, best first, after a search with the other widths."""
+        """Return the first `widths[0]` turns, best first, after a search with the other widths.
+
+        This is negamax with alpha-beta pruning: `pass_turn` changes the point of view, and each
+        value is negated with it.
+        """
         ranked = []
         alpha = -inf
         for _, plays, after in turns[: widths[0]]:
             reply = pass_turn(after)
-            repetition_cost = _REPETITION_COST * self.visits.get(after[:6], 0)
-            # negamax: the value is that of the side that plays next
-            value = self.evaluation.value(reply)
+            repetition_cost = _REPETITION_COST * self.visits.get(_scout_masks(after), 0)
+            reply_value = self.evaluation.value(reply)
             window = (-inf, -alpha - repetition_cost)
-            score = -self._turn_value(reply, value, widths[1:], window) - repetition_cost
-            ranked.append(Turn(score, plays, after))
-            alpha = max(alpha, score)
+            value = -self._turn_value(reply, reply_value, widths[1:], window) - repetition_cost
+            ranked.append(Turn(value, plays, after))
+            alpha = max(alpha, value)
         return sorted(ranked, key=_value_of, reverse=True)
 
     def _turns(self, position: Position, value: float) -> list[Turn]:
-        """Return the possible turns, one for each position, best first by first estimate.
+        """Return the possible turns, best first by first estimate.
 
-        If a turn wins, return only this one. `value` is that of the position.
+        Of several turns that lead to the same position, it returns only the best. If a turn wins,
+        it returns only this one.
+
+        :param value: value of the position before the turn
         """
         self.nodes += 1
-        moves = self.evaluation.moves
-        # plain tuples, because there are thousands of them
+        rated_plays = self.evaluation.rated_plays
+        # plain tuples, because there are thousands of them. The position is that after the first
+        # play: `_distinct_turns` carries out the second one only for the turns that stay
         turns: list[tuple[float, Plays, Position]] = []
-        for gain, origin, target in moves(position):
+        for gain, origin, target in rated_plays(position):
             first = (origin, target)
-            after = move_scout(position, 1 << origin, 1 << target)
-            if after.is_won:
-                return [Turn(WIN, (first,), after)]
-            seconds = moves(after)
+            after_first = move_scout(position, 1 << origin, 1 << target)
+            if after_first.is_won:
+                return [Turn(WIN, (first,), after_first)]
+            seconds = rated_plays(after_first)
             if not seconds:
-                turns.append((value + gain, (first,), after))
+                turns.append((value + gain, (first,), after_first))
             for second_gain, start, end in seconds:
+                plays = (first, (start, end))
                 if second_gain >= WIN:
-                    after = move_scout(after, 1 << start, 1 << end)
-                    return [Turn(WIN, (first, (start, end)), after)]
-                turns.append((value + gain + second_gain, (first, (start, end)), after))
+                    return [Turn(WIN, plays, move_scout(after_first, 1 << start, 1 << end))]
+                turns.append((value + gain + second_gain, plays, after_first))
         turns.sort(key=itemgetter(0), reverse=True)
         return _distinct_turns(turns)
 
@@ -267,23 +300,25 @@ class _Search:
     ) -> float:
         """Return the value of a position for the side that begins a whole turn.
 
-        `window` is alpha and beta.
+        :param value: first estimate of it
+        :param widths: number of turns searched in each further ply
+        :param window: alpha and beta
         """
         alpha, beta = window
         if not widths:
             return self._last_turn_value(position, value, beta)
         best = -inf
-        for total, _, after in self._turns(position, value)[: widths[0]]:
-            if total >= WIN:
+        for estimate, _, after in self._turns(position, value)[: widths[0]]:
+            if estimate >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            score = -self._turn_value(pass_turn(after), -total, widths[1:], reply_window)
+            turn_value = -self._turn_value(pass_turn(after), -estimate, widths[1:], reply_window)
             # prefer early wins and late losses
-            if score > _SURE:
-                score -= 1
-            elif score < -_SURE:
-                score += 1
-            best = max(best, score)
+            if turn_value > _SURE:
+                turn_value -= 1
+            elif turn_value < -_SURE:
+                turn_value += 1
+            best = max(best, turn_value)
             if best >= beta:
                 break
         return best if best > -inf else value
@@ -292,72 +327,72 @@ class _Search:
         """Return the value of the last turn of a line.
 
         It is that of the best pair of plays. The second play is not carried out.
+
+        :param value: value of the position before the turn
         """
         self.nodes += 1
-        moves = self.evaluation.moves
-        firsts = sorted(moves(position), reverse=True)
+        rated_plays = self.evaluation.rated_plays
+        firsts = sorted(rated_plays(position), reverse=True)
         if not firsts:
             return value
-        if firsts[0][0] >= WIN:
+        max_gain, _, _ = firsts[0]
+        if max_gain >= WIN:
             return WIN
         best = -inf
-        max_second_gain = firsts[0][0] + _MAX_FOLLOW_UP
+        max_second_gain = max_gain + _MAX_FOLLOW_UP
         for gain, origin, target in firsts:
             # firsts are sorted, so none of the rest can be better
             if value + gain + max_second_gain <= best:
                 break
-            seconds = moves(move_scout(position, 1 << origin, 1 << target))
-            score = value + gain
+            seconds = rated_plays(move_scout(position, 1 << origin, 1 << target))
+            turn_value = value + gain
             if seconds:
-                score += max(seconds)[0]
-            best = max(best, score)
+                second_gain, _, _ = max(seconds)
+                turn_value += second_gain
+            best = max(best, turn_value)
             if best >= beta:
                 break
         return WIN if best > _SURE else best
 
-    def best_rock(self, position: Position, turn: Turn) -> tuple[Kind, int] | None:
-        """Return the rock to lay after the plays of a turn: its kind and its squares.
-
-        Return None if it is better kept.
-        """
+    def best_rock(self, position: Position, turn: Turn) -> RockPlacing | None:
+        """Return the rock to lay after the plays of a turn, or None if no rock helps enough."""
         position = _after_plays(position, turn.plays)
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
         zone = reduce(or_, [AROUND[number] for number in squares_in(runners)])
         # a rock can stop a scout with intel only if it is beside it
-        near = [placing for placing in rock_placings(position) if placing[1] & zone]
-        near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
+        placings = [placing for placing in rock_placings(position) if placing[1] & zone]
+        placings.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
         best = None
         best_value = self.value_of_rock(position, None)
-        for rock in near[:_MAX_ROCKS]:
+        for rock in placings[:_MAX_ROCKS]:
             value = self.value_of_rock(position, rock)
             if value > best_value:
                 best = rock
                 best_value = value
         return best
 
-    def value_of_rock(self, position: Position, rock: tuple[Kind, int] | None) -> float:
+    def value_of_rock(self, position: Position, rock: RockPlacing | None) -> float:
         """Return the value of a turn after its plays, if it ends with this rock or without one."""
         reply = pass_turn(lay_rock(position, *rock) if rock else position)
         value = -self._last_turn_value(reply, self.evaluation.value(reply), inf)
         return value - _ROCK_VALUE if rock else value
 
     def value_from(self, position: Position) -> float:
-        """Return the value of the best turn that continues from here."""
+        """Return the value of a turn that has begun, if the rest of it is the best possible."""
         if position.is_won:
             return WIN
         if position.due and (turn := self.best(position)):
             return turn.value
-        widths = self.strength.widths[-1] if self.strength.widths else ()
+        # nothing is left to play: rank only the turn that ends here
+        last_round = self.strength.widths[-1] if self.strength.widths else ()
         ended = Turn(0.0, (), position)
-        return self._rank([ended], (1, *widths[1:]))[0].value
+        return self._rank([ended], (1, *last_round[1:]))[0].value
 
-    def reasons(
-        self, position: Position, turn: Turn, rock: tuple[Kind, int] | None
-    ) -> tuple[str, ...]:
+    def reasons(self, position: Position, turn: Turn, rock: RockPlacing | None) -> tuple[str, ...]:
         """Return the reasons for a turn as sentences, the most important first."""
-        own, _, _, foe_low, intel, *_ = turn.after
+        after = turn.after
         reasons = []
         if turn.value >= _SURE:
             reasons.append(say("This brings intel home."))
@@ -365,11 +400,11 @@ class _Search:
             reasons.append(
                 say("Nothing stops the other side’s scout any more: this is a last try.")
             )
-        if foe_low.bit_count() > position.foe_low.bit_count():
+        if after.foe_low.bit_count() > position.foe_low.bit_count():
             reasons.append(say("This buries a scout of the other side."))
         if rock is not None:
             reasons.append(say("The rock blocks the way home of a scout with intel."))
-        if (own & intel).bit_count() > (position.own & position.intel).bit_count():
+        if (after.own & after.intel).bit_count() > (position.own & position.intel).bit_count():
             reasons.append(say("This gathers intel."))
         if not reasons:
             reasons.append(
@@ -380,23 +415,22 @@ class _Search:
             )
         return tuple(reasons)
 
-    def outlook(
-        self, position: Position, turn: Turn, rock: tuple[Kind, int] | None
-    ) -> tuple[str, ...]:
+    def outlook(self, position: Position, turn: Turn, rock: RockPlacing | None) -> tuple[str, ...]:
         """Return the other side's best answer to a turn, and the second best turn.
 
         The second best turn is from the last call of `best`, which must have been for `position`.
         """
         if abs(turn.value) >= _SURE:
             return ()
-        after = _after_plays(position, turn.plays)
-        after = pass_turn(lay_rock(after, *rock) if rock else after)
+        after_turn = _after_plays(position, turn.plays)
+        after_turn = pass_turn(lay_rock(after_turn, *rock) if rock else after_turn)
+        # answer as deeply as the last round did
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = replace(self.strength, widths=(widths,) if widths else ())
-        answer = _Search(self.evaluation, strength, {}).best(after)
+        answer = _Search(self.evaluation, strength, {}).best(after_turn)
         second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
         return reasons_of(
-            expected_reply(_words(after, answer.plays if answer else ())),
+            expected_reply(_words(after_turn, answer.plays if answer else ())),
             second_best(
                 _words(position, second.plays),
                 share_of_game(turn.value - second.value, _DECISIVE_LEAD),
@@ -404,22 +438,29 @@ class _Search:
         )
 
 
+def _scout_masks(position: Position) -> tuple[int, ...]:
+    """Return the squares of all scouts and of their intel: the first six fields of a position."""
+    return position[:6]
+
+
 def _after_plays(position: Position, plays: Plays) -> Position:
+    """Return the position after these plays, still from the same point of view."""
     for origin, target in plays:
         position = move_scout(position, 1 << origin, 1 << target)
     return position
 
 
 def _distinct_turns(turns: Iterable[tuple[float, Plays, Position]]) -> list[Turn]:
-    """Return the best turns with the positions after them, one for each position."""
+    """Return the best turns with the positions after them, one for each position.
+
+    :param turns: the value, the plays, and the position after the first play of each, best first
+    """
     by_position: dict[tuple[int, ...], Turn] = {}
-    for score, plays, after in turns:
-        # the second play of a turn is carried out only here
-        position = _after_plays(after, plays[1:])
-        # the first six fields are the scouts and the intel
-        key = position[:6]
+    for value, plays, after_first in turns:
+        after = _after_plays(after_first, plays[1:])
+        key = _scout_masks(after)
         if key not in by_position:
-            by_position[key] = Turn(score, plays, position)
+            by_position[key] = Turn(value, plays, after)
             if len(by_position) == _MAX_TURNS:
                 break
     return list(by_position.values())

@@ -1,8 +1,14 @@
-"""Values of positions and plays of Scouts, in ranks walked, for the seat on turn."""
+"""Values of positions and plays of Scouts, for the search of its opponent.
+
+A play is what players call a move: a dash or a chain of jumps of one scout. All values are in ranks
+that a scout walks. They are positive if they are good for the seat on turn. Sets of squares are bit
+masks with bit n for square number n, as in `Position`. A stack is two scouts on one square: only
+the upper one can move.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from random import Random
 from typing import Any
@@ -12,105 +18,134 @@ from companion.games.scouts.board import FILES, HOME, NUMBERS, RANKS, squares_in
 from companion.games.scouts.moves import chains, dashes, movers
 from companion.games.scouts.state import Position
 
-Move = tuple[float, int, int]
-"""Gain of a play, its origin, and its target."""
+RatedPlay = tuple[float, int, int]
+"""Gain of a play for the seat on turn, and the square numbers of its origin and target."""
 WIN = 10_000.0
-WAY = 18
-"""Ranks from the home rank to the far rank and back."""
-_HURRY = 25.0
-"""Bonus for the last rank."""
-_FADE = 0.8
-"""Factor by which the bonus shrinks with each rank before."""
-_UNDER_OWN = 0.85
-"""Share of its value that a scout keeps below an own scout."""
-_UNDER_FOE = 0.35
-"""Share of its value that a scout keeps below an enemy's."""
+"""Value of bringing intel home, far above the sum of all scouts (at most 5 times 43)."""
+JOURNEY_RANKS = 2 * (RANKS - 1)
+"""Number of ranks from the home rank to the far rank and back, which a scout has to go."""
+
+# The weights below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
+# all of them together.
+
+_ARRIVAL_BONUS = 25.0
+"""Value of being home with intel, in addition to the ranks walked. Higher: one scout runs alone.
+Lower: all scouts advance together.
+"""
+_BONUS_DECAY = 0.8
+"""Factor of the arrival bonus for each rank that is still to go."""
+_UNDER_OWN_SHARE = 0.85
+"""Share of its value that a scout keeps under an own scout, which its owner can move away."""
+_UNDER_FOE_SHARE = 0.35
+"""Share of its value that a scout keeps under an enemy's scout, which may stay there."""
+_MIDDLE_BONUS = 0.1
+"""Bonus for each file away from the edge of the board, where a scout has more ways to go on. It is
+small, so that it only decides between squares of the same rank.
+"""
 
 
 def rank_values(rng: Random, noise: float) -> list[float]:
     """Return the value of a scout by the number of ranks that it still has to go (0 to 18).
 
-    `noise` distorts the curve for a whole game.
+    :param noise: maximum change of each value, as a share of it. It is drawn once for a whole game
     """
-    values = [WAY - steps_left + _HURRY * _FADE**steps_left for steps_left in range(WAY + 1)]
+    values = [
+        JOURNEY_RANKS - ranks_left + _ARRIVAL_BONUS * _BONUS_DECAY**ranks_left
+        for ranks_left in range(JOURNEY_RANKS + 1)
+    ]
     if noise:
         values = [value * (1 + noise * rng.uniform(-1, 1)) for value in values]
     return values
 
 
 class Evaluation:
-    """The evaluation for a game, from the values of a scout by the ranks that it has to go."""
+    """Values of positions and plays, kept for a whole game.
+
+    :param values: values of a scout, as `rank_values` returns them
+    """
 
     def __init__(self, values: Sequence[float]) -> None:
         self.square_values = (_square_values(values, 0), _square_values(values, 1))
-        """By seat: the value of a scout by its square, without intel and with it."""
+        """Value of a scout, by seat, then by whether it has intel, then by its square number."""
 
     def value(self, position: Position) -> float:
-        """Return the value of all scouts for the seat on turn."""
+        """Return the value of all own scouts minus that of all scouts of the other side."""
         mine = self._side_value(position, position.seat, position.own, position.own_low)
         theirs = self._side_value(position, 1 - position.seat, position.foe, position.foe_low)
         return mine - theirs
 
     def _side_value(self, position: Position, seat: int, upper: int, lower: int) -> float:
+        """Return the value of all scouts of a seat.
+
+        :param upper: squares of its scouts that stand alone or on top of a stack
+        :param lower: squares of its scouts at the bottom of a stack
+        """
         values = self.square_values[seat]
         intel = position.intel
         total = sum([values[intel >> number & 1][number] for number in squares_in(upper)])
-        # a scout below another one keeps only a part of its value
         for number in squares_in(lower):
-            share = _UNDER_OWN if upper >> number & 1 else _UNDER_FOE
+            share = _UNDER_OWN_SHARE if upper >> number & 1 else _UNDER_FOE_SHARE
             total += share * values[position.low_intel >> number & 1][number]
         return total
 
-    def moves(self, position: Position) -> list[Move]:
+    def rated_plays(self, position: Position) -> list[RatedPlay]:
         """Return all plays of the seat on turn with their gains, once for each target."""
         own, _, own_low, foe_low, intel, low_intel, seat, *_ = position
         scouts = position.scouts
         stacks = own_low | foe_low
-        moves: list[Move] = []
+        rated_plays: list[RatedPlay] = []
         for origin in squares_in(movers(position)):
             has_intel = intel >> origin & 1
             values = self.square_values[seat][has_intel]
-            leaving = -values[origin]
+            leaving_gain = -values[origin]
+            # a scout that leaves a stack frees the lower one
             if stacks >> origin & 1:
-                leaving += self._burial_cost(own_low, low_intel, seat, origin)
+                leaving_gain += self._burial_cost(own_low, low_intel, seat, origin)
             targets = dashes(position, origin)
             for chain in chains(position, origin):
                 targets |= 1 << chain[-1]
             for target in squares_in(targets):
-                gain = leaving + values[target]
+                gain = leaving_gain + values[target]
                 if has_intel and HOME[seat] >> target & 1:
                     gain = WIN
+                # a scout that lands on another one buries it
                 elif scouts >> target & 1:
                     gain -= self._burial_cost(own, intel, seat, target)
-                moves.append((gain, origin, target))
-        return moves
+                rated_plays.append((gain, origin, target))
+        return rated_plays
 
     def _burial_cost(self, own: int, intel: int, seat: int, number: int) -> float:
-        """Return the loss of the seat on turn when the scout on this square is buried.
+        """Return what the seat on turn loses if the scout on a square is buried.
 
         It is a part of the scout's value, and negative for a scout of the other side.
+
+        :param own: squares of the own scouts on this level, upper or lower
+        :param intel: squares of the scouts with intel on the same level
         """
         has_intel = intel >> number & 1
         if own >> number & 1:
-            return self.square_values[seat][has_intel][number] * (1 - _UNDER_OWN)
-        return -self.square_values[1 - seat][has_intel][number] * (1 - _UNDER_FOE)
+            return self.square_values[seat][has_intel][number] * (1 - _UNDER_OWN_SHARE)
+        return -self.square_values[1 - seat][has_intel][number] * (1 - _UNDER_FOE_SHARE)
 
 
 def _square_values(values: Sequence[float], seat: int) -> tuple[list[float], list[float]]:
-    """Return the values of a seat's scout by its square, without intel and with it."""
+    """Return the values of a seat's scout by its square number, without intel and with it."""
     without_intel = []
     with_intel = []
+    # the order of the square numbers
     for rank, file in product(range(RANKS), range(FILES)):
-        ahead = rank if seat == 0 else RANKS - 1 - rank
-        # near the middle is slightly better
-        middle_bonus = 0.1 * min(file, FILES - 1 - file)
-        without_intel.append(values[WAY - ahead] + middle_bonus)
-        with_intel.append(values[ahead] + middle_bonus)
+        ranks_from_home = rank if seat == 0 else RANKS - 1 - rank
+        middle_bonus = _MIDDLE_BONUS * min(file, FILES - 1 - file)
+        without_intel.append(values[JOURNEY_RANKS - ranks_from_home] + middle_bonus)
+        with_intel.append(values[ranks_from_home] + middle_bonus)
     return without_intel, with_intel
 
 
 def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
-    """Return the position of a view, seen from the side on turn."""
+    """Return the position of a view, from the point of view of the seat on turn.
+
+    :param may_stack: whether the options let a scout land on another one
+    """
     seat = Seat(view["to_act"][0])
     scouts = dict.fromkeys(product(SEATS, ("upper", "lower")), 0)
     intel = {"upper": 0, "lower": 0}
@@ -144,5 +179,6 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     )
 
 
-def _mask(names: Any) -> int:
+def _mask(names: Iterable[str]) -> int:
+    """Return the bit mask of the squares with these names."""
     return sum(1 << NUMBERS[name] for name in names)

@@ -10,7 +10,7 @@ import sys
 import pytest
 from bot_tools import ask
 
-from companion.bots import bot_for, knows
+from companion.bots import bot_for, has_opponent
 from companion.bots.base import Bot, Choice
 from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
 from companion.core.errors import Malformed
@@ -131,8 +131,8 @@ def test_lines_in_lines_out() -> None:
 
 
 def test_who_is_known() -> None:
-    assert {game for game in GAMES if knows(game)} >= {"outbuffered"}
-    assert not knows("chess")
+    assert {game for game in GAMES if has_opponent(game)} >= {"outbuffered"}
+    assert not has_opponent("chess")
     with pytest.raises(Malformed, match="no opponent for chess"):
         bot_for("chess", Seat.SOUTH, {}, 1, 1)
     with pytest.raises(Malformed, match="no level 4"):

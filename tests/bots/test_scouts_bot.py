@@ -21,7 +21,7 @@ def test_a_gain_is_the_difference_of_two_values(stacking: str) -> None:
     for state in states("scouts", 100, 150, stacking=stacking):
         position = state.position
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position
-        for gain, origin, target in evaluation.moves(position):
+        for gain, origin, target in evaluation.rated_plays(position):
             played = move_scout(position, 1 << origin, 1 << target)
             assert (gain >= WIN) == played.is_won
             if not played.is_won:
