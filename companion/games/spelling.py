@@ -1,4 +1,8 @@
-"""Actions in words and drawings, in the form in which a seat gives them: keys, taps or a sheet."""
+"""Actions in words and drawings, in the form in which a seat gives them: keys, taps or a sheet.
+
+Journals and receipts hold an action only in notation. Pages, replays and the coach show it by these
+functions, which work for any game. `state` is always the one in which the action was given.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ from companion.games.screen import CardChoice, CardUi, Play
 class SpelledOrder:
     """A part of an action for readers: a drawing if there is one, a letter or name, and words.
 
-    With `is_for_unit` it is the order of one of several pieces, and `letter` is the name of
-    that piece.
+    With `is_for_unit` it is the order of one of several pieces, and `letter` is the name of that
+    piece.
     """
 
     drawing: str
@@ -39,7 +43,11 @@ class SpelledOrder:
 
 
 def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[SpelledOrder, ...]:
-    """Return an action in words and drawings, in the form in which its seat gives it."""
+    """Return an action in words and drawings, in the form in which its seat gives it.
+
+    The first form that the game offers in this state counts: a play, an order sheet, cards, a duel,
+    placings, keys of a pad. Without any of them it is the notation.
+    """
     if play := play_of(game, state, seat, notation):
         return (SpelledOrder("", notation, play.label),)
     board_ui = game.board_ui(state, seat)
@@ -90,16 +98,19 @@ def play_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> Play | None
 
 
 def _spell_units(game: AnyGame, state: Any, seat: Seat, notation: str) -> Iterator[SpelledOrder]:
+    """Yield the orders of an order sheet, one for each piece."""
     # Reveal the action in a single stage, as if both seats had given it, and use only the part of
     # this seat.
     stages = (Stage("", {}, (), None),)
-    opened = game.opened(state, {player: game.parse(notation) for player in SEATS}, stages, 0)
-    for unit in opened.get(seat, ()) if opened else ():
+    actions = {player: game.parse(notation) for player in SEATS}
+    opened = game.opened(state, actions, stages, 0) or {}
+    for unit in opened.get(seat, ()):
         if unit.order is not None:
             yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_for_unit=True)
 
 
 def _spell_placing(names: Mapping[str, str], notation: str) -> Iterator[SpelledOrder]:
+    """Yield one order for each placed piece. `names` has the faces by their letters."""
     for part in notation.split():
         letter, _, square = part.partition("@")
         yield SpelledOrder(
@@ -117,6 +128,7 @@ def choice_of(card_ui: CardUi | None, notation: str) -> CardChoice | None:
 
 
 def _spell_choice(card_ui: CardUi, notation: str) -> str:
+    """Return the key of a choice and its lane in words, or the notation if no key belongs to it."""
     choice = choice_of(card_ui, notation)
     key = next((key for key in card_ui.keys if choice and key.name == choice.key), None)
     if choice is None or key is None:
@@ -133,8 +145,8 @@ Arrow = tuple[Square | None, Square | None]
 def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arrow, ...]:
     """Return the arrows that show an action on the board.
 
-    There is one for each step of a play, one for each piece on a sheet, else one for the first
-    order.
+    There is one for each step of a play, or one for each piece on a sheet. An action of any other
+    form has one for its first order.
     """
     if play := play_of(game, state, seat, notation):
         # A piece that is placed on one square has no start.
@@ -144,11 +156,20 @@ def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arr
     ends = game.plan(state, seat, notation) or ()
     board_ui = game.board_ui(state, seat)
     if board_ui and board_ui.sheet:
-        return tuple(zip((unit.square for unit in board_ui.sheet.units), ends, strict=False))
+        # A sheet's notation is `UNIT:ORDER …`, and a unit without an order is left out.
+        square_of = {unit.name: unit.square for unit in board_ui.sheet.units}
+        starts = [square_of[part.partition(":")[0]] for part in notation.split()]
+        return tuple(zip(starts, ends, strict=False))
     return tuple((None, end) for end in ends[:1])
 
 
 def first_keys(game: AnyGame) -> tuple[Key, ...]:
-    """Return the orders on a game's pad at the beginning of the game."""
+    """Return the orders on a game's pad at the beginning of a game with the default options.
+
+    They are those of the first seat that has a pad then. Empty if neither has.
+    """
     state = game.setup(game.options({}), Random(0))
-    return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())
+    for seat in SEATS:
+        if pad := game.pad(state, seat):
+            return pad.keys
+    return ()

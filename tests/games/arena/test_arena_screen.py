@@ -13,6 +13,7 @@ from companion.games.arena.orders import CODES
 from companion.games.arena.screen import OrdersPad
 from companion.games.arena.state import State
 from companion.games.screen import Badge
+from companion.games.spelling import arrows_of
 
 KEYS = ("up", "down", "left", "right", "a", "b", "ready")
 
@@ -149,3 +150,9 @@ def test_a_refused_key_says_only_that_the_draft_is_full() -> None:
             draft = (*draft, rng.choice(KEYS))
             GAME.check(start(), SOUTH, GAME.parse(grammar.text(draft)))
         assert grammar.count(draft) == 3
+
+
+def test_arrows_leave_out_robots_without_an_order() -> None:
+    state = at({1: "b1", 2: "e1", 3: "h1"}, {1: "e9"})
+    arrows = [tuple(map(str, arrow)) for arrow in arrows_of(GAME, state, SOUTH, "1:N 3:W")]
+    assert arrows == [("b1", "b2"), ("h1", "g1")]
