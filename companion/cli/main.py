@@ -40,7 +40,7 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
 from companion.games.plugins import load_games, plugin_games
-from companion.games.tools import count
+from companion.games.tools import parse_count
 from companion.service import logs
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _add_task(parser: argparse.ArgumentParser) -> None:
     "selfplay",
     "whole games through the real interfaces",
     _add_task,
-    argument("--games", type=count, default=1, metavar="N"),
+    argument("--games", type=parse_count, default=1, metavar="N"),
     argument("--seed", type=int, default=1, metavar="S"),
     argument("--json", action="store_true", help="one JSON line per game"),
 )

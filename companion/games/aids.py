@@ -1,4 +1,8 @@
-"""Printed extras beside board and pieces: player aids, hand cards and order tiles."""
+"""Printed extras beside board and pieces: player aids, hand cards and order tiles.
+
+A game returns them from `Game.extras`, and `companion.printing` lays them out on sheets. Texts are
+sentences for people, made by `say` if the game is translated.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ from companion.core.kit import Seat
 
 @dataclass(frozen=True)
 class AidRow:
-    """A row in the list of a player aid: a picture on the left, a name, and figures or a few
-    words.
+    """A row in the list of a player aid: a picture, a name, and figures or a few words.
+
+    The picture is one of `drawing`, `face` and `notation`. The others are empty.
     """
 
     name: str
@@ -21,9 +26,9 @@ class AidRow:
     drawing: str = ""
     """Name of a drawing in `companion.core.drawings`."""
     face: str = ""
-    """Name of a face of the kit, instead of a drawing."""
+    """Name of a face of the kit."""
     notation: str = ""
-    """Text in notation, instead of a drawing."""
+    """A text in notation that serves as the picture."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +41,25 @@ class AidPoint:
 
 @dataclass(frozen=True)
 class PlayerAid:
-    """A printed sheet for one seat: the goal in one sentence, a list, and the rules in brief."""
+    """A printed sheet for one seat: the goal in one sentence, a list, and the rules in brief.
+
+    The list has a title and `rows`. `points` are the rules in brief.
+    """
 
     goal: str
     list_title: str
     rows: tuple[AidRow, ...]
     points: tuple[AidPoint, ...]
     heads: tuple[str, ...] = ()
-    """Column titles of the figures in the rows."""
+    """Column titles of the figures in the rows. Empty if the rows have no figures."""
 
 
 @dataclass(frozen=True)
 class OrderTile:
-    """A tile for one order: its drawing, the letter that players read, the letter of the notation,
-    and a word.
+    """A printed tile for one order. Players lay a row of tiles instead of pressing keys.
+
+    `initial` is the letter that players read, in their own language, and `letter` that of the
+    notation.
     """
 
     drawing: str
@@ -68,14 +78,13 @@ class Extras:
     tiles: tuple[OrderTile, ...] = ()
     """Order tiles, for players who lay their orders behind a screen instead of entering them."""
     places: int = 0
-    """Number of tiles that a player lays for one turn."""
+    """Number of tiles that a player lays for one turn. 0 without tiles."""
 
     @property
     def shared_points(self) -> tuple[AidPoint, ...]:
         """Return the rules in brief that are on the aids of all seats."""
         aids = list(self.aids.values())
-        if aids:
-            return tuple(
-                point for point in aids[0].points if all(point in aid.points for aid in aids)
-            )
-        return ()
+        if not aids:
+            return ()
+        first = aids[0]
+        return tuple(point for point in first.points if all(point in aid.points for aid in aids))

@@ -1,8 +1,41 @@
 """The game contract: everything that the table, the pages, the pads and the camera need from a
 game.
 
-A game is pure: no I/O, no clock, no global state and no random numbers of its own. States, actions
-and events are frozen.
+A game is a subclass of `Game`. It is pure: no I/O, no clock, no global state and no random numbers
+of its own. States, actions and events are frozen, so one instance serves all tables and threads.
+
+How the table plays a game:
+
+1. Set-up. `options` parses the chosen options, `kit` says what lies on the table, and `setup`
+   returns the first state.
+2. Orders. `to_act` names the seats that owe an action. One seat alone has the turn and acts openly.
+   If both owe one, each action is sealed until both are in. An action arrives in notation, from
+   keys (`pad`), taps (`plays`), or what the camera sees. `parse` reads it and `check` refuses it.
+3. Reveal. `apply` carries out the actions of all these seats. It returns a `Step`: the next state,
+   everything that happened, and the stages of the turn.
+4. Stages. The table shows one stage after the other. Hands move the pieces, and the camera compares
+   the board with the layout that the stage expects. A step without stages skips this phase.
+5. The table returns to 2 with the next state. When `to_act` is empty, the game is over, and
+   `outcome` says how it ended.
+
+A game with phases of its own, such as a set-up by hand or a duel, keeps the phase in its state.
+Every method answers for the state that it is given: what `to_act`, `pad` or `board_ui` return may
+differ from one phase to the next.
+
+What a game must have is abstract in `Game`. Everything else is optional: its default means “no” or
+“nothing”, so the table calls the same methods of every game. `companion selfplay --check GAME`
+lists what a game lacks. Each group of optional members is a mixin:
+
+- `BoardMixin`: the camera checks the board, reads actions from it, and names a broken rule.
+- `PadMixin`: actions are entered with the keys of a pad.
+- `ScreenMixin`: screens show cards, sums, sheets of orders and other things beside the board.
+- `ClockMixin`: a decision or a seat has limited time.
+- `ChanceMixin`: something is drawn at random, or stays hidden until the end.
+- `TextMixin`: a guided first game, player aids, and who is ahead.
+
+The values that these methods return are here and in the modules beside this one: `events`, `pads`,
+`screen`, `aids`, `lesson` and `tools`. From version 1.0 on, the names in this module stay as they
+are (docs/stability.md).
 """
 
 from __future__ import annotations
@@ -39,6 +72,7 @@ if TYPE_CHECKING:
     from companion.games.lesson import Lesson
     from companion.games.tools import Command
 
+# The types of a game's states and actions. Each game chooses its own: see `Game`.
 S = TypeVar("S")
 A = TypeVar("A")
 View = Mapping[str, Any]
@@ -46,12 +80,13 @@ View = Mapping[str, Any]
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened in a game.
+    """One thing that happened in a game. Pages show it, the voice says it, and replays list it.
 
-    `text` is the sentence, `why` the reason, and `rule` the id of the paragraph behind it.
+    `text` is the sentence for people and `why` the reason, a second sentence. `rule` is the id of
+    the `Rule` behind it. `seat` is the side that it concerns, None if it is not one side alone.
 
-    `square` is where it happened and `to` the square that it points to. `edge` is the direction
-    (files, ranks) of a move that was blocked.
+    `square` is where it happened and `to` the square that it points to, both as text such as `c4`.
+    `edge` is the direction (files, ranks) of a move that was blocked, from `square`.
     """
 
     kind: EventKind
@@ -67,9 +102,9 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 class Order(msgspec.Struct, frozen=True):
     """One revealed order of a seat: its letter in the notation and its drawings.
 
-    `drawing` shows the order as its owner gave it. `on_board` shows its direction on a picture with
-    South below. `initial` is the letter in the players' language, or empty if it is that of the
-    notation.
+    `drawing` names the drawing of the order as its owner gave it, where up is away from the owner.
+    `on_board` names that for a picture of the board with South below. `initial` is the letter in
+    the players' language, or empty if it is that of the notation.
     """
 
     letter: str
@@ -82,10 +117,10 @@ class Order(msgspec.Struct, frozen=True):
 class Stage:
     """A part of a turn that hands carry out before the next part is shown.
 
-    `expected` is the layout after the stage, or None if the board is no longer checked. `tallies`
-    are sums shown with the stage. `todo` holds a seat and a sentence for each task that is no move
-    on squares, such as those with cards. `headlines` are read in order, the worst last. `badges`
-    are on the pieces after the stage.
+    `orders` are those that this stage opens. `expected` is the layout after the stage, or None if
+    the board is no longer checked. `tallies` are sums shown with the stage. `todo` holds a seat and
+    a sentence for each task that is no move on squares, such as those with cards. `headlines` are
+    read in order, the most important one last. `badges` are on the pieces after the stage.
     """
 
     title: str
@@ -100,7 +135,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """The result of `apply`: the next state, all events, and the stages for the hands."""
+    """The result of `apply`: the next state, all events of the turn, and the stages for the hands.
+
+    The events of the stages are also in `events`.
+    """
 
     state: S
     events: tuple[Event, ...]
@@ -111,7 +149,8 @@ class Step(Generic[S]):
 class Outcome:
     """The end of a game: the winning seats (none for a draw) and the reason as a sentence.
 
-    `short` says it in at most 24 characters, for the page at the end. Empty: the reason.
+    `short` gives the reason in at most 24 characters, for the page at the end. If it is empty, that
+    page shows `reason`.
     """
 
     winners: frozenset[Seat]
@@ -119,7 +158,7 @@ class Outcome:
     short: str = ""
 
     def event(self, rule: str) -> Event:
-        """Return the final event: a win or a draw."""
+        """Return the last event of the game, a win or a draw, with the id of the rule behind it."""
         winner = next(iter(self.winners), None)
         kind = CommonEvent.WON if winner else CommonEvent.TIE
         return Event(kind, self.reason, winner, rule=rule)
@@ -127,10 +166,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class OptionRow:
-    """One option on the set-up page: its name, a sentence, and labelled choices.
+    """One option on the set-up page: its name, a sentence, and choices as pairs (label, value).
 
-    The first choice is the default. With `free_text` other values than the choices are allowed, and
-    the sentence describes their format.
+    `name` is the field of the game's `Options`. The first choice is the default. With `free_text`
+    other values than the choices are allowed, and the sentence describes their format. `house_rule`
+    marks an option that departs from the printed rules.
     """
 
     name: str
@@ -160,13 +200,14 @@ class Preset:
 
 @dataclass(frozen=True)
 class Example:
-    """An illustration of a paragraph, played from the beginning of a game so that it cannot be
-    wrong.
+    """An illustration of a paragraph of the rules.
 
-    `actions` are the decisions in notation, written `SOUTH | NORTH` where both seats act. The
-    picture shows the last one, up to and including its `stage` (counted from 0). `files` and
-    `ranks` limit the picture to a part of the board from a1 on, and 0 shows all. The default for an
-    empty `caption` is the sentences of that stage.
+    It is given as a short game and played by the rules, so that the picture cannot contradict them.
+
+    `options` are those of that game. `actions` are its decisions in notation, written
+    `SOUTH | NORTH` where both seats act. The picture shows the last one, up to and including its
+    `stage` (counted from 0). `files` and `ranks` limit the picture to a part of the board from a1
+    on, and 0 shows all. With an empty `caption` the sentences of that stage stand below it.
     """
 
     actions: tuple[str, ...]
@@ -191,7 +232,7 @@ class Rule:
 
 
 class Drawn(StrEnum):
-    """When a game draws something at random."""
+    """When a game first draws something at random."""
 
     NEVER = "never"
     SETUP = "setup"
@@ -201,11 +242,14 @@ class Drawn(StrEnum):
 
 
 Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
-"""A number of turns as an option. 0 means none."""
+"""A number of turns as an option. 0 means no limit."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base class of a game's options. Every field has a default."""
+
+
+# ---- what a game may have ------------------------------------------------------------------------
 
 
 FacesSeen = Mapping[Square, str]
@@ -213,28 +257,36 @@ FacesSeen = Mapping[Square, str]
 
 
 class BoardMixin(Generic[S, A]):
-    """The part of the contract for the camera. Without `expected` the board is not checked."""
+    """The part of the contract for the camera. Without `expected` the board is not checked.
+
+    Three ways lead from the board to an action. If one seat is on turn, it may make one of its
+    `plays` by hand, and the table recognises it by `layouts_by_hand`. If both seats owe an action,
+    `laid_out` reads it from the pieces. In a game with real cards, `laid_open` reads it from them.
+    """
 
     def expected(self, state: S) -> Layout | None:
         """Return the faces on each square, or None if the board is not checked."""
 
     def is_checked(self, state: S) -> bool:
-        """Return whether the board must match `expected`.
+        """Return whether the board must match `expected` now.
 
-        False while hands may already have moved pieces for an action that is not decided yet.
+        False while hands may already have moved pieces for an action that is not decided yet, such
+        as a move that leads into a duel.
         """
         return self.expected(state) is not None
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:
         """Return the layout just after hands have made a legal action, before its consequences.
 
+        An example is a piece on its new square, beside a captured one that nobody has removed yet.
         `step` is the result of `apply`. None stands for the layout after its first stage, or after
         the step if it has no stages.
         """
 
     def layouts_by_hand(self, state: S, seat: Seat, action: A, step: Step[S]) -> tuple[Layout, ...]:
-        """Return the layouts that are allowed after a legal action by hand: just after it and after
-        each stage.
+        """Return the layouts by which the camera recognises a legal action that was made by hand.
+
+        They are the one just after it (`as_laid`) and those after each stage.
         """
         stages = [stage.expected for stage in step.stages]
         # Without stages only the next state follows.
@@ -243,33 +295,36 @@ class BoardMixin(Generic[S, A]):
         return tuple(layout for layout in (after_action, *stages) if layout is not None)
 
     def laid_out(self, state: S, seat: Seat, seen: FacesSeen) -> A | None:
-        """Return the action of a seat that the board shows while both seats act at once.
+        """Return the action of a seat that its pieces on the board show, while both seats owe one.
 
-        An example is a set-up that is laid openly. `seen` is the top face of each square. The seat
-        confirms the action with ready.
+        An example is a set-up that is laid openly. None if the pieces show no complete action. The
+        seat confirms the action with the key ready.
         """
 
     def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:
-        """Return the action that is given by the zones of the face-up cards.
+        """Return the action that the face-up cards show, or None if they show none.
 
-        `before` holds the cards that were face up when this decision became due.
+        `fans` holds the face-up cards of each zone of the board, from the bottom to the top.
+        `before` holds those that were face up when this decision became due.
         """
 
     def why_not(self, state: S, seat: Seat, seen: FacesSeen) -> Illegal | None:
-        """Return the rule that the board breaks after the seat on turn has moved pieces from
-        `expected`.
+        """Return the rule that the seat on turn has broken by moving pieces away from `expected`.
 
-        None if the change is not a single play. `seen` is the top face of each square where the
-        camera sees one. The message has at most two sentences, and the first says what is not
+        The table asks when the board matches no legal action. None if the change is not an attempt
+        at a single play. The message has at most two sentences, and the first says what is not
         allowed. The `square` of the result is the obstacle.
         """
 
 
 class PadMixin(Generic[S]):
-    """How a seat gives its orders with the keys of a pad, or with the same keys on a phone."""
+    """How a seat gives its orders with the keys of a pad, or with the same keys on a phone.
+
+    In `plan` and `possible`, `entered` is the draft: the notation of the orders so far.
+    """
 
     def pad(self, state: S, seat: Seat) -> PadGrammar | None:
-        """Return the grammar by which a seat enters its action with keys."""
+        """Return the grammar by which a seat enters its action with keys. None: it has no keys."""
 
     def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...] | None:
         """Return the square that each entered order would reach if nobody interfered.
@@ -285,7 +340,10 @@ class PadMixin(Generic[S]):
 
 
 class ScreenMixin(Generic[S, A]):
-    """What screens show beside or instead of the board."""
+    """What screens show beside or instead of the board.
+
+    A game overrides `card_ui` or `board_ui`, or neither, but not both.
+    """
 
     def card_ui(self, state: S, seat: Seat | None) -> CardUi | None:
         """Return what a viewer (None for everybody) sees of a card game."""
@@ -304,20 +362,28 @@ class ScreenMixin(Generic[S, A]):
     def opened(
         self, state: S, actions: Mapping[Seat, A], stages: Sequence[Stage], stage: int
     ) -> Mapping[Seat, tuple[UnitOrder, ...]] | None:
-        """Return the orders of each seat's pieces as far as the stages up to `stage` reveal them.
+        """Return the orders of each seat's pieces, as far as the stages up to `stage` reveal them.
 
-        `state` is the one before the turn. For games whose orders are a sheet for several pieces.
+        `state` is the one before the turn, and `stage` an index into `stages`. For games in which a
+        seat fills in an order sheet for several pieces (`BoardUi.sheet`).
         """
 
 
 class ClockMixin(Generic[S, A]):
-    """The time control of a game that limits a decision or a seat."""
+    """The time control of a game. It applies to decisions of a single seat.
+
+    `time_limit` gives each decision its own time, `chess_clock` gives a seat time for the whole
+    game. A state may have either, or neither.
+    """
 
     def time_limit(self, state: S) -> float | None:
         """Return the time limit of the present decision in seconds, from its beginning."""
 
     def on_timeout(self, state: S, seat: Seat) -> A | None:
-        """Return the action for a seat whose time has run out. With None only the alarm sounds."""
+        """Return the action for a seat whose `time_limit` has run out.
+
+        With None an alarm sounds, and the seat may still act.
+        """
 
     def chess_clock(self, state: S) -> ChessClock | None:
         """Return the chess clock while it runs for the seat on turn. A seat without time loses."""
@@ -330,7 +396,7 @@ class ChanceMixin:
     """Notice for everybody if the owner has chosen the seed."""
 
     def drawn(self, options: Any) -> Drawn | None:
-        """Return when `setup` or `apply` draws from its random numbers."""
+        """Return when `setup` or `apply` first draws from its random numbers. None: never."""
 
     chosen_options: ClassVar[frozenset[str]] = frozenset()
     """Options that fix what is usually drawn or placed, such as `start`."""
@@ -338,7 +404,7 @@ class ChanceMixin:
     def chosen(self, options: Any) -> str | None:
         """Return a sentence on what these options fix although it is usually drawn or placed.
 
-        By default that is the start, if one of `chosen_options` has not its default.
+        By default it says so of the start, if one of `chosen_options` differs from its default.
         """
         for name in self.chosen_options:
             if getattr(options, name) != getattr(type(options)(), name):
@@ -346,12 +412,13 @@ class ChanceMixin:
         return None
 
     def hides(self, options: Any) -> bool | None:
-        """Return whether something stays hidden until the end, such as face-down cards."""
+        """Return whether the game hides something from the players until its end.
+
+        An example is a shuffled deck that the program holds.
+        """
 
     def is_dealt_by_hand(self, options: Any) -> bool | None:
-        """Return whether people deal the cards themselves, so that only the owner of a card knows
-        it.
-        """
+        """Return whether people deal real cards, so that the program does not know them."""
 
     def hidden_options(self, options: Any) -> frozenset[str] | None:
         """Return the options that reveal what is hidden from the seats, such as a chosen deal."""
@@ -363,10 +430,10 @@ class TextMixin(Generic[S, A]):
     minutes: ClassVar[int] = 20
     """Estimated duration in minutes, used until the game has been played here."""
     how_to_win: ClassVar[tuple[str, ...]] = ()
-    """Three captions: what one does, what is in the way, how it ends. Each has at most two lines of
-    17 characters.
+    """Three captions: what a player does, what is in the way, and how the game is won.
 
-    Their pictures are `win-1` to `win-3` in `pictures.svg` beside the game's module.
+    Each has at most two lines of 17 characters. Their pictures are `win-1` to `win-3` in
+    `pictures.svg` beside the game's module.
     """
     help_words: ClassVar[Mapping[str, str]] = {}
     """Effect of each order in a few words, by its English word. Answers “What can I do now?”."""
@@ -380,8 +447,9 @@ class TextMixin(Generic[S, A]):
         """Return sensible first actions. Kept for games written for version 1.0."""
 
     def lead(self, state: S) -> float | None:
-        """Return the lead of South from public information, in the game's own unit. Negative if
-        North leads.
+        """Return the lead of South, worked out of what everybody may see. Negative if North leads.
+
+        The unit is the game's own, such as hit points or steps.
         """
 
     def tools(self) -> tuple[Command, ...]:
@@ -394,8 +462,11 @@ class TextMixin(Generic[S, A]):
     def turn_number(self, state: S) -> int | None:
         """Return the number of the present turn as the game counts, and 0 during set-up.
 
-        With None the table counts.
+        With None the table counts the turns.
         """
+
+
+# ---- the game ------------------------------------------------------------------------------------
 
 
 class Game(
@@ -407,26 +478,29 @@ class Game(
     TextMixin[S, A],
     ABC,
 ):
-    """The rules of one game, and only the rules.
+    """The rules of one game, and only the rules. `S` is the type of its states, `A` of its actions.
 
     A game must define all abstract methods and the class attributes without a value. Everything
-    else has a default. The members of the mixins are optional, and their default None means no or
-    nothing.
+    else has a default. The members of the mixins are optional, and their default None means “no” or
+    “nothing”. The head of this module explains when the table calls what.
     """
 
     name: ClassVar[str]
+    """Name in addresses, files and on the command line: lower-case letters and digits."""
     title: ClassVar[str]
     summary: ClassVar[str]
     """Subject of the game in at most 41 characters."""
     sides: ClassVar[Mapping[Seat, Side]]
     options_type: ClassVar[type[Options]] = Options
     option_rows: ClassVar[tuple[OptionRow, ...]] = ()
+    """Rows of the set-up page, one for each field of `options_type` that people may choose."""
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
     """One-tap starts from a seat. The last one gives the default options."""
     rules: ClassVar[tuple[Rule, ...]]
     turn_rule: ClassVar[str | None] = None
-    """Id of the paragraph on who acts when. `end_rule` is the one on how a game ends."""
+    """Id of the paragraph on who acts when."""
     end_rule: ClassVar[str | None] = None
+    """Id of the paragraph on how a game ends."""
     events: ClassVar[type[EventKind]] = CommonEvent
     """Event kinds of this game besides those of `CommonEvent`."""
     drawings: ClassVar[Mapping[str, str]] = {}
@@ -445,6 +519,7 @@ class Game(
             raise Malformed(
                 say("Option of {game}: {error}", game=self.name, error=str(error))
             ) from None
+        # Only `setup` sees faults that no type can express, such as a start square in a wall.
         self.setup(options, Random(0))
         return options
 
@@ -454,14 +529,14 @@ class Game(
 
     @abstractmethod
     def setup(self, options: Any, rng: Random) -> S:
-        """Return the initial state."""
+        """Return the first state. All its random choices come from `rng`."""
 
     @abstractmethod
     def to_act(self, state: S) -> frozenset[Seat]:
-        """Return the seats that must act.
+        """Return the seats that owe an action.
 
-        One seat has the turn. Several act sealed and at once. Nobody acts after the end of the
-        game.
+        One seat has the turn. If both owe one, their actions are sealed and opened together. Nobody
+        acts after the end of the game.
         """
 
     @abstractmethod
@@ -476,18 +551,21 @@ class Game(
         return rng.choice(list(self.legal_actions(state, seat)))
 
     def check(self, state: S, seat: Seat, action: A) -> None:
-        """Raise `Illegal` with reason and rule unless the action of a seat in `to_act` is legal.
+        """Raise `Illegal` with reason and rule unless the action is legal for a seat in `to_act`.
 
-        Whoever calls it checks first who is to act, as `require` does.
-
-        Override it to name the broken rule, or if there are too many actions to list.
+        The caller has checked that the seat is in `to_act`, as `require` does. Override it to name
+        the broken rule, or if there are too many actions to list.
         """
         if action not in self.legal_actions(state, seat):
             raise Illegal(Refusal.AGAINST_RULES, say("That cannot be done now"), self.turn_rule)
 
     @abstractmethod
     def apply(self, state: S, actions: Mapping[Seat, A], rng: Random) -> Step[S]:
-        """Carry out one action of every seat in `to_act`. `check` has accepted all of them."""
+        """Carry out one action of every seat in `to_act`. `check` has accepted all of them.
+
+        All random choices come from `rng`. The table may apply the same turn again, for a replay or
+        after a restart, and must get the same result.
+        """
 
     def outcome(self, state: S) -> Outcome | None:
         """Return how the game ended, or None. By default the `outcome` of the state."""
@@ -496,7 +574,9 @@ class Game(
 
     @abstractmethod
     def view(self, state: S, seat: Seat | None) -> View:
-        """Return what a seat (None for everybody) may know. A game without secrets extends
+        """Return what a seat (None for everybody) may know of a state.
+
+        It never holds what is hidden from that viewer. A game without secrets extends
         `common_view`.
         """
 
@@ -509,14 +589,16 @@ class Game(
         }
 
     def dump(self, state: S) -> View:
-        """Return the complete state for the engine protocol. Override it if views hide
-        something.
+        """Return the complete state for the engine protocol. Override it if views hide something.
+
+        It may hold secrets, so it is for programs and tests and never for a viewer.
         """
         return self.view(state, None)
 
     def parse(self, text: str) -> A:
-        """Parse an action from its notation. Raises `Malformed`. By default an action is its
-        notation.
+        """Parse an action from its notation. Raises `Malformed`.
+
+        By default an action is its notation, without any check.
         """
         return cast(A, text)
 
@@ -525,18 +607,19 @@ class Game(
         return str(action)
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
-        """Yield the legal actions as a seat taps them or as hands make them.
+        """Return the legal actions as a seat taps them, or as hands make them on the board.
 
-        Of several equivalent actions one is enough. By default they are keys without squares.
+        Of several equivalent actions one is enough. By default each action is a key and touches no
+        squares.
         """
         for action in self.legal_actions(state, seat):
             text = self.format(action)
             yield Play(text, (), text, text)
 
     def commands(self, action: A) -> Iterable[str]:
-        """Return a word for each command in an action, for statistics.
+        """Return a word for each command in an action, for statistics and help.
 
-        Nothing for what the rules force.
+        A command that the rules force has none.
         """
         return (self.format(action),)
 
@@ -546,8 +629,9 @@ class Game(
         return outcome.short or outcome.reason if outcome else ""
 
     def is_reversible(self, state: S, seat: Seat, action: A) -> bool | None:
-        """Return whether a seat may take back this action, because nobody has learned anything from
-        it.
+        """Return whether a seat may take back this action after the reveal.
+
+        That is fair only if nobody has learned anything from it. None means no.
         """
 
     def require(self, state: S, actions: Mapping[Seat, A]) -> None:
@@ -576,6 +660,9 @@ AnyGame = Game[Any, Any]
 """A game whose states and actions the caller only passes on."""
 
 
+# ---- kept for games written for version 1.0 ------------------------------------------------------
+
+
 class CardGame(Game[S, A]):
     """Former name of a game with a `card_ui`, for games written for version 1.0."""
 
@@ -588,14 +675,21 @@ class ChessClockGame(Game[S, A]):
     """Former name of a game with a `chess_clock`, for games written for version 1.0."""
 
 
-def changed_tops(layout: Layout, seen: FacesSeen) -> dict[Square, tuple[str | None, str | None]]:
-    """Return the top face before and now of each square that differs from a layout, for `why_not`.
+# ---- helpers for games and their callers ---------------------------------------------------------
 
-    `seen` is the top face of each square where the camera sees one.
+
+def changed_tops(layout: Layout, seen: FacesSeen) -> dict[Square, tuple[str | None, str | None]]:
+    """Return the squares whose top face differs from a layout, each with its face before and now.
+
+    A helper for `why_not`. None as a face means that the square is empty.
     """
     tops = {square: faces[-1] for square, faces in layout.items()}
-    pairs = {square: (tops.get(square), seen.get(square)) for square in sorted({*tops, *seen})}
-    return {square: pair for square, pair in pairs.items() if pair[0] != pair[1]}
+    changes = {}
+    for square in sorted({*tops, *seen}):
+        before, now = tops.get(square), seen.get(square)
+        if before != now:
+            changes[square] = (before, now)
+    return changes
 
 
 def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:

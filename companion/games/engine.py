@@ -1,8 +1,8 @@
 """The engine protocol: the rules as JSON lines, for bots and tests in any language.
 
-One request per line, one reply per line. Requests are `new`, `legal` (with `limit`), `is_legal`,
-`apply`, `state` and `view`. See docs/interfaces.md. A bad request gets an `error` reply and changes
-nothing.
+`companion engine GAME` serves it on standard input and output. One request per line, one reply per
+line. Requests are `new`, `legal` (with `limit`), `is_legal`, `apply`, `state` and `view`. See
+docs/interfaces.md. A bad request gets an `error` reply and changes nothing.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from companion.core.i18n import plain_words
 from companion.core.kit import Seat
 from companion.games.base import AnyGame, plain_outcome
 
-_MAX_LINE = 1_000_000
+_MAX_LINE_BYTES = 1_000_000
+"""Maximum size of a request, far above any real one: it only bounds the memory."""
 _MAX_LEGAL = 50_000
 """Maximum number of listed actions, because sealed orders for many pieces can be millions."""
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):
+    """The argument of `new`: the game's options, and the seed of all its chance."""
+
     options: dict[str, Any] = {}
     seed: int = 0
 
 
-_FORMS: Mapping[str, Any] = {
+_ARGUMENT_TYPES: Mapping[str, Any] = {
     "new": _New,
     "legal": Seat,
     "is_legal": dict[Seat, str],
@@ -37,14 +40,14 @@ _FORMS: Mapping[str, Any] = {
     "state": bool,
     "view": Seat | None,
 }
-"""Type of the argument of each verb. The number `limit` goes with `legal`."""
+"""Type of the argument of each verb. `limit` stands beside `legal` in the same request."""
 _decode = msgspec.json.decode
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 Reply = dict[str, Any]
 
 
 class Engine:
-    """One game driven by requests. `answer` never raises.
+    """One game driven by requests, for a single thread. `answer` never raises.
 
     >>> from companion.games import game_named
     >>> engine = Engine(game_named("outbuffered"))
@@ -59,16 +62,14 @@ class Engine:
 
     @property
     def state(self) -> Any:
-        """Return the state of the game for the caller of the engine, or None before the first
-        `new`.
-        """
+        """Return the state of the game, or None before the first `new`."""
         return self._state
 
     def answer(self, line: bytes) -> bytes:
         """Return the reply to one request, both without a newline."""
         try:
-            if len(line) > _MAX_LINE:
-                raise Malformed(f"A request has at most {_MAX_LINE} bytes")
+            if len(line) > _MAX_LINE_BYTES:
+                raise Malformed(f"A request has at most {_MAX_LINE_BYTES} bytes")
             return _encode(self._reply(*_read(line)))
         except CompanionError as error:
             return _encode({"error": _plain_error(error)})
@@ -87,6 +88,7 @@ class Engine:
                 return self._apply(request)
             case "view":
                 return {"view": self._game.view(self._state, request)}
+        # Only `state` is left. Its argument, a boolean, has no meaning.
         return {"state": self._game.dump(self._state)}
 
     def _new(self, new: _New) -> Reply:
@@ -146,18 +148,19 @@ def _read(line: bytes) -> tuple[str, Any, int | None]:
         # The type of the argument depends on the verb, so the argument is decoded second.
         raw = _decode(line, type=dict[str, msgspec.Raw])
         limit = raw.pop("limit", None)
-        if len(raw) != 1 or not raw.keys() <= _FORMS.keys():
-            raise Malformed(f"A request has exactly one of {', '.join(_FORMS)}")
+        if len(raw) != 1 or not raw.keys() <= _ARGUMENT_TYPES.keys():
+            raise Malformed(f"A request has exactly one of {', '.join(_ARGUMENT_TYPES)}")
         ((verb, text),) = raw.items()
         if limit is not None and verb != "legal":
             raise Malformed("limit goes with legal")
-        request = _decode(text, type=_FORMS[verb])
+        request = _decode(text, type=_ARGUMENT_TYPES[verb])
         return verb, request, None if limit is None else _decode(limit, type=int)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"Not a request: {error}") from None
 
 
 def _plain_error(error: CompanionError) -> Reply:
+    """Return an error as plain JSON: its kind, reason and message, and the rule if there is one."""
     # The protocol has only two kinds of errors.
     kind = error.kind if error.kind in ("malformed", "illegal") else "malformed"
     plain: Reply = {"kind": kind, "reason": kind, "message": error.message}

@@ -1,8 +1,9 @@
 """Kinds of game events. Each kind is one declaration with its drawing, sound and lamps.
 
 `CommonEvent` has the kinds that several games share. A game declares its own kinds as another
-`EventKind` and names that class in `events`. Pages, printed rules, pads, the
-broker and the voice read everything from the kind.
+`EventKind` and names that class in `Game.events`. An event itself is an `Event` of
+`companion.games.base`, with a kind from here. Pages, printed rules, pads, the MQTT broker and the
+voice learn from the kind how to show it, so none of them knows an event by its name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from companion.core.i18n import say_n
 
 
 class Reach(Enum):
-    """The mark from an event's square to its square `to`."""
+    """The mark that is drawn from an event's `square` to its `to`."""
 
     NONE = "none"
     HIT = "hit"
@@ -30,9 +31,9 @@ class Reach(Enum):
 class Look:
     """How an event is drawn on the board while it is shown.
 
-    `around` is a drawing around the piece on the square, with its `size` in squares. `is_harm`
-    draws it in the colour of refusals. `swells` enlarges the piece for a moment. Without `is_told`
-    the captions of pictures omit its sentence.
+    `around` names a drawing around the piece on the square, with its `size` in squares. `is_harm`
+    draws it in the colour of refusals. `swells` enlarges the piece for a moment. `reach` is the
+    mark towards another square. Without `is_told` the captions of pictures omit its sentence.
     """
 
     around: str = ""
@@ -45,11 +46,11 @@ class Look:
 
 @dataclass(frozen=True)
 class Highlight:
-    """A memorable event: a key on the time line of a replay, and a figure after the game.
+    """A memorable event: a key on the time line of a replay, and a count after the game.
 
-    `drawing` is on the key. `counted` formats a number of them, such as `2 bounces`. If two are too
-    close on the line, the one with the greater `weight` is shown. `is_loss` marks a loss for the
-    side of the event.
+    `drawing` names the drawing on the key. `counted` formats a number of these events, such as
+    `2 bounces`. If two keys would overlap on the line, the one with the greater `weight` is shown.
+    `is_loss` marks a loss for the side of the event, which the other side is glad of.
     """
 
     drawing: str
@@ -59,7 +60,10 @@ class Highlight:
 
 
 class EventKind(StrEnum):
-    """A vocabulary of events. The value is the name in views and on the engine's lines.
+    """Base class of the vocabularies of events, one for each game that needs its own.
+
+    A member is one kind: its name, then its look, cue and highlight where it has them. The value is
+    the name, which views, journals and the engine protocol use.
 
     >>> class Weather(EventKind):
     ...     RAIN = "rain"
@@ -79,7 +83,10 @@ class EventKind(StrEnum):
         cue: EventCue | None = None,
         highlight: Highlight | None = None,
     ) -> Self:
-        """Return a kind with its name, look, cue and highlight."""
+        """Return a kind with its name, look, cue and highlight.
+
+        `Enum` calls it for each member, with the parts of the tuple that was assigned.
+        """
         kind = str.__new__(cls, name)
         kind._value_ = name
         kind.look = look
@@ -93,6 +100,7 @@ class EventKind(StrEnum):
         return self.highlight is not None and self.highlight.is_loss
 
 
+# Weights are chosen by eye: what happens seldom and changes a game weighs more.
 _SHOT = EventCue("shot", "E6 40 ·60 A4 160")
 _BOUNCES = Highlight("bounce", lambda n: say_n("{n} bounce", "{n} bounces", n))
 _HITS = Highlight("order-shoot", lambda n: say_n("{n} hit", "{n} hits", n), 2)
@@ -103,8 +111,10 @@ class CommonEvent(EventKind):
     """Events that several games share."""
 
     IDLE = "idle", Look(is_told=False)
+    """A piece or a side that does nothing."""
     MOVE = "move"
     PLACED = "placed"
+    """A piece that is put on the board, as in a set-up."""
     BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60"), _BOUNCES
     """A move that is blocked."""
     SHOT = "shot", Look(reach=Reach.HIT), _SHOT, _HITS
@@ -112,4 +122,6 @@ class CommonEvent(EventKind):
     BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT, _BLASTS
     """A hit on everything around a square."""
     WON = "won"
+    """The end of a game with a winner, its seat."""
     TIE = "tie"
+    """The end of a game in a draw."""

@@ -1,6 +1,8 @@
 """The answer to “What can I do now?”: each option of a seat as a word with its effect.
 
-There is an answer for the seat itself and one for everybody.
+There is an answer for the seat itself, on its phone, and one for everybody, on the table screen.
+Most games only declare `Game.help_words`. The options then follow from the controls that the game
+offers: keys, an order sheet, or plays on the board.
 """
 
 from __future__ import annotations
@@ -19,21 +21,28 @@ from companion.games.screen import BoardUi, Possible
 def possibilities(game: AnyGame, state: Any, seat: Seat, entered: str = "") -> tuple[Possible, ...]:
     """Return the present options of a seat that must act. Only the seat itself may see them.
 
-    `entered` holds the orders that it has planned before.
+    `entered` is its draft in notation.
     """
-    own = game.possible(state, seat, entered)
-    return tuple(own or ()) or tuple(_of_keys(game, state, seat, is_public=False))
+    own = tuple(game.possible(state, seat, entered) or ())
+    return own or tuple(_options_by_controls(game, state, seat, is_public=False))
 
 
 def public_possibilities(game: AnyGame, state: Any) -> tuple[Possible, ...]:
-    """Return the options under the rules for the seat that must act, without its secrets."""
+    """Return the options under the rules for a seat that must act, without its secrets.
+
+    If both must act, their options are the same.
+    """
     due = sorted(game.to_act(state))
     if due:
-        return tuple(_of_keys(game, state, due[0], is_public=True))
+        return tuple(_options_by_controls(game, state, due[0], is_public=True))
     return ()
 
 
-def _of_keys(game: AnyGame, state: Any, seat: Seat, *, is_public: bool) -> Iterator[Possible]:
+def _options_by_controls(
+    game: AnyGame, state: Any, seat: Seat, *, is_public: bool
+) -> Iterator[Possible]:
+    """Yield one option for each control that the game offers to a seat in this state."""
+
     def possible(word: str, drawing: str = "") -> Possible:
         return Possible(drawing, word, game.help_words.get(str(word), ""))
 
@@ -63,13 +72,17 @@ def _of_keys(game: AnyGame, state: Any, seat: Seat, *, is_public: bool) -> Itera
 def _words_of_plays(
     game: AnyGame, state: Any, seat: Seat, board_ui: BoardUi
 ) -> dict[str, dict[Square, None]]:
-    """Return the distinct words of all plays, each with its start squares."""
+    """Return the distinct words of all plays, each with its start squares.
+
+    The inner dictionaries serve as ordered sets.
+    """
     labels = {key.name: key.label for key in board_ui.keys}
-    squares_of: dict[str, dict[Square, None]] = {}
+    starts_by_word: dict[str, dict[Square, None]] = {}
     for play in game.plays(state, seat):
         # Use the word of the command, else that of the key. A play without either is a placing.
-        word = next(iter(game.commands(game.parse(play.text))), labels.get(play.key, say("Place")))
-        beginnings = squares_of.setdefault(word, {})
+        fallback = labels.get(play.key, say("Place"))
+        word = next(iter(game.commands(game.parse(play.text))), fallback)
+        starts = starts_by_word.setdefault(word, {})
         if not play.key:
-            beginnings |= dict.fromkeys(play.squares[:1])
-    return squares_of
+            starts |= dict.fromkeys(play.squares[:1])
+    return starts_by_word

@@ -1,7 +1,8 @@
 """A guided first game as data: its options, the orders with their reasons, and the promised events.
 
-A lesson is declared in the folder of its game. The table asks for exactly its orders, one decision
-after another, and plays them by the rules. After the last one the same game continues freely.
+A lesson is declared in the folder of its game and named in `Game.lesson`. The table asks for
+exactly its orders, one decision after another, and plays them by the rules. After the last one the
+same game continues freely. A test plays each lesson, so its promises hold.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ class LessonStep:
     """One decision: the order of every seat that must act, in notation.
 
     `title` names the part of the lesson, and consecutive steps with the same title form one part.
-    `head` announces the step in at most 40 characters and `why` explains it. `tasks` says to each
-    seat what it has to do. `after` says what has happened. `shows` lists event kinds that must
-    occur in the step, repeated for several events of a kind.
+    `head` announces the step in at most 40 characters and `why` explains it. `tasks` tells each
+    seat what to do. `after` says what has happened. `shows` lists the kinds of events that must
+    occur in the step, with a kind repeated as often as it must occur.
 
-    `told` is the older name of `tasks`, kept for games written for version 1.0.
+    `told` is the older name of `tasks`, kept for games written for version 1.0. It is only a
+    parameter: its value goes to `tasks`.
     """
 
     title: str
@@ -43,11 +45,15 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A whole lesson: the options of its game, the goal in words and as drawings, and the steps."""
+    """A whole lesson: its goal in words and as a picture, its steps, and its game's options."""
 
     goal: str
     picture: tuple[tuple[tuple[str, str], ...], ...]
-    """Tiles in reading order. Each has drawings on top of each other, with their colours."""
+    """Tiles of the picture of the goal, from left to right.
+
+    Each tile is a stack of drawings, from the bottom to the top, as pairs (drawing, colour). The
+    colour is that of a side, or `plain` for the colour of text.
+    """
     steps: tuple[LessonStep, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -57,5 +63,6 @@ class Lesson:
         return tuple(title for title, _ in groupby(step.title for step in self.steps))
 
     def part_of(self, number: int) -> int:
-        """Return the index of the part of a step, counted from 0."""
-        return len(list(groupby(step.title for step in self.steps[: number + 1]))) - 1
+        """Return the index of the part to which a step belongs. Both are counted from 0."""
+        titles_so_far = [step.title for step in self.steps[: number + 1]]
+        return len(list(groupby(titles_so_far))) - 1

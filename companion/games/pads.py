@@ -1,4 +1,10 @@
-"""How the keys of a pad, or the same keys on a phone, spell an action."""
+"""How the keys of a pad, or the same keys on a phone, spell an action.
+
+A pad has eight keys for each seat. Six of them belong to the game: `up down left right a b`. Back
+and ready belong to the table: back removes the last key of the draft, and ready hands the action
+in. A game returns a `PadGrammar` from `Game.pad`, and the table asks it after each press. It holds
+no state of its own: every question comes with the whole draft.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +15,10 @@ from dataclasses import dataclass
 class Key:
     """One order that a person can enter on the phone or the pad.
 
-    `pad` is the key of the pad (`up down left right a b`). `letter` is the order's letter in the
-    notation, which journals, receipts and files use. `initial` is the letter in the players'
-    language, or empty if it is the same.
+    `letter` is the order's letter in the notation, which journals, receipts and files use. `label`
+    is its word and `drawing` the name of its drawing. `pad` is the key of the pad
+    (`up down left right a b`). `initial` is the letter in the players' language, or empty if it is
+    the same.
     """
 
     letter: str
@@ -22,16 +29,16 @@ class Key:
 
 
 Draft = tuple[str, ...]
-"""The pad keys that a seat has pressed so far."""
+"""The pad keys that a seat has pressed so far, such as `("up", "a")`."""
 
 
 @dataclass(frozen=True)
 class PadGrammar:
     """How keys spell an action: exactly `length` keys, one letter each. Ready hands it in.
 
-    `held_ready` is the action for holding the ready key down, or empty for none. A game whose
-    orders need several keys overrides `count`, `accepts` and `text`. These must depend on the keys
-    alone, so that lamps and refusals reveal nothing.
+    `held_ready` is the action that is handed in instead if the ready key stays down for a second,
+    or empty for none. A game whose orders need several keys overrides `count`, `accepts` and
+    `text`. These must depend on the keys alone, so that lamps and refusals reveal nothing.
 
     With `ready_is_key` a short press of ready is a key of the draft (`ready`) while `accepts`
     allows it, and hands in otherwise. Holding ready down hands in at any time, so `text` must then
@@ -43,20 +50,20 @@ class PadGrammar:
     held_ready: str = ""
     ready_is_key: bool = False
     at_once: str = ""
-    """The pad key that is handed in at once, without ready. Empty for none."""
+    """The pad key that, pressed alone, hands in its action without ready. Empty for none."""
     ready_alone: str = ""
-    """The action that ready hands in if no key has been pressed before it. Empty for none."""
+    """The action that ready hands in on an empty draft. Empty for none."""
 
     def key(self, pad: str) -> Key | None:
         """Return the key for a button of the pad, or None."""
         return next((key for key in self.keys if key.pad == pad), None)
 
     def count(self, draft: Draft) -> int:
-        """Return the number of orders in a draft, which is the pad keys pressed so far."""
+        """Return the number of complete orders in a draft, which the order lamps show."""
         return len(draft)
 
     def accepts(self, draft: Draft, pad: str) -> bool:
-        """Return whether this key may come next."""
+        """Return whether this key of the pad may come next."""
         return self.key(pad) is not None and len(draft) < self.length
 
     def text(self, draft: Draft) -> str | None:
@@ -68,13 +75,14 @@ class PadGrammar:
         return "".join(key.letter for pad in draft if (key := self.key(pad)))
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """Return the pad keys that spell an action, without the final ready.
+        """Return the pad keys that spell an action in notation, without the final ready.
 
-        An action that cannot be given with keys has none.
+        The result is empty if keys cannot spell it.
         """
         pads = tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
+        # A text with foreign letters, or of the wrong length, does not come back the same.
         return pads if self.text(pads) == text else ()
 
     def is_at_once(self, draft: Draft) -> bool:
-        """Return whether the draft is handed in with its last key, without ready."""
+        """Return whether the draft is handed in as soon as its last key is pressed."""
         return draft == (self.at_once,)

@@ -1,7 +1,7 @@
 """Games from other packages, found by the entry points of the group `tabletop_companion.games`.
 
-Each is checked once at the start of the program. A faulty game is left out and reported by the
-doctor and in the log, and the other games still work. docs/a-new-game.md explains a complete
+Each is checked once, at the start of the program. A faulty game is left out, so that the others
+still work. The doctor and the log report it with its reason. docs/a-new-game.md explains a complete
 example.
 """
 
@@ -33,6 +33,7 @@ class PluginGame:
 
 
 _plugins: dict[tuple[str, str, str], PluginGame] = {}
+"""The checked entry points, by their name, their value and their package with its version."""
 
 
 def load_games() -> tuple[PluginGame, ...]:
@@ -45,7 +46,7 @@ def load_games() -> tuple[PluginGame, ...]:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else "no package"
         key = (point.name, point.value, package)
         if key not in _plugins:
-            _plugins[key] = PluginGame(point.name, package, _load(point))
+            _plugins[key] = PluginGame(point.name, package, trouble=_load(point))
     return plugin_games()
 
 
@@ -55,7 +56,7 @@ def plugin_games() -> tuple[PluginGame, ...]:
 
 
 def _load(point: EntryPoint) -> str:
-    """Load a game and add it to `GAMES`. Return the reason as a sentence if that fails."""
+    """Load a game and add it to `GAMES`. Return why that fails as a sentence, or empty."""
     try:
         loaded = point.load()
         # An entry point may name a class or an instance of it.
@@ -78,7 +79,8 @@ def _load(point: EntryPoint) -> str:
 def _faults(name: str, game: AnyGame) -> Iterator[str]:
     """Yield the reasons why a game cannot be started, printed and seen beside the known games.
 
-    The caller stops at the first fault, since later checks rely on the earlier ones.
+    The caller stops at the first one, since later checks rely on the earlier ones. May raise
+    whatever the game raises.
     """
     if game.name != name or not _NAME.fullmatch(name):
         yield (
@@ -110,6 +112,7 @@ def _faults(name: str, game: AnyGame) -> Iterator[str]:
 
 
 def _drawings_of(game: AnyGame, kit: Kit) -> Iterator[str]:
+    """Yield the names of the drawings that a game uses, some of them several times."""
     yield from (face.drawing for face in kit.faces)
     yield from (mark.drawing for mark in kit.board.marks)
     yield from (side.drawing for side in game.sides.values())
@@ -130,10 +133,12 @@ def _marker_faults(kit: Kit) -> Iterator[str]:
     used = corners | pieces
     for marker in kit.board.corners:
         if marker in used:
+            # A board's corners come from DICT_5X5_100, whose ids are 0 to 99.
             free = ", ".join(str(number) for number in range(100) if number not in used)
             owner = used[marker]
             yield f"Marker {marker} of its board's corners belongs to {owner}: free are {free}"
     # A piece may share a marker with a piece of another game, but not with a corner.
-    for marker in (marker for face in kit.faces for marker in face.markers):
-        if marker in corners:
-            yield f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}"
+    for face in kit.faces:
+        for marker in face.markers:
+            if marker in corners:
+                yield f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}"

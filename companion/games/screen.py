@@ -1,6 +1,12 @@
 """What the screens of a game show beside its board, and how its actions are tapped.
 
-Everything here is public, or for the viewer for whom the game was asked.
+These are values without methods that do anything: a game returns them, and pages draw them. A game
+of pieces returns a `BoardUi` from `Game.board_ui`, a game of cards a `CardUi` from `Game.card_ui`,
+and both are made of the parts above them. `Play` says how an action is tapped. `Tally` and
+`Headline` belong to the stages of a turn.
+
+Every value is public, or for the one viewer for whom the game was asked. Texts are sentences for
+people, made by `say` if the game is translated.
 """
 
 from __future__ import annotations
@@ -15,11 +21,12 @@ from companion.core.kit import Seat
 
 @dataclass(frozen=True)
 class Tally:
-    """A seat's sum, shown as it builds up: its parts with their values, the total and its worth.
+    """The sum of a seat in a fight, shown part by part as it builds up.
 
-    `ladder` is a row of numbers (2 4 8 16 …), of which the first `reached` are filled. `is_greater`
-    marks the greater of two sums. Without a `total` only the parts are shown. `lost` holds the
-    parts that the seat loses.
+    `parts` are pairs of a part and its value, such as a card and `5`. `total` is their sum, and
+    without one only the parts are shown. `worth` says in words what the sum counts for, such as
+    “power 3”. `ladder` is a row of numbers (2 4 8 16 …), of which the first `reached` are filled.
+    `is_greater` marks the greater of two sums. `lost` holds the parts that the seat loses.
     """
 
     seat: Seat
@@ -36,10 +43,12 @@ class Tally:
 class Headline:
     """A sentence for both sides on what happened, read while nobody has to act.
 
-    `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and
-    shown twice as long, and is empty if the sentence is enough. `faces` are its pieces from left to
-    right, where the first acts on the second. The last of them is on `square`. It has lost `lost`
-    of `most` hit points and has `left` now.
+    `text` has at most 40 characters and calls people by their sides. `scene` names a picture that
+    is drawn large and shown twice as long. It is empty if the sentence is enough. `faces` are the
+    pieces in it from left to right, where the first acts on the second.
+
+    In a hit, the last of `faces` is on `square`. It has just lost `lost` hit points, has `left` of
+    them now, and began with `most`.
     """
 
     text: str
@@ -56,8 +65,8 @@ class Headline:
 
 @dataclass(frozen=True)
 class ChessClock:
-    """Time control: seconds for each seat's whole game, and the increment after each of its
-    turns.
+    """Time control: the seconds of each seat for the whole game, and those that each of its turns
+    adds.
     """
 
     seconds: float
@@ -66,7 +75,7 @@ class ChessClock:
 
 @dataclass(frozen=True)
 class Badge:
-    """Data on a piece: a short text such as `18`, and a bar filled to a share from 0 to 1."""
+    """A small label on a piece: a text such as `18`, and a bar filled to a share from 0 to 1."""
 
     text: str = ""
     share: float | None = None
@@ -74,10 +83,10 @@ class Badge:
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """A key of a page that begins a play, such as a pass, or is one, such as the end of a turn.
+    """A key on a page. It is a play of its own, such as the end of a turn, or begins one.
 
-    `hint` says when it can be used. `is_main` makes it large. `is_final` marks a key that ends the
-    game and needs a confirmation.
+    A play refers to it by `name`. `hint` says when it can be used. `is_main` makes it large.
+    `is_final` marks a key that ends the game and asks for confirmation.
     """
 
     name: str
@@ -92,8 +101,9 @@ class Play:
     """A legal action as taps: a key where one is needed, then a piece and its target.
 
     `text` is the notation and `label` a text of at most 40 characters, such as “Jump c1 to e3”.
-    `squares` are all squares of the path, or all covered ones. `meets` are those on the way where a
-    piece can stop it.
+    `squares` are all squares of the path, or those that a placed piece covers. `key` is the name of
+    the `ChoiceKey` that begins the play, or empty. `meets` are the squares of the path on which a
+    piece of the other side can stop it.
     """
 
     text: str
@@ -119,7 +129,7 @@ class Play:
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece with an order of its own: its name in the notation, its square, and a word on it."""
+    """A piece with an order of its own: its name in the notation, its square, and a short note."""
 
     name: str
     square: Square
@@ -128,7 +138,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class OrderKind:
-    """An order for a unit: its letter in the notation, its key, and whether a direction follows.
+    """An order for a unit: its letter in the notation, its label, and whether a direction follows.
 
     `drawing` is shown over the unit or, with a direction, over the edge to the target square.
     """
@@ -143,8 +153,8 @@ class OrderKind:
 class Direction:
     """A direction on the board: its letter, its name, its step (files, ranks) and its drawing.
 
-    The drawing has South below. `initial` is the letter in the players' language, or empty if it is
-    that of the notation.
+    The drawing is the one for a board with South below. `initial` is the letter in the players'
+    language, or empty if it is that of the notation.
     """
 
     letter: str
@@ -156,10 +166,10 @@ class Direction:
 
 @dataclass(frozen=True)
 class OrderSheet:
-    """A sheet of orders for all pieces of a seat, which make one action: `1:N 2:aE 3:D`.
+    """A sheet with one order for each piece of a seat. Together they are one action.
 
-    Orders are in the sequence of `units`, and a unit without one is left out. `nothing` is the text
-    of an empty sheet.
+    In notation that is `1:N 2:aE 3:D`, in the sequence of `units`. A unit without an order is left
+    out. `nothing` is the order of the first unit if no unit has one.
     """
 
     units: tuple[Unit, ...]
@@ -170,10 +180,10 @@ class OrderSheet:
 
 @dataclass(frozen=True)
 class UnitOrder:
-    """A revealed order of a piece: its notation (None before the reveal), words and a drawing.
+    """A revealed order of a piece: its notation, words and a drawing.
 
-    The drawing is turned clockwise by `degrees` on a picture with South below. Without a drawing
-    the piece does nothing.
+    `order` is None before the reveal. On a picture with South below, the drawing is turned
+    clockwise by `degrees`. Without a drawing the piece does nothing.
     """
 
     unit: str
@@ -187,8 +197,8 @@ class UnitOrder:
 class Placing:
     """Pieces that a seat places freely as one action: `R@b1 R@d1 …`, in the order of `pieces`.
 
-    Each piece is its letter and the name of its face. The page starts with the squares of
-    `proposal`.
+    Each piece is a pair of its letter and the name of its face. `squares` are those that are
+    allowed. `proposal` has a square for each piece, with which the page starts.
     """
 
     pieces: tuple[tuple[str, str], ...]
@@ -198,7 +208,10 @@ class Placing:
 
 @dataclass(frozen=True)
 class Duellist:
-    """One side of a face-off: its piece and square, what it does, and the strengths that count."""
+    """One side of a face-off: its piece and square, what the piece does, and its strengths.
+
+    The side's sum is that of its `strengths` and its secret card.
+    """
 
     face: str
     square: Square
@@ -217,8 +230,8 @@ class Duel:
 
 @dataclass(frozen=True)
 class HandCard:
-    """A card of a small open hand: its value, which is also its notation, and whether it is
-    spent.
+    """A card of a hand that everybody sees: its value, which is also its notation, and whether it
+    is spent.
     """
 
     value: str
@@ -229,11 +242,13 @@ class HandCard:
 class BoardUi:
     """What a viewer sees beside the board of a game with pieces, and the controls for acting.
 
-    `sign` says in at most 40 characters what is due, and `hint` gives the reason or rule. `facts`
-    are a few words on each seat, such as “play 2 of 2”. `open_action` is the action that anybody at
-    the table may take for the seat on turn, as on a chess clock, or empty. `hands` are the public
-    cards of each seat. `keys` begin plays. `sheet`, `placing` and `duel` are present while the
-    viewer may use them.
+    `sign` says in at most 40 characters what the table waits for, and `hint` gives the reason or
+    rule. `facts` are a few words on each seat, such as “play 2 of 2”. `open_action` is the action
+    that anybody at the table may take for the seat on turn, as on a chess clock, or empty. `badges`
+    are labels on pieces. `hands` are the public cards of each seat. `keys` are plays or begin them.
+
+    `sheet`, `placing` and `duel` are ways of acting. Each is present while the viewer may use it,
+    and at most one at a time.
     """
 
     sign: str
@@ -254,10 +269,10 @@ class BoardUi:
 
 @dataclass(frozen=True)
 class Possible:
-    """An option: a drawing if there is one, a word, and the effect in a few words.
+    """One answer to “What can I do now?”: a drawing if there is one, a word, and its effect.
 
-    `squares` are its start or target squares. `is_barred` marks an option that would be refused or
-    have no effect now.
+    `result` is the effect in a few words. `squares` are its start or target squares. `is_barred`
+    marks an option that would be refused or have no effect now.
     """
 
     drawing: str
@@ -272,8 +287,9 @@ class Possible:
 
 @dataclass(frozen=True)
 class Count:
-    """The big counter of a table screen: `number` left of `total`, such as 63 of 110 “turns
-    left”.
+    """The big counter of a table screen: `number` of `total` are left, such as 63 of 110 turns.
+
+    `label` says what is counted, such as “turns left”.
     """
 
     number: int
@@ -288,7 +304,7 @@ Pile = tuple[str | None, ...]
 @dataclass(frozen=True)
 class Lane:
     """A lane between the seats: the stack of each seat, the deck between them, and the discard pile
-    behind the deck.
+    of the lane.
     """
 
     name: str
@@ -300,7 +316,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class CardChoice:
-    """A legal action in notation and its taps: a key, plus a card and a lane where needed."""
+    """A legal action in notation, and its taps: a key, then a card and a lane where needed."""
 
     text: str
     key: str
@@ -310,14 +326,15 @@ class CardChoice:
 
 @dataclass(frozen=True)
 class CardEntry:
-    """Cards of both seats to enter by taps, each with a value and a suit.
+    """A form in which somebody enters the face-up cards of both seats by taps.
 
-    The text is `NORTH CARDS / SOUTH CARDS`. A prefix `LANE: ` is possible where `zones` are known,
-    with the file counted from 0 at South's left.
+    It is for real cards, which people hold. The action is the text `NORTH CARDS / SOUTH CARDS`. A
+    prefix `LANE: ` is possible where `zones` are known. The lane is the file of its zones, counted
+    from 0 at South's left.
 
-    A card is `value + suit`. If the stack of `open_seat` was face up before, each of its cards
-    carries the suffix `open_mark`. With `marks_single` single cards of the other seat may carry it.
-    With `may_be_empty` North may have no cards.
+    A card is its value and its suit, without a space. If the stack of `open_seat` was face up
+    before, each of its cards carries the suffix `open_mark`. With `marks_single` single cards of
+    the other seat may carry it. With `may_be_empty` North may have no cards.
     """
 
     values: tuple[str, ...]
@@ -334,9 +351,11 @@ class CardEntry:
 class CardUi:
     """What a viewer may see of a game of cards and counters, and the controls for acting.
 
-    `acting` names the side that acts. `facts` are a few words on each seat. `hands` holds the
-    viewer's own cards by name and the other's as backs. For the viewer None, `choices` are the
-    actions that anybody at the table may take for the seat on turn. `entry` asks for face-up cards.
+    `count` is the big counter. `acting` names the side that acts. `piles` are those beside the
+    lanes, by name. `facts` are a few words on each seat. `hands` holds the viewer's own cards by
+    name and the other's as backs. `choices` are the legal actions of the viewer. For the viewer
+    None they are those that anybody at the table may take for the seat on turn. `keys` are the keys
+    of these choices. `entry` asks for face-up cards.
     """
 
     count: Count | None = None
@@ -354,4 +373,4 @@ class CardUi:
     pad_hint: str = ""
     """The hint for a seat that plays with a pad’s keys. Empty if it is the same for all."""
     wants_both: bool = False
-    """Whether both seats have something to do although one of them reports that it is done."""
+    """Whether both seats have something to do with the cards, although only one reports it."""

@@ -1,6 +1,6 @@
-"""Commands that a game adds to the command line.
+"""Commands that a game adds to the command line, such as `companion combat` of BINMAT.
 
-The command line asks each game for its `tools` and knows no game by name.
+The command line asks each game for its `Game.tools` and knows no game by name.
 """
 
 from __future__ import annotations
@@ -8,18 +8,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
-
-S = TypeVar("S")
-A = TypeVar("A")
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command `companion NAME`. `add` adds its arguments. `run` returns the exit status, where
-    None means 0.
+    """A command `companion NAME`. In a plug-in, NAME begins with that of the game and a hyphen.
 
-    For a `CompanionError` from `run` one line is printed.
+    `help` is its line in the list of commands. `add` adds its arguments to a parser. `run` carries
+    it out and returns the exit status, where None means 0. If `run` raises a `CompanionError`, its
+    message is printed as one line.
     """
 
     name: str
@@ -28,7 +25,7 @@ class Command:
     run: Callable[[Namespace], int | None]
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """Parse a non-negative integer from the command line. Raises `ArgumentTypeError`."""
     if not text.isdecimal():
         raise ArgumentTypeError(f"{text!r} is not a whole number")

@@ -1,4 +1,9 @@
-"""Events and stages of a turn, recorded while a game carries it out."""
+"""Events and stages of a turn, recorded while a game carries it out.
+
+`Game.apply` of most games makes a `TurnLog`, adds what happens in sequence, and returns its
+`step_to` the next state. The log lives no longer than that call. Some games derive a class from it
+that also holds the mutable position of the turn.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,8 @@ class TurnLog:
         self.headlines: list[Headline] = []
         """Headlines of the present stage."""
         self.outcome: Outcome | None = None
-        self._staged = 0
+        # number of events that belong to finished stages
+        self._staged_events = 0
 
     def add(
         self,
@@ -36,28 +42,43 @@ class TurnLog:
         why: str | None = None,
         edge: tuple[int, int] | None = None,
     ) -> None:
-        """Add an event of a seat (None for nobody). `at` and `to` are squares or their names."""
-        actor = SEATS[seat] if isinstance(seat, int) else seat
-        origin, target = (None if square is None else str(square) for square in (at, to))
-        self.events.append(Event(kind, text, actor, origin, target, edge, why, rule))
+        """Add an event of a seat (None for no single seat).
+
+        `at` and `to` are squares or their names. The other arguments are those of `Event`.
+        """
+        self.events.append(
+            Event(
+                kind,
+                text,
+                seat=SEATS[seat] if isinstance(seat, int) else seat,
+                square=None if at is None else str(at),
+                to=None if to is None else str(to),
+                edge=edge,
+                why=why,
+                rule=rule,
+            )
+        )
 
     @property
     def fresh_events(self) -> tuple[Event, ...]:
         """Return the events since the last stage."""
-        return tuple(self.events[self._staged :])
+        return tuple(self.events[self._staged_events :])
 
     def add_stage(self, title: str, expected: Layout | None, **more: Any) -> None:
-        """Add a stage with the events and headlines since the last one.
+        """End the present stage: add it with the events and headlines since the last one.
 
         `more` holds other fields of `Stage`.
         """
         more = {"orders": {}, "headlines": tuple(self.headlines), **more}
         self.stages.append(Stage(title, events=self.fresh_events, expected=expected, **more))
-        self._staged = len(self.events)
+        self._staged_events = len(self.events)
         self.headlines = []
 
     def end(self, winner: Seat | int | None, reason: str, rule: str, short: str = "") -> None:
-        """End the game. Without a winner it is a draw. `short` is that of the `Outcome`."""
+        """Record the end of the game and its event. Without a winner it is a draw.
+
+        `rule` is the id of the paragraph behind it. `short` is that of the `Outcome`.
+        """
         seat = SEATS[winner] if isinstance(winner, int) else winner
         self.outcome = Outcome(frozenset({seat} if seat else ()), reason, short)
         self.events.append(self.outcome.event(rule))
