@@ -23,7 +23,7 @@ MAX_TEXTS = 60
 OWN_TEXT = {
     "companion/core/drawings.py": "reads the drawings of this project",
     "web/routes/route.py": "reads the addresses of this project",
-    "companion/games/binmat/counter.py": "reads lines of 200 letters at most",
+    "companion/games/binmat/real_cards.py": "reads lines of 200 letters at most",
     "web/rendering/moving_picture.py": "reads the style sheets and drawings of this project",
     "companion/diagnostics/probes.py": "reads files of the kernel and of Debian",
     "companion/storage/migrations.py": "reads the schemas of this project",

@@ -31,8 +31,8 @@ from companion.bots.binmat_rules import (
 )
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
+from companion.games.binmat.actions import ACTION_PARTS, ATTACKER_PILE, legal_actions
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
-from companion.games.binmat.orders import ATTACKER_PILE, ORDERS, legal
 from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES, State
 from companion.games.binmat.turn import play
@@ -97,7 +97,7 @@ class BinmatBot(Bot):
         self._remember(state)
         rng = Random(f"{self.seed}/{state.turns_left}")
         deals = random_deals(state, self._index, self._held, rng)
-        texts = legal(state, self.seat)
+        texts = legal_actions(state, self.seat)
         # an action that wins at once on every sampled deal is taken as a sure win
         samples = list(islice(deals, _CHECKS))
         for text in texts:
@@ -105,7 +105,7 @@ class BinmatBot(Bot):
             if all(end and self.seat in end.winners for end in ends):
                 return Choice(text, _CHECKS * len(texts), (say("This wins at once."),))
         table = Table(state)
-        points = {text: points_of(table, ORDERS[text]) + self._noise(text) for text in texts}
+        points = {text: points_of(table, ACTION_PARTS[text]) + self._noise(text) for text in texts}
         ranked = sorted(texts, key=points.__getitem__, reverse=True)
         best = ranked[0]
         nodes = len(texts)
@@ -114,11 +114,11 @@ class BinmatBot(Bot):
             candidates = _distinct_actions(table, ranked)[: self._strength.tried]
             best, played, lines = self._best_by_halving(deals, rng, candidates, points)
             nodes += played
-        return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
+        return Choice(best, nodes, (_reason(table, ACTION_PARTS[best]), *lines))
 
     def _noise(self, text: str) -> float:
         """Return the noise of the evaluation for this kind of action, fixed for the whole game."""
-        letter, card, _ = ORDERS[text]
+        letter, card, _ = ACTION_PARTS[text]
         kind = (letter, card[:1])
         return self._strength.noise * Random(f"{self.seed}/{kind}").uniform(-1, 1)
 
@@ -178,7 +178,7 @@ class BinmatBot(Bot):
 
 def _words(text: str) -> str:
     """Return an action in words."""
-    _, card, lane = ORDERS[text]
+    _, card, lane = ACTION_PARTS[text]
     word = command_word(text)
     if lane not in LANES:
         return word
@@ -199,7 +199,7 @@ def _distinct_actions(table: Table, ranked: list[str]) -> list[str]:
     """
     distinct: dict[tuple[object, ...], str] = {}
     for text in ranked:
-        letter, card, lane = ORDERS[text]
+        letter, card, lane = ACTION_PARTS[text]
         place: tuple[object, ...] = (lane,)
         if lane in LANES:
             deck = table.decks[lane]

@@ -17,8 +17,8 @@ from typing import Any
 
 from companion.core.kit import SEATS
 from companion.games.binmat import combat
+from companion.games.binmat.actions import ATTACKER_PILE
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD, Cards
-from companion.games.binmat.orders import ATTACKER_PILE
 from companion.games.binmat.state import HIDDEN, BinmatOptions, State
 
 Action = tuple[str, str, int]

@@ -15,7 +15,7 @@ from companion.bots.binmat import attacker_move, defender_move
 from companion.bots.binmat_rules import ATTACKS, DEFENDS, Table, random_deals, state_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
-from companion.games.binmat.orders import ORDERS, legal
+from companion.games.binmat.actions import ACTION_PARTS, legal_actions
 from companion.games.binmat.state import State, deal
 
 GAME = Binmat()
@@ -42,7 +42,9 @@ def test_the_rules_of_playouts_are_those_of_the_game(edition: str) -> None:
             letter, card, lane = action
             faces = {"p": "u" if table.acts == DEFENDS and table.defence_up[lane] else "p"}
             wanted = (faces.get(letter, letter), card, lane)
-            text = next(text for text in legal(state, state.seat) if ORDERS[text] == wanted)
+            text = next(
+                text for text in legal_actions(state, state.seat) if ACTION_PARTS[text] == wanted
+            )
             table.play(action, Random(f"{number}/{state.turns_left}"))
             chance = Random(f"{number}/{state.turns_left}")
             passes = state.passes
@@ -84,7 +86,7 @@ def test_it_takes_every_win_in_one(level: int) -> None:
     wins = []
     for number, state in enumerate(states("binmat", 60, 60, edition="hackmud")):
         short = replace(short_lanes(state, number % 3), turns_left=41)
-        if any(wins_at_once(short, text) for text in legal(short, Seat.NORTH)):
+        if any(wins_at_once(short, text) for text in legal_actions(short, Seat.NORTH)):
             wins.append(short)
     for number, state in enumerate(wins[:10]):
         bot = bot_of("binmat", Seat.NORTH, level, number, edition="hackmud")

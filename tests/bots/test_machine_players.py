@@ -22,8 +22,8 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
 from companion.core.i18n import translate
 from companion.core.kit import Seat
+from companion.games.binmat.actions import PASS
 from companion.games.binmat.cards import DECK
-from companion.games.binmat.orders import PASS
 from companion.table.listeners import lamps_of
 from companion.table.session import MACHINE, Phase
 

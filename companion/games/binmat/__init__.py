@@ -1,4 +1,8 @@
-"""BINMAT: attacker against defender in six lanes, with hidden hands and power-of-two sums."""
+"""BINMAT: an attacker against a defender in six lanes of cards.
+
+Sums of 2, 4, 8 and so on are strong. In the full game the program deals and phones hold the hands.
+With real cards the cards stay on the table, and the program counts turns and resolves combats.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,11 @@ from typing import Any
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Preset, Step, View
-from companion.games.binmat import counter
+from companion.games.binmat import actions as full_game
+from companion.games.binmat import real_cards
 from companion.games.binmat.combat import BinmatEvent
-from companion.games.binmat.counter import Counter
 from companion.games.binmat.lesson import HELP, LESSON
-from companion.games.binmat.orders import PASS, check_order, legal, parse_order
+from companion.games.binmat.real_cards import RealCardsState
 from companion.games.binmat.screen import KIT, SIDES, card_ui
 from companion.games.binmat.state import (
     BinmatOptions,
@@ -21,8 +25,8 @@ from companion.games.binmat.state import (
     check_options,
     deal,
     lead,
-    masked,
-    plain,
+    mask_state,
+    plain_state,
 )
 from companion.games.binmat.tools import tools_of_binmat
 from companion.games.binmat.turn import is_reversible, play
@@ -30,14 +34,14 @@ from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 
-Position = State | Counter
-"""A position of the full game, or of one with real cards."""
+Position = State | RealCardsState
+"""A position of the full game, or of a game with real cards."""
 
 
 class Binmat(Game[Any, str]):
-    """The full game, and the turn counter for a game with real cards.
+    """The game BINMAT, in its two ways to play: the full game, and with real cards.
 
-    A game with real cards has its own state type, `Counter`. An action is its notation, a `str`.
+    Each way has its own type of state. An action is its notation, a `str`.
     """
 
     name = "binmat"
@@ -71,28 +75,25 @@ class Binmat(Game[Any, str]):
         return KIT
 
     def options(self, raw: Mapping[str, Any]) -> Any:
-        """Convert the options. Raises `Malformed` unless the deal is a complete deck.
+        """Return the options, parsed from plain JSON. Raises `Malformed`.
 
-        Older games stored the way `clock`. It is read as `referee`.
+        Games of older versions have stored `clock` for `referee`.
         """
         if raw.get("way") == "clock":
             raw = {**raw, "way": "referee"}
         return super().options(raw)
 
     def setup(self, options: BinmatOptions, rng: Random) -> Position:
-        """Return the first state: six shuffled lane decks, or a counter with all turns left.
-
-        Without the option `hands`, every lane deck has thirteen cards and both hands are empty.
-        """
+        """Return the dealt lane decks, or with real cards only the number of turns."""
         check_options(options)
         if options.way == "full":
             return deal(options, rng)
-        return Counter(options, options.turns)
+        return RealCardsState(options, options.turns)
 
     def drawn(self, options: BinmatOptions) -> Drawn:
         """Return `SETUP` for the full game, and `NEVER` for real cards.
 
-        With a chosen deal it is still `SETUP`, because later reshuffles are random.
+        With a chosen deal it is still `SETUP`, because later reshuffles of empty decks are random.
         """
         if options.way == "full":
             return Drawn.SETUP
@@ -107,7 +108,7 @@ class Binmat(Game[Any, str]):
         return options.way == "full"
 
     def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
-        """Return whether people deal themselves, which they do with real cards."""
+        """Return whether people deal the cards themselves, which they do with real cards."""
         return options.way != "full"
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
@@ -124,61 +125,65 @@ class Binmat(Game[Any, str]):
         return frozenset({state.seat})
 
     def legal_actions(self, state: Position, seat: Seat) -> Iterable[str]:
-        """Return all legal actions of a seat. For real cards, open cards are left out."""
+        """Return all legal actions of a seat.
+
+        With real cards, the entries of open cards are left out, because there are too many.
+        """
         if seat not in self.to_act(state):
             return []
-        if isinstance(state, Counter):
-            return counter.legal_actions(state)
-        return legal(state, seat)
+        if isinstance(state, RealCardsState):
+            return real_cards.legal_actions(state)
+        return full_game.legal_actions(state, seat)
 
     def check(self, state: Position, seat: Seat, action: str) -> None:
         """Raise `Illegal` unless the action is legal. The message reveals no hidden card."""
-        if isinstance(state, Counter):
-            counter.check(state, action)
+        if isinstance(state, RealCardsState):
+            real_cards.check(state, action)
         else:
-            check_order(state, seat, action)
+            full_game.check_action(state, seat, action)
 
     def apply(self, state: Position, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
         """Carry out the action of the seat on turn. A combat is split into stages."""
         ((seat, action),) = actions.items()
-        if isinstance(state, Counter):
-            return counter.play(state, seat, action)
+        if isinstance(state, RealCardsState):
+            return real_cards.play(state, seat, action)
         return play(state, action, rng)
 
     def view(self, state: Position, seat: Seat | None) -> View:
         """Return what a seat may know. Hidden cards are `X`."""
-        if isinstance(state, Counter):
-            return counter.view(state)
-        return plain(masked(state, seat))
+        if isinstance(state, RealCardsState):
+            return real_cards.view(state)
+        return plain_state(mask_state(state, seat))
 
     def dump(self, state: Position) -> View:
         """Return the whole state, hidden cards included."""
-        if isinstance(state, Counter):
-            return counter.view(state)
-        return plain(state)
+        if isinstance(state, RealCardsState):
+            return real_cards.view(state)
+        return plain_state(state)
 
     def parse(self, text: str) -> str:
         """Return the action of a notation, for both ways to play. Raises `Malformed`."""
-        if counter.is_counted(text):
-            return counter.parse_counter(text)
-        return parse_order(text)
+        if real_cards.is_real_cards_notation(text):
+            return real_cards.parse_action(text)
+        return full_game.parse_action(text)
 
     def lead(self, state: Position) -> float | None:
         """Return South's lead by turns and cards, or None with real cards."""
-        if isinstance(state, Counter):
+        if isinstance(state, RealCardsState):
             return None
         return lead(state)
 
     def time_limit(self, state: Position) -> float | None:
         """Return the seconds of a turn. None if casual, or in a combat with real cards."""
-        if isinstance(state, Counter) and (state.called or state.due):
+        if isinstance(state, RealCardsState) and state.is_in_combat:
             return None
+        # 0 stands for a casual game
         return state.options.seconds or None
 
     def on_timeout(self, state: Position, seat: Seat) -> str | None:
         """Return a pass, or None if only the alarm sounds."""
         if state.options.timeout == "pass":
-            return PASS
+            return full_game.PASS
         return None
 
     def is_reversible(self, state: Position, seat: Seat, action: str) -> bool:
@@ -186,24 +191,24 @@ class Binmat(Game[Any, str]):
 
         With real cards a combat cannot be taken back, because people have moved the cards after it.
         """
-        if isinstance(state, Counter):
-            return "/" not in action
+        if isinstance(state, RealCardsState):
+            return not real_cards.is_open_cards(action)
         return is_reversible(state, action)
 
     def card_ui(self, state: Position, seat: Seat | None) -> CardUi:
         """Return what a viewer sees and what he can tap."""
-        if isinstance(state, Counter):
-            return counter.card_ui(state, seat)
+        if isinstance(state, RealCardsState):
+            return real_cards.card_ui(state, seat)
         return card_ui(state, seat)
 
     def laid_open(self, state: Position, fans: Layout, before: Layout) -> str | None:
         """Return the action for cards that are laid open, which only real cards have."""
-        if isinstance(state, Counter):
-            return counter.laid_open(state, fans, before)
+        if isinstance(state, RealCardsState):
+            return real_cards.laid_open(state, fans, before)
         return None
 
     def pad(self, state: Position, seat: Seat) -> PadGrammar | None:
         """Return the keys for real cards. The full game is tapped on a phone."""
-        if isinstance(state, Counter):
-            return counter.pad(state)
+        if isinstance(state, RealCardsState):
+            return real_cards.pad(state)
         return None

@@ -1,7 +1,7 @@
-"""The 78 cards: their notation, and how they are written and parsed.
+"""The 78 cards of BINMAT: their notation, their text for people, and the parsing of both.
 
-A card is a plain `str` of its value and its suit: `5&`, `a#` (ten), `>+` (BREAK). Source: the
-rulebook's section "The Binmat Deck".
+A card is a `str` of two characters, its value and its suit: `5&`, `a#` (a ten), `>+` (a BREAK).
+Source: the rulebook's section "The Binmat Deck".
 """
 
 from __future__ import annotations
@@ -12,16 +12,33 @@ from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 
 Cards = tuple[str, ...]
+"""Cards of a hand, pile or stack. The field that holds them states their order."""
 
 SUITS = "&%+!^#"
 VALUES = "23456789a@*?>"
-MODIFIERS = "@*?>"
-TRAP, WILD, BOUNCE, BREAK = tuple(MODIFIERS)
+"""Values of a suit: the numbers 2 to 10, where `a` is 10, and the four modifiers."""
+
+# What each modifier does. The rules are carried out in `combat.py`, and in `turn.py` for a card
+# that is played face up.
+TRAP = "@"
+"""Takes the top card of the other stack: `Combat._spring_trap`."""
+WILD = "*"
+"""Lifts the sum of its own stack to the next power of two: `combat.sum_of`."""
+BOUNCE = "?"
+"""Ends a combat without damage, and goes to the other side's discard: `Combat._end_by_bounce`.
+
+In the rulebook edition the attacker may also play it face up on an empty stack. That begins no
+combat but turns the defender stack face up: `turn.py`, `_turn_up_defender_by_bounce`.
+"""
+BREAK = ">"
+"""Makes the attacker's whole power the damage: `Combat._damage`. Played face up, it begins combat.
+
+In the hackmud edition a larger defender stack makes the damage larger still.
+"""
 
 DECK: Cards = tuple(value + suit for suit in SUITS for value in VALUES)
 """All cards, suit by suit. The index of a card gives its marker."""
 
-CARDS = frozenset(DECK)
 NUMBERS: Mapping[str, int] = {
     value + suit: number for suit in SUITS for number, value in enumerate(VALUES[:9], start=2)
 }
@@ -29,7 +46,7 @@ NUMBERS: Mapping[str, int] = {
 
 CARD_TEXTS: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
 """Displayed text of each card: `10&` for `a&`."""
-_SPELLINGS: Mapping[str, str] = {text: card for card, text in CARD_TEXTS.items()}
+_CARD_OF_TEXT: Mapping[str, str] = {text: card for card, text in CARD_TEXTS.items()}
 
 
 def parse_card(text: str) -> str:
@@ -38,7 +55,7 @@ def parse_card(text: str) -> str:
     >>> parse_card("a#")
     'a#'
     """
-    if text not in CARDS:
+    if text not in CARD_TEXTS:
         message = say(
             "“{text}” is not a card: expected a value of {values} (a is 10) and a suit of {suits}, "
             "as in 5&",
@@ -56,7 +73,7 @@ def parse_cards(text: str) -> Cards:
     A ten may also be written `a&`. Raises `Malformed` for anything else, and for a card that is
     named twice.
     """
-    cards = tuple(_SPELLINGS.get(word) or parse_card(word) for word in text.split())
+    cards = tuple(_CARD_OF_TEXT.get(word) or parse_card(word) for word in text.split())
     for card in cards:
         if cards.count(card) > 1:
             raise Malformed(say("{card} is named twice: there is one of each card", card=card))
@@ -70,3 +87,13 @@ def cards_text(cards: Cards) -> str:
     '10& 3%'
     """
     return " ".join([CARD_TEXTS[card] for card in cards])
+
+
+def separate_bounces(stack: Cards) -> tuple[Cards, Cards]:
+    """Return the BOUNCEs of a stack, and its other cards.
+
+    >>> separate_bounces(("5&", "?%", "?#"))
+    (('?%', '?#'), ('5&',))
+    """
+    bounces = tuple([card for card in stack if card[0] == BOUNCE])
+    return bounces, tuple([card for card in stack if card[0] != BOUNCE])

@@ -1,21 +1,20 @@
-"""Resolve a combat and explain it: TRAPs, BOUNCEs, sums, WILDs, powers, damage, card moves.
+"""Combat in BINMAT: its resolution, its explanation in events, and the stages that show it.
 
-This module knows only the two stacks, so that the full game, the referee of real cards and the
-command line can share it. It computes how many cards the lane deck owes, not whether the deck has
-them. Source: the rulebook's sections "Combat" and "The Wild Modifier". Differences of the hackmud
-edition follow the rulings.
+`Combat` resolves TRAPs, BOUNCEs, sums and damage. It knows only the two stacks of a lane, so that
+the full game, games with real cards and the command line can share it. It computes how many cards
+the lane deck owes, but not whether the deck has them. Source: the rulebook's sections "Combat" and
+"The Wild Modifier". Differences of the hackmud edition follow the rulings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 from companion.core.errors import Malformed
 from companion.core.event_cues import CueLamps, EventCue
 from companion.core.i18n import joined, say, say_n
-from companion.core.kit import Seat
+from companion.core.kit import Layout, Seat
 from companion.games.binmat.cards import (
     BOUNCE,
     BREAK,
@@ -25,24 +24,28 @@ from companion.games.binmat.cards import (
     WILD,
     Cards,
     cards_text,
+    separate_bounces,
 )
 from companion.games.events import CommonEvent, EventKind, Highlight, Look
 from companion.games.screen import Headline, Tally
 from companion.games.turn_log import TurnLog
 
-_COMBAT = EventCue(
+_COMBAT_CUE = EventCue(
     "combat",
     "E5 60 A5 60 E5 60 A5 60",
     for_both=True,
     lamps=CueLamps.ORDER_LAMPS,
     words=say("Combat"),
 )
-_COMBATS = Highlight("blade", lambda n: say_n("{n} combat", "{n} combats", n), 3)
-_DAMAGES = Highlight("burst", lambda n: say_n("{n} breach", "{n} breaches", n), 4)
+_COMBAT_HIGHLIGHT = Highlight("blade", lambda n: say_n("{n} combat", "{n} combats", n), 3)
+_DAMAGE_HIGHLIGHT = Highlight("burst", lambda n: say_n("{n} breach", "{n} breaches", n), 4)
 
 
 class BinmatEvent(EventKind):
-    """Card actions, and the parts of a combat."""
+    """Events of card actions, and of the parts of a combat.
+
+    A combat that a BOUNCE ends is `CommonEvent.BOUNCE`.
+    """
 
     DRAW = "draw"
     RESHUFFLE = "reshuffle"
@@ -50,18 +53,18 @@ class BinmatEvent(EventKind):
     PLAY_UP = "play_up"
     DISCARD = "discard"
     PASS = "pass"
-    HAND_LOST = "hand_lost"
-    DONE = "done"
-    COMBAT = "combat", Look(), _COMBAT, _COMBATS
+    HAND_LOST = "hand_lost"  # a second pass in a row costs the hand (hackmud edition)
+    TURN_DONE = "done"  # real cards: the program counts the turn, but does not see the action
+    COMBAT = "combat", Look(), _COMBAT_CUE, _COMBAT_HIGHLIGHT
     REVEAL = "reveal"
     TRAP = "trap"
-    TRAP_IDLE = "trap_idle"
+    TRAP_IDLE = "trap_idle"  # a TRAP that takes nothing
     SUM = "sum"
-    REPELLED = "repelled"
-    DAMAGE = "damage", Look(), None, _DAMAGES
-    DUE = "due"
-    KEPT = "kept"
-    MOVED = "moved"
+    REPELLED = "repelled"  # the attack is weaker than the defence
+    DAMAGE = "damage", Look(), None, _DAMAGE_HIGHLIGHT
+    CARDS_OWED = "due"  # the damage exceeds the defender stack, so the lane deck owes the rest
+    STACK_KEPT = "kept"  # what is left of the defender stack stays in the lane
+    CARDS_DISCARDED = "moved"  # cards of a stack go to a discard pile
 
 
 DEFENDER = Seat.SOUTH
@@ -70,27 +73,28 @@ ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
 """Name of each seat's role. Where a player's name is known, it replaces the role, but not in names
 of piles.
 """
-_TRAPS = say("Traps")
+_TRAPS_TITLE = say("Traps")
 
 
 # ---- sentences about turns and combats, for several modules --------------------------------------
 
 
-BOUNCES = say("The combat bounces: no damage.")
+COMBAT_BOUNCES = say("The combat bounces: no damage.")
 TURNS_OVER = say("All turns are over.")
-RUN_DRY = say("A lane deck has run dry.")
-"""The two usual ends of a game."""
+"""Short form of the defender's usual win, for the page at the end."""
+LANE_RUN_DRY = say("A lane deck has run dry.")
+"""Short form of the attacker's win, for the page at the end."""
 
 
-def declares(role: str, lane: int | None) -> str:
+def declares_text(role: str, lane: int | None) -> str:
     """Say that a combat begins. `lane` is None if it is not known."""
     if lane is None:
         return say("{role!c} declares combat.", role=role)
     return say("{role!c} declares combat in lane {lane}.", role=role, lane=lane)
 
 
-def draws(role: str, card: str | None, lane: int) -> str:
-    """Say that a card is drawn. `card` is None unless it lay open."""
+def draws_text(role: str, card: str | None, lane: int) -> str:
+    """Say that a card is drawn from a lane deck. `card` is None unless it lay open."""
     if card is None:
         return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
     return say(
@@ -98,12 +102,12 @@ def draws(role: str, card: str | None, lane: int) -> str:
     )
 
 
-def passes(role: str) -> str:
+def passes_text(role: str) -> str:
     """Say that a side passes."""
     return say("{role!c} passes.", role=role)
 
 
-def to_lane_discard(role: str, cards: Cards) -> str:
+def lane_discard_text(role: str, cards: Cards) -> str:
     """Say that cards of a stack go to the lane discard."""
     return say_n(
         "{role!c}’s {cards} goes to the lane discard.",
@@ -114,7 +118,7 @@ def to_lane_discard(role: str, cards: Cards) -> str:
     )
 
 
-def to_attacker_discard(role: str, cards: Cards) -> str:
+def attacker_discard_text(role: str, cards: Cards) -> str:
     """Say that cards of a stack go to the attacker discard."""
     return say_n(
         "{role!c}’s {cards} goes to the attacker discard.",
@@ -125,35 +129,7 @@ def to_attacker_discard(role: str, cards: Cards) -> str:
     )
 
 
-def sum_reason(
-    numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int
-) -> str | None:
-    """Return an explanation of a stack's sum and power, clause by clause.
-
-    Return None for a single number card that is a power of two. `lifts` has each WILD with the sum
-    after it.
-    """
-    clauses = []
-    if len(numbers) > 1:
-        clauses.append(f"{' + '.join(map(str, numbers))} = {sum(numbers)}")
-    elif numbers and lifts:
-        clauses.append(str(numbers[0]))
-    for place, (card, lifted) in enumerate(lifts):
-        counts_two = not numbers and place == 0
-        if counts_two:
-            clauses.append(say("{card} counts 2", card=card))
-        else:
-            clauses.append(say("{card} lifts it to {sum}", card=card, sum=lifted))
-    if total and not power:
-        clauses.append(say("{sum} is not a power of two", sum=total))
-    elif not total:
-        clauses.append(say("No card counts"))
-    if clauses:
-        return say("{clauses}.", clauses=joined(", ", clauses))
-    return None
-
-
-# ---- combat -------------------------------------------------------------------------------------
+# ---- stacks and sums -----------------------------------------------------------------------------
 
 
 class Edition(StrEnum):
@@ -164,24 +140,25 @@ class Edition(StrEnum):
 
 
 @dataclass(frozen=True)
-class Fight:
-    """The two stacks of a lane before a combat, bottom first.
+class CombatSetup:
+    """The two stacks of a lane before a combat, bottom first, and how the combat began.
 
-    Raises `Malformed` if a card appears twice.
-
-    `initiator` started the combat, and his TRAPs act first. `defender_open` says whether the
-    defender stack lay face up before. If so, its TRAPs do not spring. `attacker_open` has the
-    attacker cards that lay face up before (hackmud edition). A card played face up that starts the
-    combat is the top of its stack and counts in neither. The attacker stack may be empty only in
-    the hackmud edition, and only if the defender stack is not. `lane` is None if it is not known.
+    A TRAP that lay face up before the combat does not spring, so the set-up says which cards did.
+    A card that begins the combat because it is played face up is the top of its stack. It does not
+    count as face up before. The attacker stack may be empty only in the hackmud edition, and only
+    if the defender stack is not. Raises `Malformed` if a card appears twice.
     """
 
     attacker: Cards
     defender: Cards
     initiator: Seat = ATTACKER
-    defender_open: bool = False
-    attacker_open: frozenset[str] = frozenset()
+    """Seat that began the combat. Its TRAPs spring first."""
+    is_defender_open: bool = False
+    """Whether the defender stack lay face up before. All cards of that stack have one face."""
+    open_attacker_cards: frozenset[str] = frozenset()
+    """Attacker cards that lay face up before, which only the hackmud edition has."""
     lane: int | None = None
+    """Lane of the combat, or None if it is not known."""
 
     def __post_init__(self) -> None:
         both = self.attacker + self.defender
@@ -192,9 +169,10 @@ class Fight:
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum of a stack: each card with what it adds, the total, and the attack power.
+    """The sum of a stack, its attack power, and the share of each card. Cards are displayed texts.
 
-    `lifts` has each WILD with the sum after it.
+    `parts` has each card with what it adds, such as `("5&", "5")` or `("*%", "to 8")`. `lifts` has
+    each WILD with the sum after it.
     """
 
     parts: tuple[tuple[str, str], ...]
@@ -214,7 +192,7 @@ def sum_of(stack: Cards) -> Sum:
     parts = []
     wilds = []
     lifts = []
-    rest = []
+    idle_parts = []
     total = 0
     for card in stack:
         number = NUMBERS.get(card)
@@ -224,14 +202,14 @@ def sum_of(stack: Cards) -> Sum:
         elif card[0] == WILD:
             wilds.append(card)
         else:
-            rest.append((CARD_TEXTS[card], "0"))
+            idle_parts.append((CARD_TEXTS[card], "0"))
     # each WILD lifts the sum to the next higher power of two ("The Wild Modifier")
     for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
         parts.append((CARD_TEXTS[card], "2" if counts_two else say("to {sum}", sum=total)))
         lifts.append((CARD_TEXTS[card], total))
-    return Sum((*parts, *rest), total, power_of(total), tuple(lifts))
+    return Sum((*parts, *idle_parts), total, power_of(total), tuple(lifts))
 
 
 def power_of(total: int) -> int:
@@ -248,39 +226,74 @@ def power_of(total: int) -> int:
     return 0
 
 
-class Combat(TurnLog):
-    """A combat from the open cards to the damage. It is resolved as soon as it is made.
+def explain_sum(stack: Cards, stack_sum: Sum) -> str | None:
+    """Return an explanation of a stack's sum and power, clause by clause.
 
-    Each of `stages` is one part of the explanation. Raises `Malformed` if the edition allows no
-    combat of these stacks.
+    Return None for a single number card that is a power of two, which explains itself.
+    """
+    if not stack:
+        return say("The stack is empty.")
+    numbers = [NUMBERS[card] for card in stack if card in NUMBERS]
+    total = stack_sum.total
+    clauses = []
+    if len(numbers) > 1:
+        clauses.append(f"{' + '.join(map(str, numbers))} = {sum(numbers)}")
+    elif numbers and stack_sum.lifts:
+        clauses.append(str(numbers[0]))
+    for place, (card, lifted) in enumerate(stack_sum.lifts):
+        counts_two = not numbers and place == 0
+        if counts_two:
+            clauses.append(say("{card} counts 2", card=card))
+        else:
+            clauses.append(say("{card} lifts it to {sum}", card=card, sum=lifted))
+    if total and not stack_sum.power:
+        clauses.append(say("{sum} is not a power of two", sum=total))
+    elif not total:
+        clauses.append(say("No card counts"))
+    if clauses:
+        return say("{clauses}.", clauses=joined(", ", clauses))
+    return None
+
+
+# ---- the combat itself ---------------------------------------------------------------------------
+
+
+class Combat(TurnLog):
+    """A combat from the open cards to the damage. The constructor resolves it.
+
+    The result is in the attributes. Each of `stages` is one part of the explanation, with its
+    events. Raises `Malformed` if the edition allows no combat of these stacks.
     """
 
-    def __init__(self, fight: Fight, edition: Edition) -> None:
+    def __init__(self, setup: CombatSetup, edition: Edition) -> None:
         super().__init__()
-        if not fight.attacker and edition is Edition.RULEBOOK:
+        if not setup.attacker and edition is Edition.RULEBOOK:
             raise Malformed(say("Combat needs at least one card in the attacker stack"))
-        if not fight.attacker and not fight.defender:
+        if not setup.attacker and not setup.defender:
             raise Malformed(say("Combat needs a card in one of the two stacks"))
-        self.fight = fight
+        self.setup = setup
         self.edition = edition
-        self.stacks = {ATTACKER: fight.attacker, DEFENDER: fight.defender}
+        self.stacks = {ATTACKER: setup.attacker, DEFENDER: setup.defender}
         """What is left of the stacks, bottom first. Only the defender's outlasts the combat."""
         self.trapped: Cards = ()
         """Cards that TRAPs have taken, in order."""
         self.sums: dict[Seat, Sum] = {}
-        """Sum of each stack. Empty if the combat bounced."""
+        """Sum of each stack. Empty if a BOUNCE ended the combat."""
         self.damage = 0
-        self.due = 0
+        """Number of cards that the defender loses: first those of the stack, then `cards_owed`."""
+        self.cards_owed = 0
         """Number of cards that the lane deck owes the attacker's hand."""
         self.to_attacker_discard: Cards = ()
+        """Cards that go to the attacker discard, the lowest of them first."""
         self.to_lane_discard: Cards = ()
+        """Cards that go to the discard pile of the lane, the lowest of them first."""
         self._reveal()
         self._spring_traps()
         # checked after the TRAPs, which may have removed a BOUNCE (ruling)
         if any(card[0] == BOUNCE for stack in self.stacks.values() for card in stack):
-            self._bounce()
+            self._end_by_bounce()
         else:
-            self._compare()
+            self._compare_powers()
 
     @property
     def defender(self) -> Cards:
@@ -292,7 +305,7 @@ class Combat(TurnLog):
             parts = {"role": ROLES[seat], "cards": cards_text(stack)}
             if not stack:
                 text = say("{role!c} has no stack here.", **parts)
-            elif seat is DEFENDER and self.fight.defender_open:
+            elif seat is DEFENDER and self.setup.is_defender_open:
                 text = say("{role!c}’s {cards} lay face up before.", **parts)
             else:
                 text = say("{role!c} opens {cards}.", **parts)
@@ -304,22 +317,25 @@ class Combat(TurnLog):
 
         Each one takes the top card of the other stack.
         """
-        for seat in (self.fight.initiator, self.fight.initiator.other):
+        initiator = self.setup.initiator
+        for seat in (initiator, initiator.other):
             # a TRAP that the other side's TRAPs have already taken does not act
             for card in self.stacks[seat]:
                 if card[0] == TRAP:
-                    self._spring(seat, card)
+                    self._spring_trap(seat, card)
         if self.fresh_events:
-            self.add_stage(_TRAPS, None)
+            self.add_stage(_TRAPS_TITLE, None)
 
-    def _spring(self, seat: Seat, card: str) -> None:
+    def _spring_trap(self, seat: Seat, card: str) -> None:
         """Apply one TRAP to the other stack, or explain why it does nothing."""
-        fight = self.fight
         other = seat.other
         parts = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
         kind = BinmatEvent.TRAP_IDLE
         # a defender stack has one face, but attacker cards lie open one by one
-        if fight.defender_open if seat is DEFENDER else card in fight.attacker_open:
+        was_open = card in self.setup.open_attacker_cards
+        if seat is DEFENDER:
+            was_open = self.setup.is_defender_open
+        if was_open:
             text = say("{role!c}’s {card} does nothing.", **parts)
             why = say("It lay face up before the combat.")
         elif not self.stacks[other]:
@@ -342,99 +358,106 @@ class Combat(TurnLog):
 
     # ---- where cards go --------------------------------------------------------------------------
 
-    def _to_lane_discard(self, cards: Cards, rule: str) -> None:
-        """Move attacker cards to the lane discard, in the given order."""
+    def _discard_to_lane(self, cards: Cards, rule: str) -> None:
+        """Move attacker cards to the lane discard, in the given order, because of a rule."""
         if cards:
-            text = to_lane_discard(ROLES[ATTACKER], cards)
-            self.add(BinmatEvent.MOVED, ATTACKER, text, rule)
+            text = lane_discard_text(ROLES[ATTACKER], cards)
+            self.add(BinmatEvent.CARDS_DISCARDED, ATTACKER, text, rule)
             self.to_lane_discard += cards
 
-    def _to_attacker_discard(self, seat: Seat, cards: Cards, rule: str) -> None:
+    def _discard_to_attacker(self, seat: Seat, cards: Cards, rule: str) -> None:
         """Move cards of a seat's stack to the attacker discard, in the given order."""
         if cards:
-            text = to_attacker_discard(ROLES[seat], cards)
-            self.add(BinmatEvent.MOVED, seat, text, rule)
+            text = attacker_discard_text(ROLES[seat], cards)
+            self.add(BinmatEvent.CARDS_DISCARDED, seat, text, rule)
             self.to_attacker_discard += cards
 
-    def _keep_stack(self, rule: str) -> None:
-        """Report the cards that stay in the defender stack."""
+    def _report_kept_stack(self, rule: str) -> None:
+        """Report the cards that stay in the defender stack, if any."""
         if self.defender:
             cards = cards_text(self.defender)
             text = say("{role!c} keeps {cards}, face up.", role=ROLES[DEFENDER], cards=cards)
-            self.add(BinmatEvent.KEPT, DEFENDER, text, rule)
+            self.add(BinmatEvent.STACK_KEPT, DEFENDER, text, rule)
 
-    def _bounce(self) -> None:
-        """Move BOUNCEs to the opponent's discard, other attacker cards to the attacker discard."""
-        attacker_bounces, others = split_bounces(self.stacks[ATTACKER])
-        defender_bounces, self.stacks[DEFENDER] = split_bounces(self.defender)
+    def _end_by_bounce(self) -> None:
+        """End the combat without sums and damage, because a stack holds a BOUNCE.
+
+        BOUNCEs go to the other side's discard pile, and all other attacker cards to the attacker
+        discard. The defender keeps the rest of the stack.
+        """
+        attacker_bounces, other_attacker_cards = separate_bounces(self.stacks[ATTACKER])
+        defender_bounces, self.stacks[DEFENDER] = separate_bounces(self.defender)
         why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if attacker_bounces else DEFENDER])
         if attacker_bounces and defender_bounces:
             why = say("Both stacks hold a BOUNCE.")
-        self.add(CommonEvent.BOUNCE, None, BOUNCES, "bounce", why=why)
-        self._to_lane_discard(attacker_bounces, "bounce")
-        self._to_attacker_discard(ATTACKER, others, "bounce")
-        self._to_attacker_discard(DEFENDER, defender_bounces, "bounce")
-        self._keep_stack("bounce")
+        self.add(CommonEvent.BOUNCE, None, COMBAT_BOUNCES, "bounce", why=why)
+        self._discard_to_lane(attacker_bounces, "bounce")
+        self._discard_to_attacker(ATTACKER, other_attacker_cards, "bounce")
+        self._discard_to_attacker(DEFENDER, defender_bounces, "bounce")
+        self._report_kept_stack("bounce")
         self.add_stage(say("Bounce"), None)
 
     # ---- sums and damage -------------------------------------------------------------------------
 
-    def _compare(self) -> None:
+    def _compare_powers(self) -> None:
+        """Compute and report both sums, then carry out the result of the comparison."""
         self.sums = {seat: sum_of(stack) for seat, stack in self.stacks.items()}
         tallies = []
         for seat, stack_sum in self.sums.items():
             self._report_sum(seat, stack_sum)
-            tallies.append(_tally(seat, stack_sum, stack_sum.power > self.sums[seat.other].power))
+            is_greater = stack_sum.power > self.sums[seat.other].power
+            tallies.append(_tally(seat, stack_sum, is_greater))
         self.add_stage(say("Powers"), None, tallies=tuple(tallies))
         attack = self.sums[ATTACKER].power
         defence = self.sums[DEFENDER].power
         # an attack of equal power gets through
         if attack < defence:
-            self._repel(attack, defence)
+            self._repel_attack(attack, defence)
         else:
-            self._strike(attack, defence)
+            self._deal_damage(attack, defence)
 
     def _report_sum(self, seat: Seat, stack_sum: Sum) -> None:
         """Report the sum and power of a stack, and explain them."""
-        stack = self.stacks[seat]
         text = say(
             "{role!c} has {total}: power {power}.",
             role=ROLES[seat],
             total=stack_sum.total,
             power=stack_sum.power,
         )
-        why: str | None = say("The stack is empty.")
-        if stack:
-            numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
-            why = sum_reason(numbers, stack_sum.lifts, stack_sum.total, stack_sum.power)
+        why = explain_sum(self.stacks[seat], stack_sum)
         self.add(BinmatEvent.SUM, seat, text, "wild" if stack_sum.lifts else "power", why=why)
 
-    def _repel(self, attack: int, defence: int) -> None:
+    def _repel_attack(self, attack: int, defence: int) -> None:
+        """Discard the attacker stack, whose power is less than the defender's."""
         why = say("Power {power} is less than power {other}.", power=attack, other=defence)
         text = say("{role!c} holds the lane.", role=ROLES[DEFENDER])
         self.add(BinmatEvent.REPELLED, DEFENDER, text, "damage", why=why)
-        self._to_lane_discard(self.stacks[ATTACKER], "damage")
-        self._keep_stack("damage")
+        self._discard_to_lane(self.stacks[ATTACKER], "damage")
+        self._report_kept_stack("damage")
         self.add_stage(say("Outcome"), None)
 
-    def _strike(self, attack: int, defence: int) -> None:
+    def _deal_damage(self, attack: int, defence: int) -> None:
+        """Remove as many cards from the defender as the attack, which is not weaker, does damage.
+
+        The top cards of the defender stack go first. The lane deck owes the rest.
+        """
         self.damage, why = self._damage(attack, defence)
         text = say("{role!c} does no damage.", role=ROLES[ATTACKER])
         if self.damage:
             text = say("{role!c} does {damage} damage.", role=ROLES[ATTACKER], damage=self.damage)
         self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
-        # damage removes the top cards of the defender stack, and the lane deck owes the rest
-        kept = max(0, len(self.defender) - self.damage)
-        lost = self.defender[kept:]
-        self.stacks[DEFENDER] = self.defender[:kept]
-        self._to_attacker_discard(DEFENDER, lost[::-1], "damage")
-        self.due = self.damage - len(lost)
-        if self.due:
-            text = say_n("The lane deck owes {n} card.", "The lane deck owes {n} cards.", self.due)
+        remaining = max(0, len(self.defender) - self.damage)
+        lost_cards = self.defender[remaining:]
+        self.stacks[DEFENDER] = self.defender[:remaining]
+        # the top card goes first
+        self._discard_to_attacker(DEFENDER, lost_cards[::-1], "damage")
+        owed = self.cards_owed = self.damage - len(lost_cards)
+        if owed:
+            text = say_n("The lane deck owes {n} card.", "The lane deck owes {n} cards.", owed)
             why = say("{role!c} has no card left in this lane.", role=ROLES[DEFENDER])
-            self.add(BinmatEvent.DUE, ATTACKER, text, "damage", why=why)
-        self._to_attacker_discard(ATTACKER, self.stacks[ATTACKER], "damage")
-        self._keep_stack("damage")
+            self.add(BinmatEvent.CARDS_OWED, ATTACKER, text, "damage", why=why)
+        self._discard_to_attacker(ATTACKER, self.stacks[ATTACKER], "damage")
+        self._report_kept_stack("damage")
         self.add_stage(say("Damage"), None)
 
     def _damage(self, attack: int, defence: int) -> tuple[int, str]:
@@ -442,41 +465,35 @@ class Combat(TurnLog):
         no_power = say("Both powers are 0.")
         # an attacker stack that was empty, or that TRAPs emptied, does no damage (ruling)
         if not self.stacks[ATTACKER]:
-            if self.fight.attacker:
+            if self.setup.attacker:
                 return 0, say("{role!c} has lost all cards to TRAPs.", role=ROLES[ATTACKER])
             return 0, no_power
-        breakers = [
+        seats_with_break = [
             seat for seat, stack in self.stacks.items() if any(card[0] == BREAK for card in stack)
         ]
-        if self.edition is Edition.RULEBOOK:
-            # only the attacker's BREAK counts, and the defender's power is ignored
-            if ATTACKER in breakers:
-                parts = {"role": ROLES[ATTACKER], "power": attack}
-                return attack, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
-        elif attack == 0:
-            # this attack is not weaker, so the other power is 0 as well
+        is_rulebook = self.edition is Edition.RULEBOOK
+        # rulebook edition: only the attacker's BREAK counts, and the defender's power is ignored
+        if is_rulebook and ATTACKER in seats_with_break:
+            parts = {"role": ROLES[ATTACKER], "power": attack}
+            return attack, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
+        # hackmud edition: this attack is not weaker, so the defender's power is 0 as well
+        if not is_rulebook and attack == 0:
             return 0, no_power
-        elif breakers:
-            # a BREAK in either stack counts, and the size of the defender stack is the minimum
+        # hackmud edition: a BREAK in either stack counts, and the stack size is the least damage
+        if not is_rulebook and seats_with_break:
             size = len(self.defender)
             return max(attack, size), say_n(
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} cards.",
                 size,
-                role=ROLES[breakers[0]],
+                role=ROLES[seats_with_break[0]],
                 other=ROLES[DEFENDER],
                 power=attack,
             )
-        # consequently 0 against 0 does 1 damage in the rulebook edition (ruling)
+        # in the rulebook edition 0 against 0 therefore does 1 damage (ruling)
         damage = attack - defence + 1
         parts = {"power": attack, "other": defence, "damage": damage}
         return damage, say("{power} against {other}: {damage} damage", **parts)
-
-
-def split_bounces(stack: Cards) -> tuple[Cards, Cards]:
-    """Return the BOUNCEs of a stack, and its other cards."""
-    bounces = tuple([card for card in stack if card[0] == BOUNCE])
-    return bounces, tuple([card for card in stack if card[0] != BOUNCE])
 
 
 # ---- what a turn shows of a combat ---------------------------------------------------------------
@@ -485,59 +502,70 @@ def split_bounces(stack: Cards) -> tuple[Cards, Cards]:
 def add_combat(turn: TurnLog, combat: Combat) -> None:
     """Add the events of a combat to a turn.
 
-    TRAPs get a stage of their own, while the cards that they take are still on the screen.
+    TRAPs get a stage of their own, which still shows the cards that they take.
     """
     for part in combat.stages:
         turn.events += part.events
-        if part.title == _TRAPS:
+        if part.title == _TRAPS_TITLE:
             turn.headlines = [Headline(event.text, "sums") for event in part.events]
-            taken = frozenset(CARD_TEXTS[card] for card in combat.trapped)
-            tallies = tuple(replace(tally, lost=taken) for tally in _cards_of(combat.fight))
+            trapped = frozenset(CARD_TEXTS[card] for card in combat.trapped)
+            tallies = tuple(replace(tally, lost=trapped) for tally in _cards_of(combat.setup))
             turn.add_stage(_stage_title(combat), None, tallies=tallies)
 
 
-def add_result(turn: TurnLog, combat: Combat, **more: Any) -> None:
-    """Add the stage with the powers, the cards that are lost, and the events up to now.
+def add_result(
+    turn: TurnLog,
+    combat: Combat,
+    expected: Layout | None = None,
+    todo: tuple[tuple[Seat, str], ...] = (),
+) -> None:
+    """Add the last stage of a combat: the powers and the cards that are lost.
 
-    `more` holds other fields of `Stage`.
+    Its events are those of the turn since the last stage. `expected` and `todo` are those of
+    `Stage`, for hands that move real cards.
     """
     # attacker cards that did damage are not crossed out, although they are discarded too
-    lost = {
-        DEFENDER: combat.fight.defender,
-        ATTACKER: () if combat.damage else combat.fight.attacker,
+    lost_cards = {
+        DEFENDER: combat.setup.defender,
+        ATTACKER: () if combat.damage else combat.setup.attacker,
     }
     crossed_out = {
         seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
-        for seat, cards in lost.items()
+        for seat, cards in lost_cards.items()
     }
     # show the powers, or only the cards if a BOUNCE prevented the sums
-    sums = next((part.tallies for part in combat.stages if part.tallies), _cards_of(combat.fight))
-    tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in sums)
-    headline = Headline(BOUNCES, "bump")
+    shown = next((part.tallies for part in combat.stages if part.tallies), _cards_of(combat.setup))
+    tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in shown)
+    headline = Headline(COMBAT_BOUNCES, "bump")
     if combat.sums:
         headline = Headline(_headline(combat), "sums")
     turn.headlines = [headline]
-    turn.add_stage(_stage_title(combat), tallies=tallies, **{"expected": None, **more})
+    turn.add_stage(_stage_title(combat), expected, tallies=tallies, todo=todo)
 
 
 def _stage_title(combat: Combat) -> str:
-    lane = combat.fight.lane
+    lane = combat.setup.lane
     return say("Combat") if lane is None else say("Lane {lane}", lane=lane)
 
 
 def _tally(seat: Seat, stack_sum: Sum, is_greater: bool) -> Tally:
     """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
     # the row goes at least to 32, so that it shows how far a weak sum falls short
-    ladder = tuple(2**power for power in range(1, max(5, stack_sum.power) + 1))
-    worth = say("power {power}", power=stack_sum.power)
+    length = max(5, stack_sum.power)
     return Tally(
-        seat, stack_sum.parts, str(stack_sum.total), worth, ladder, stack_sum.power, is_greater
+        seat,
+        stack_sum.parts,
+        str(stack_sum.total),
+        worth=say("power {power}", power=stack_sum.power),
+        ladder=tuple(2**power for power in range(1, length + 1)),
+        reached=stack_sum.power,
+        is_greater=is_greater,
     )
 
 
-def _cards_of(fight: Fight) -> tuple[Tally, ...]:
+def _cards_of(setup: CombatSetup) -> tuple[Tally, ...]:
     """Return the cards of both stacks for the screen, without sums."""
-    stacks = {ATTACKER: fight.attacker, DEFENDER: fight.defender}
+    stacks = {ATTACKER: setup.attacker, DEFENDER: setup.defender}
     return tuple(
         Tally(seat, tuple((CARD_TEXTS[card], "") for card in stack), "")
         for seat, stack in stacks.items()
@@ -545,8 +573,8 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
 
 
 def _headline(combat: Combat) -> str:
-    """Return the result of a combat without a bounce, in at most 40 characters."""
-    lane = combat.fight.lane
+    """Return the result of a combat that no BOUNCE has ended, in at most 40 characters."""
+    lane = combat.setup.lane
     attack = combat.sums[ATTACKER]
     defence = combat.sums[DEFENDER]
     if attack.power < defence.power:
@@ -555,19 +583,20 @@ def _headline(combat: Combat) -> str:
             return say("{total} beats {other}. {side!c} holds the lane.", **parts)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **parts, lane=lane)
     # the cards that the defender stack has lost, without those that the lane deck owes
-    hits = combat.damage - combat.due
+    stack_losses = combat.damage - combat.cards_owed
     side = ROLES[DEFENDER]
     if not combat.damage:
         result = say("No damage.")
-    elif not hits:
+    elif not stack_losses:
         side = ROLES[ATTACKER]
-        result = say_n(
-            "{side!c} draws {n} card.", "{side!c} draws {n} cards.", combat.due, side=side
-        )
+        owed = combat.cards_owed
+        result = say_n("{side!c} draws {n} card.", "{side!c} draws {n} cards.", owed, side=side)
     elif not combat.defender:
         result = say("{side!c} loses the stack.", side=side)
     else:
-        result = say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=side)
+        result = say_n(
+            "{side!c} loses {n} card.", "{side!c} loses {n} cards.", stack_losses, side=side
+        )
     totals = {"total": attack.total, "other": defence.total}
     comparison = say("{total} against {other}.", **totals)
     if attack.power > defence.power:

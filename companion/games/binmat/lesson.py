@@ -1,7 +1,10 @@
-"""The lesson of BINMAT, a guided first game: lay a card, stack cards, declare combat."""
+"""The guided first game of BINMAT: lay a card, stack cards, declare combat.
+
+`companion/games/lesson.py` explains the fields.
+"""
 
 from companion.core.i18n import say
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, BinmatEvent, declares
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, BinmatEvent, declares_text
 from companion.games.lesson import Lesson, LessonStep
 
 _LAY = say("Lay")
@@ -67,7 +70,7 @@ LESSON = Lesson(
         LessonStep(
             _COMBAT,
             {ATTACKER: "c2"},
-            head=declares(ROLES[ATTACKER], 2),
+            head=declares_text(ROLES[ATTACKER], 2),
             why=say("Both stacks are turned up. 8 has power 3, 5 has none."),
             tasks={ATTACKER: say("Combat, then lane 2: both stacks are turned up.")},
             after=say(
@@ -88,4 +91,4 @@ HELP = {
     "Discard": say("a card you do not want"),
     "Pass": say("nothing; the turn is over"),
 }
-"""Short help text for each order, by the order's English label."""
+"""Effect of each order in a few words, by its English word. A key's label is that word."""

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
-from companion.games.binmat.cards import CARD_TEXTS, DECK, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
-from companion.games.binmat.orders import (
+from companion.games.binmat.actions import (
+    ACTION_PARTS,
     ATTACKER_PILE,
     COMBAT,
     DISCARD,
-    DOWN,
     DRAW,
-    ORDERS,
     PASS,
-    UP,
-    legal,
-    may_fight,
+    PLAY_DOWN,
+    PLAY_UP,
+    has_combat_stack,
+    legal_actions,
 )
-from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, State, masked
+from companion.games.binmat.cards import CARD_TEXTS, DECK, Cards
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
+from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, State, mask_state
 from companion.games.screen import CardChoice, CardUi, ChoiceKey, Count, Lane, Pile
 
 SIDES: Mapping[Seat, Side] = {
@@ -36,8 +36,10 @@ SUIT_DRAWINGS: Mapping[str, str] = {
     "^": "suit-void",
     "#": "suit-choice",
 }
+"""Name of each suit's drawing in `companion.core.drawings`."""
 
 FIRST_MARKER = 100
+"""Marker id of the first card. Cards begin at 100, as `companion/core/kit.py` says."""
 
 BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
@@ -76,15 +78,17 @@ KIT = Kit(
     ),
 )
 
+_DRAW_FROM_ATTACKER_DECK = "da"
 _KEYS = {
-    DOWN: ChoiceKey("down", say("Play face down"), is_main=True),
-    UP: ChoiceKey("up", say("Face up")),
+    PLAY_DOWN: ChoiceKey("down", say("Play face down"), is_main=True),
+    PLAY_UP: ChoiceKey("up", say("Face up")),
     DRAW: ChoiceKey("draw", say("Draw")),
-    "da": ChoiceKey("deck", say("Attacker deck")),
+    _DRAW_FROM_ATTACKER_DECK: ChoiceKey("deck", say("Attacker deck")),
     COMBAT: ChoiceKey("combat", say("Combat")),
     DISCARD: ChoiceKey("discard", say("Discard")),
     PASS: ChoiceKey("pass", say("Pass")),
 }
+"""Keys of a page, by the kind of their actions, or by the one action that has a key of its own."""
 
 
 def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
@@ -105,8 +109,11 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
 def card_ui(state: State, viewer: Seat | None) -> CardUi:
     """Return what a viewer sees of lanes, piles and hands, and what he may tap when on turn."""
     seat = state.seat
-    visible = masked(state, viewer)
-    deck = len(state.attacker_deck)
+    visible = mask_state(state, viewer)
+    may_act = viewer is seat and not state.outcome
+    south_hand, north_hand = (_hand_text(hand) for hand in state.hands)
+    deck_size = len(state.attacker_deck)
+    deck_text = say("deck {cards}", cards=deck_size) if deck_size else ""
     return CardUi(
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
@@ -116,15 +123,10 @@ def card_ui(state: State, viewer: Seat | None) -> CardUi:
             say("Attacker discard"): state.attacker_discard,
         },
         hands={owner: _pile(visible.hands[owner.number]) for owner in SEATS},
-        facts={
-            DEFENDER: _hand_text(state.hands[0]),
-            ATTACKER: joined(
-                ", ", (_hand_text(state.hands[1]), deck and say("deck {cards}", cards=deck))
-            ),
-        },
-        keys=() if viewer is None else keys(state, viewer),
-        choices=choices(state) if viewer is seat and not state.outcome else (),
-        sign=sign(state),
+        facts={DEFENDER: south_hand, ATTACKER: joined(", ", (north_hand, deck_text))},
+        keys=() if viewer is None else _keys(state, viewer),
+        choices=_choices(state) if may_act else (),
+        sign=_sign(state),
     )
 
 
@@ -132,7 +134,7 @@ def _hand_text(hand: Cards) -> str:
     return say("hand {cards}", cards=len(hand))
 
 
-def sign(state: State) -> str:
+def _sign(state: State) -> str:
     """Return what the table waits for, in at most 40 characters.
 
     It depends only on numbers of cards, which everybody may see.
@@ -140,47 +142,49 @@ def sign(state: State) -> str:
     if state.outcome:
         return ""
     seat = state.seat
-    role = ROLES[state.seat]
-    can_play = bool(state.hands[seat.number])
+    role = ROLES[seat]
     # in the hackmud edition the defender cannot declare combat
-    can_fight = (seat is ATTACKER or not state.is_hackmud) and any(
-        may_fight(state, lane) for lane in LANES
-    )
-    if can_fight:
+    may_declare = seat is ATTACKER or not state.is_hackmud
+    if may_declare and any(has_combat_stack(state, lane) for lane in LANES):
         return say("{role!c}: draw, play or declare combat", role=role)
-    if can_play:
+    has_cards = bool(state.hands[seat.number])
+    if has_cards:
         return say("{role!c}: draw or play", role=role)
     return say("{role!c}: draw a card", role=role)
 
 
-def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
+def _keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
     """Return the keys of a seat in this edition, including those that cannot be used now."""
-    names = [DOWN, UP, DRAW]
+    kinds = [PLAY_DOWN, PLAY_UP, DRAW]
     if seat is ATTACKER:
-        names.append("da")
+        kinds.append(_DRAW_FROM_ATTACKER_DECK)
     if seat is ATTACKER or not state.is_hackmud:
-        names.append(COMBAT)
+        kinds.append(COMBAT)
     if state.is_hackmud:
-        names.append(DISCARD)
-    return tuple(_KEYS[name] for name in (*names, PASS))
+        kinds.append(DISCARD)
+    kinds.append(PASS)
+    return tuple(_KEYS[kind] for kind in kinds)
 
 
-def choices(state: State) -> tuple[CardChoice, ...]:
+def _choices(state: State) -> tuple[CardChoice, ...]:
     """Return the legal actions of the seat on turn, each with the taps that make it."""
-    options = []
-    for text in legal(state, state.seat):
-        letter, card, lane = ORDERS[text]
-        # a pile beside the lanes, or no lane: nothing to tap on the board
-        is_pile = lane in (ATTACKER_PILE, -1)
-        # drawing from the attacker deck has its own key
-        key = _KEYS[text if text in _KEYS else letter].name
-        options.append(CardChoice(text, key, card or None, None if is_pile else str(lane)))
-    return tuple(options)
+    choices = []
+    for action in legal_actions(state, state.seat):
+        _, card, lane = ACTION_PARTS[action]
+        # a pass has no lane, and the piles of the attacker are beside the lanes
+        lane_name = None if lane in (ATTACKER_PILE, -1) else str(lane)
+        choices.append(CardChoice(action, _key_of(action).name, card or None, lane_name))
+    return tuple(choices)
 
 
-def command_word(text: str) -> str:
+def command_word(action: str) -> str:
     """Return the label of an action's key, without card and lane."""
-    return _KEYS[text if text in _KEYS else ORDERS[text].letter].label
+    return _key_of(action).label
+
+
+def _key_of(action: str) -> ChoiceKey:
+    """Return the key that begins an action."""
+    return _KEYS.get(action) or _KEYS[ACTION_PARTS[action].kind]
 
 
 def _pile(cards: Cards) -> Pile:

@@ -1,4 +1,4 @@
-"""Options and state of the full game: the deal, and what each seat may know."""
+"""Options and state of the full game of BINMAT: the deal, the views of seats, and the lead."""
 
 from __future__ import annotations
 
@@ -17,26 +17,31 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
 
 LANES = range(6)
 LANE_CARDS = 13
+"""Number of cards in each lane deck at the start, if no cards are dealt to hands."""
 OPEN_LANES = frozenset({3, 4, 5})
 """The defender's three lanes on the right, whose decks lie face up."""
 
 HIDDEN = "X"
+"""Stands for a card of which a viewer sees only the back."""
 
 
 class BinmatOptions(Options, frozen=True):
-    """Options of BINMAT.
+    """Options of BINMAT, for the full game and for real cards.
 
-    `deck` lists all cards: lane 0 from its top card down, then lane 1, and so on. `seconds` is 0
-    for a casual game.
+    `way` is `full`, or `referee` for real cards. `turns` counts the turns of both sides together.
+    `timeout` says what happens when the seconds of a turn are over. `defenders` and `attackers` are
+    the numbers of players of each side.
     """
 
     way: Literal["full", "referee"] = "full"
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
+    """All cards: lane 0 from its top card down, then lane 1, and so on. None: shuffled."""
     hands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Cards that defender and attacker hold at the start. The other cards are dealt."""
     turns: Annotated[int, Meta(ge=2, le=998)] = 110
     seconds: Annotated[float, Meta(ge=0, le=600)] = 5.0
+    """Time limit of a turn in seconds. 0 for a casual game without one."""
     timeout: Literal["pass", "alarm"] = "pass"
     defenders: Annotated[int, Meta(ge=1, le=16)] = 1
     attackers: Annotated[int, Meta(ge=1, le=16)] = 1
@@ -54,10 +59,12 @@ class BinmatOptions(Options, frozen=True):
 def check_options(options: BinmatOptions) -> None:
     """Raise `Malformed` unless `deck` is complete and `hands` leave equal lane decks.
 
-    The types cannot express this.
+    The types of the options cannot express this.
     """
     held = [parse_card(card) for hand in options.hands for card in hand]
-    if len(set(held)) < len(held) or len(held) % len(LANES) or len(held) > len(DECK) // 2:
+    has_duplicates = len(set(held)) < len(held)
+    # at least half of the cards stay in the lane decks
+    if has_duplicates or len(held) % len(LANES) or len(held) > len(DECK) // 2:
         raise Malformed(
             say("Option hands: different cards, six of them or twelve … of both sides together")
         )
@@ -69,8 +76,10 @@ def check_options(options: BinmatOptions) -> None:
 class State:
     """A position of the full game between two turns.
 
-    Decks are listed from the top. Stacks, hands and discard piles are listed from the oldest card
-    to the newest. Pairs are (South, North).
+    Decks are listed from the top card down. Stacks, hands and discard piles are listed from the
+    oldest card to the newest. `decks`, `discards`, `defence` and `attack` have one entry for each
+    lane: its deck, its discard pile, the defender stack and the attacker stack. Pairs are (South,
+    North), so the defender comes first.
     """
 
     options: BinmatOptions
@@ -86,6 +95,7 @@ class State:
     attacker_discard: Cards
     hands: tuple[Cards, Cards]
     turns_left: int
+    """Number of turns of both sides together that are still to be played."""
     passes: tuple[int, int] = (0, 0)
     """Number of consecutive passes of each seat."""
     attack_up: frozenset[str] = frozenset()
@@ -115,15 +125,15 @@ def deal(options: BinmatOptions, rng: Random) -> State:
     held = {card for hand in options.hands for card in hand}
     cards = [card for card in cards if card not in held]
     size = len(cards) // len(LANES)
-    none: tuple[Cards, ...] = ((),) * len(LANES)
+    empty_lanes: tuple[Cards, ...] = ((),) * len(LANES)
     return State(
         options=options,
         decks=tuple(tuple(cards[size * lane : size * (lane + 1)]) for lane in LANES),
         decks_open=tuple(lane in OPEN_LANES for lane in LANES),
-        discards=none,
-        defence=none,
+        discards=empty_lanes,
+        defence=empty_lanes,
         defence_up=(False,) * len(LANES),
-        attack=none,
+        attack=empty_lanes,
         attacker_deck=(),
         attacker_discard=(),
         hands=options.hands,
@@ -142,7 +152,7 @@ def can_draw(state: State, lane: int) -> bool:
     return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])
 
 
-def masked(state: State, viewer: Seat | None) -> State:
+def mask_state(state: State, viewer: Seat | None) -> State:
     """Return a state as a viewer sees it (None: everybody), with `HIDDEN` for each back.
 
     A lane deck may show its top card. Only the owner of a stack sees its face-down cards.
@@ -178,7 +188,7 @@ def masked(state: State, viewer: Seat | None) -> State:
     )
 
 
-def plain(state: State) -> dict[str, Any]:
+def plain_state(state: State) -> dict[str, Any]:
     """Return a state, or a viewer's masked state, as plain JSON.
 
     Lanes are listed from 0. `deck` and `attacker_deck` go from the top, `defender` and `attacker`
@@ -217,5 +227,7 @@ def lead(state: State) -> float:
     """
     turns_share = 1 - state.turns_left / state.options.turns
     # discards are counted as well, because a reshuffle brings them back
-    fewest = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
-    return turns_share - max(0.0, 1 - fewest / LANE_CARDS)
+    fewest_cards = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
+    # discards from other lanes can make a lane larger than at the start
+    lost_share = max(0.0, 1 - fewest_cards / LANE_CARDS)
+    return turns_share - lost_share

@@ -1,4 +1,4 @@
-"""The command `combat` of BINMAT, which explains a combat."""
+"""The command `companion combat`, which resolves a combat of BINMAT and explains the result."""
 
 from __future__ import annotations
 
@@ -7,42 +7,40 @@ from collections.abc import Iterator
 
 from companion.core.errors import Malformed
 from companion.games.binmat.cards import Cards, cards_text, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight
+from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, CombatSetup, Edition
 from companion.games.binmat.words import RULES
 from companion.games.tools import Command
 
 RULE_TITLES = {rule.id: rule.title for rule in RULES}
 
 
-def explain(combat: Combat) -> Iterator[str]:
-    """Yield a combat in sentences, step by step, then the final place of every card."""
-    for step in combat.stages:
-        yield step.title
-        for event in step.events:
+def _explanation_lines(combat: Combat) -> Iterator[str]:
+    """Yield a combat in sentences, stage by stage, then the final place of every card."""
+    for stage in combat.stages:
+        yield stage.title
+        for event in stage.events:
             why = f" {event.why}" if event.why else ""
             rule = f"  [{RULE_TITLES[event.rule]}]" if event.rule else ""
             yield f"  {event.text}{why}{rule}"
+    owed = combat.cards_owed
     yield "Afterwards"
     yield f"  Defender stack      {_cards_or_none(combat.defender)}"
     yield f"  Attacker discard    {_cards_or_none(combat.to_attacker_discard)}"
     yield f"  Lane discard        {_cards_or_none(combat.to_lane_discard)}"
-    yield f"  Lane deck owes      {combat.due} card{'' if combat.due == 1 else 's'}"
+    yield f"  Lane deck owes      {owed} card{'' if owed == 1 else 's'}"
 
 
 def _cards_or_none(cards: Cards) -> str:
     return cards_text(cards) or "none"
 
 
-# ---- the command line ----------------------------------------------------------------------------
-
-
 def tools_of_binmat() -> tuple[Command, ...]:
     """Return the command `combat`."""
-    purpose = "work a combat of BINMAT out and say why it ends so"
-    return (Command("combat", purpose, _add_combat, _combat),)
+    purpose = "work out a combat of BINMAT and explain how it ends"
+    return (Command("combat", purpose, _add_arguments, _print_combat),)
 
 
-def _add_combat(command: argparse.ArgumentParser) -> None:
+def _add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "attacker",
         help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone",
@@ -60,27 +58,30 @@ def _add_combat(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _combat(options: argparse.Namespace) -> int:
-    """Resolve a combat of two stacks given as text, bottom first, and print why it ends so."""
+def _print_combat(options: argparse.Namespace) -> int:
+    """Resolve a combat of two stacks that are given as text, and print its explanation.
+
+    Raises `Malformed` for stacks between which there is no combat.
+    """
     attacker = parse_cards(options.attacker)
-    lay_open = parse_cards(options.attacker_open)
+    open_cards = parse_cards(options.attacker_open)
     edition = Edition(options.edition)
-    if strange := [card for card in lay_open if card not in attacker]:
-        raise Malformed(
-            f"{strange[0]} is not in the attacker stack, so it cannot have lain face up there"
-        )
-    if lay_open and edition is Edition.RULEBOOK:
+    for card in open_cards:
+        if card not in attacker:
+            raise Malformed(
+                f"{card} is not in the attacker stack, so it cannot have lain face up there"
+            )
+    if open_cards and edition is Edition.RULEBOOK:
         raise Malformed(
             "In the rulebook edition no card of an attacker stack lies face up before a combat"
         )
-    fight = Fight(
+    setup = CombatSetup(
         attacker,
         parse_cards(options.defender),
-        DEFENDER if options.initiator == "defender" else ATTACKER,
-        options.defender_open,
-        frozenset(lay_open),
+        initiator=DEFENDER if options.initiator == "defender" else ATTACKER,
+        is_defender_open=options.defender_open,
+        open_attacker_cards=frozenset(open_cards),
     )
-    combat = Combat(fight, edition)
-    for sentence in explain(combat):
-        print(sentence)
+    for line in _explanation_lines(Combat(setup, edition)):
+        print(line)
     return 0

@@ -1,4 +1,4 @@
-"""Carry out a turn of the full game: the action, its consequences, and the end of the game.
+"""Turns of the full game of BINMAT: the action, its consequences, and the end of the game.
 
 Events contain only what everybody may know. A face-down card is just a card, and a drawn card is
 named only if it lay open. Source: the rulebook's sections "Drawing a Card" to "Win Conditions", and
@@ -11,28 +11,35 @@ from dataclasses import replace
 from random import Random
 
 from companion.core.i18n import say, say_n
+from companion.core.kit import Seat
 from companion.games.base import Step
-from companion.games.binmat import orders
-from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, Cards, cards_text
+from companion.games.binmat import actions
+from companion.games.binmat.actions import ACTION_PARTS, ATTACKER_PILE, ActionParts
+from companion.games.binmat.cards import (
+    BOUNCE,
+    BREAK,
+    CARD_TEXTS,
+    Cards,
+    cards_text,
+    separate_bounces,
+)
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
+    LANE_RUN_DRY,
     ROLES,
-    RUN_DRY,
     TURNS_OVER,
     BinmatEvent,
     Combat,
-    Fight,
+    CombatSetup,
     add_combat,
     add_result,
-    declares,
-    draws,
-    passes,
-    split_bounces,
-    to_attacker_discard,
-    to_lane_discard,
+    attacker_discard_text,
+    declares_text,
+    draws_text,
+    lane_discard_text,
+    passes_text,
 )
-from companion.games.binmat.orders import ATTACKER_PILE, ORDERS, CardAction
 from companion.games.binmat.state import LANES, State, can_draw
 from companion.games.turn_log import TurnLog
 
@@ -40,14 +47,19 @@ from companion.games.turn_log import TurnLog
 def play(state: State, action: str, rng: Random) -> Step[State]:
     """Carry out a legal action of the seat on turn. `rng` is used to shuffle."""
     turn = _Turn(state, rng)
-    turn.run(ORDERS[action])
-    after = turn.state_after()
+    turn.carry_out(ACTION_PARTS[action])
+    after = turn.finish()
     if turn.combat:
         add_result(turn, turn.combat)
     return turn.step_to(after)
 
 
-_HARMLESS = {BinmatEvent.PLAY_DOWN, BinmatEvent.PLAY_UP, BinmatEvent.MOVED, BinmatEvent.PASS}
+_REVEAL_NOTHING = {
+    BinmatEvent.PLAY_DOWN,
+    BinmatEvent.PLAY_UP,
+    BinmatEvent.CARDS_DISCARDED,
+    BinmatEvent.PASS,
+}
 """Events that reveal no hidden card. A card that its owner plays face up does not count."""
 
 
@@ -55,18 +67,25 @@ def is_reversible(state: State, action: str) -> bool:
     """Return whether an action reveals no hidden card and does not end the game."""
     # what can be taken back does not shuffle, so the random numbers do not matter
     step = play(state, action, Random(0))
-    return step.state.outcome is None and all(event.kind in _HARMLESS for event in step.events)
+    return step.state.outcome is None and all(
+        event.kind in _REVEAL_NOTHING for event in step.events
+    )
 
 
 class _Turn(TurnLog):
-    """Mutable position during a turn."""
+    """The position while a turn is carried out: the fields of `State`, in lists that change.
+
+    `play` makes one for each turn and calls `carry_out`, then `finish`.
+    """
 
     def __init__(self, state: State, rng: Random) -> None:
         super().__init__()
         self.before = state
+        """The position before the turn."""
         self.rng = rng
         self.seat = state.seat
         self.index = self.seat.number
+        """Index of the seat on turn in pairs such as `hands`."""
         self.role = ROLES[self.seat]
         self.decks = list(state.decks)
         self.discards = list(state.discards)
@@ -79,25 +98,27 @@ class _Turn(TurnLog):
         self.hands = list(state.hands)
         self.attack_up = set(state.attack_up)
         self.combat: Combat | None = None
+        """The combat of this turn, if there was one."""
 
-    def run(self, order: CardAction) -> None:
-        match order.letter:
-            case orders.DRAW:
-                self._draw(order.lane)
-            case orders.DOWN:
-                self._play_down(order.card, order.lane)
-            case orders.UP:
-                self._play_up(order.card, order.lane)
-            case orders.COMBAT:
-                text = declares(self.role, order.lane)
+    def carry_out(self, parts: ActionParts) -> None:
+        """Carry out the action of the turn, with its events."""
+        match parts.kind:
+            case actions.DRAW:
+                self._draw(parts.lane)
+            case actions.PLAY_DOWN:
+                self._play_face_down(parts.card, parts.lane)
+            case actions.PLAY_UP:
+                self._play_face_up(parts.card, parts.lane)
+            case actions.COMBAT:
+                text = declares_text(self.role, parts.lane)
                 self.add(BinmatEvent.COMBAT, self.seat, text, "combat")
-                self._fight(order.lane)
-            case orders.DISCARD:
-                self._discard(order.card, order.lane)
+                self._resolve_combat(parts.lane)
+            case actions.DISCARD:
+                self._discard(parts.card, parts.lane)
             case _:
                 self._pass()
 
-    def state_after(self) -> State:
+    def finish(self) -> State:
         """End the game if the defender has won, and return the position after the turn."""
         before = self.before
         passes = list(before.passes)
@@ -140,41 +161,43 @@ class _Turn(TurnLog):
             )
             self.add(BinmatEvent.DRAW, self.seat, text, "reshuffle")
             text = say("Lane {lane} has no card left to draw.", lane=lane)
-            self.end(ATTACKER, text, "winning", RUN_DRY)
+            self.end(ATTACKER, text, "winning", LANE_RUN_DRY)
             return
         # read before the draw: everybody has seen a card that lay open
-        known = self._open_top(lane)
-        self._draw_from_lane(lane, self.index)
-        text = draws(self.role, known, lane)
+        open_card = self._open_top_card(lane)
+        self._draw_from_lane(lane, self.seat)
+        text = draws_text(self.role, open_card, lane)
         self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
 
-    def _open_top(self, lane: int) -> str | None:
+    def _open_top_card(self, lane: int) -> str | None:
         """Return the top card of a lane deck if it lies open, else None."""
         deck = self.decks[lane]
         if deck and self.decks_open[lane]:
             return deck[0]
         return None
 
-    def _draw_from_lane(self, lane: int, hand: int) -> None:
-        """Draw one card into a hand."""
+    def _draw_from_lane(self, lane: int, seat: Seat) -> None:
+        """Draw one card from a lane deck into the hand of a seat."""
         # a reshuffled deck lies face up only in the hackmud edition (ruling)
         if not self.decks[lane] and not self.before.is_hackmud:
             self.decks_open[lane] = False
         text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
-        piles = self._refill(self.decks[lane], self.discards[lane], text)
-        (card, *rest), self.discards[lane] = piles
-        self.decks[lane] = tuple(rest)
-        self.hands[hand] += (card,)
+        deck, self.discards[lane] = self._refill(self.decks[lane], self.discards[lane], text)
+        self.decks[lane] = deck[1:]
+        self.hands[seat.number] += deck[:1]
 
     def _draw_from_attacker_deck(self) -> None:
+        """Draw one card from the attacker deck into the attacker's hand."""
         text = say("The attacker discard becomes the attacker deck.")
-        piles = self._refill(self.attacker_deck, self.attacker_discard, text)
-        (card, *rest), self.attacker_discard = piles
-        self.attacker_deck = tuple(rest)
-        self.hands[1] += (card,)
+        deck, self.attacker_discard = self._refill(self.attacker_deck, self.attacker_discard, text)
+        self.attacker_deck = deck[1:]
+        self.hands[ATTACKER.number] += deck[:1]
 
     def _refill(self, deck: Cards, discard: Cards, text: str) -> tuple[Cards, Cards]:
-        """Return a deck and its discard pile, which becomes the deck if that is empty."""
+        """Return a deck and its discard pile. The pile is shuffled into the deck if that is empty.
+
+        `text` reports the shuffle.
+        """
         if deck:
             return deck, discard
         # sorted, so that the result does not depend on the order of the discard pile
@@ -187,6 +210,7 @@ class _Turn(TurnLog):
 
     @property
     def _stacks(self) -> list[Cards]:
+        """Return the stacks of the seat on turn, by lane."""
         if self.seat is ATTACKER:
             return self.attack
         return self.defence
@@ -199,17 +223,17 @@ class _Turn(TurnLog):
         return "playing-defender"
 
     def _remove_from_hand(self, card: str) -> None:
-        hand = list(self.hands[self.index])
-        hand.remove(card)  # with unknown cards, the first of several backs
-        self.hands[self.index] = tuple(hand)
+        hand = self.hands[self.index]
+        self.hands[self.index] = tuple(held for held in hand if held != card)
 
-    def _play_down(self, card: str, lane: int) -> None:
+    def _play_face_down(self, card: str, lane: int) -> None:
         self._remove_from_hand(card)
         self._stacks[lane] += (card,)
         text = say("{role!c} plays a card face down in lane {lane}.", role=self.role, lane=lane)
         self.add(BinmatEvent.PLAY_DOWN, self.seat, text, self._playing_rule)
 
-    def _play_up(self, card: str, lane: int) -> None:
+    def _play_face_up(self, card: str, lane: int) -> None:
+        """Play a card face up. A BREAK, or in the hackmud edition a BOUNCE, begins combat."""
         self._remove_from_hand(card)
         rule = self._playing_rule
         why = None
@@ -239,42 +263,50 @@ class _Turn(TurnLog):
         self.add(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
         # this BOUNCE goes straight to the lane discard, not onto the stack
         if is_bounce and not begins_combat:
-            self._bounce(card, lane)
+            self._turn_up_defender_by_bounce(card, lane)
             return
         self._stacks[lane] += (card,)
         if begins_combat:
-            self._fight(lane)
+            self._resolve_combat(lane)
 
-    def _bounce(self, card: str, lane: int) -> None:
-        """Play a BOUNCE face up on an empty stack in the rulebook edition.
+    def _turn_up_defender_by_bounce(self, bounce: str, lane: int) -> None:
+        """Turn the defender stack face up, because the attacker has played a BOUNCE face up.
 
-        It begins no combat but turns the defender stack up.
+        It begins no combat. The BOUNCEs of the defender go to the attacker discard, and the one
+        that was played goes to the lane discard.
         """
         stack = self.defence[lane]
         defender = ROLES[DEFENDER]
         if stack and not self.defence_up[lane]:
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
-        back, remaining = split_bounces(stack)
-        if back:
-            text = to_attacker_discard(defender, back)
-            self.add(BinmatEvent.MOVED, DEFENDER, text, "bounce-up")
-        self.attacker_discard += back
+        defender_bounces, remaining = separate_bounces(stack)
+        if defender_bounces:
+            text = attacker_discard_text(defender, defender_bounces)
+            self.add(BinmatEvent.CARDS_DISCARDED, DEFENDER, text, "bounce-up")
+        self.attacker_discard += defender_bounces
         self.defence[lane] = remaining
         # an emptied stack is face down again (ruling)
         self.defence_up[lane] = bool(remaining)
-        self.discards[lane] += (card,)
-        text = to_lane_discard(self.role, (card,))
-        self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")
+        self.discards[lane] += (bounce,)
+        text = lane_discard_text(self.role, (bounce,))
+        self.add(BinmatEvent.CARDS_DISCARDED, self.seat, text, "bounce-up")
 
     # ---- combat ----------------------------------------------------------------------------------
 
-    def _fight(self, lane: int) -> None:
+    def _resolve_combat(self, lane: int) -> None:
+        """Resolve the combat of a lane, and move its cards to the piles and hands."""
         attack = self.attack[lane]
         # TRAPs that lay open before the combat do not spring
-        lay_open = frozenset(self.attack_up.intersection(attack))
-        fight = Fight(attack, self.defence[lane], self.seat, self.defence_up[lane], lay_open, lane)
-        combat = self.combat = Combat(fight, self.before.options.edition)
+        setup = CombatSetup(
+            attack,
+            self.defence[lane],
+            initiator=self.seat,
+            is_defender_open=self.defence_up[lane],
+            open_attacker_cards=frozenset(self.attack_up.intersection(attack)),
+            lane=lane,
+        )
+        combat = self.combat = Combat(setup, self.before.options.edition)
         add_combat(self, combat)
         self.attack[lane] = ()
         self.defence[lane] = combat.defender
@@ -283,29 +315,32 @@ class _Turn(TurnLog):
         self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard
-        if combat.due:
-            self._pay(lane, combat.due)
+        if combat.cards_owed:
+            self._pay_from_lane_deck(lane, combat.cards_owed)
 
-    def _pay(self, lane: int, due: int) -> None:
-        """Move the cards that damage has cost from the lane deck to the attacker's hand.
+    def _pay_from_lane_deck(self, lane: int, cards_owed: int) -> None:
+        """Move the cards that a lane deck owes to the attacker's hand.
 
-        Only the hackmud edition reshuffles for this.
+        Only the hackmud edition reshuffles the discard pile for this. A deck that has too few cards
+        loses the game for the defender.
         """
-        known = self._open_top(lane)
+        open_card = self._open_top_card(lane)
+        may_reshuffle = self.before.is_hackmud
         paid = 0
-        while paid < due and (self.decks[lane] or (self.before.is_hackmud and self.discards[lane])):
-            self._draw_from_lane(lane, 1)
+        while paid < cards_owed and (self.decks[lane] or (may_reshuffle and self.discards[lane])):
+            self._draw_from_lane(lane, ATTACKER)
             paid += 1
         if paid:
-            self.add(BinmatEvent.DRAW, ATTACKER, _payment_text(known, paid, lane), "damage")
-        # a lane deck that has too few cards loses the game for the defender
-        if paid < due:
-            text = say("Lane {lane} owes {due} and has only {paid}.", lane=lane, due=due, paid=paid)
-            self.end(ATTACKER, text, "winning", RUN_DRY)
+            self.add(BinmatEvent.DRAW, ATTACKER, _payment_text(open_card, paid, lane), "damage")
+        if paid < cards_owed:
+            parts = {"lane": lane, "due": cards_owed, "paid": paid}
+            text = say("Lane {lane} owes {due} and has only {paid}.", **parts)
+            self.end(ATTACKER, text, "winning", LANE_RUN_DRY)
 
     # ---- discarding and passing ------------------------------------------------------------------
 
     def _discard(self, card: str, lane: int) -> None:
+        """Discard a card of the hand. The attacker then draws two (hackmud edition)."""
         self._remove_from_hand(card)
         parts = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
         text = say("{role!c} discards {card} to lane {lane}.", **parts)
@@ -320,10 +355,12 @@ class _Turn(TurnLog):
         self._draw_from_attacker_deck()
 
     def _pass(self) -> None:
-        self.add(BinmatEvent.PASS, self.seat, passes(self.role), "turns")
+        """Pass. From the second pass in a row it costs the hand (hackmud edition)."""
+        self.add(BinmatEvent.PASS, self.seat, passes_text(self.role), "turns")
         # the newest card goes first (ruling)
         lost = self.hands[self.index][::-1]
-        if not (self.before.is_hackmud and self.before.passes[self.index] and lost):
+        costs_hand = self.before.is_hackmud and self.before.passes[self.index] > 0
+        if not costs_hand or not lost:
             return
         self.hands[self.index] = ()
         text = say("{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost))
@@ -338,10 +375,10 @@ class _Turn(TurnLog):
             self.discards[smallest] += (card,)
 
 
-def _payment_text(known: str | None, paid: int, lane: int) -> str:
-    """Say which cards a lane deck gives for damage. Only a card that lay open is named."""
+def _payment_text(open_card: str | None, paid: int, lane: int) -> str:
+    """Say how many cards a lane deck gives for damage. Only a card that lay open is named."""
     parts = {"role": ROLES[ATTACKER], "lane": lane}
-    if known is None:
+    if open_card is None:
         return say_n(
             "{role!c} draws {n} card from lane {lane}.",
             "{role!c} draws {n} cards from lane {lane}.",
@@ -349,12 +386,12 @@ def _payment_text(known: str | None, paid: int, lane: int) -> str:
             **parts,
         )
     if paid == 1:
-        return draws(ROLES[ATTACKER], known, lane)
+        return draws_text(ROLES[ATTACKER], open_card, lane)
     return say_n(
         "{role!c} draws {card} and {n} more card from lane {lane}.",
         "{role!c} draws {card} and {n} more cards from lane {lane}.",
         paid - 1,
-        card=CARD_TEXTS[known],
+        card=CARD_TEXTS[open_card],
         **parts,
     )
 
@@ -364,6 +401,10 @@ def _why_defender_wins(state: State) -> str | None:
     if state.turns_left == 0:
         return say("All {turns} turns are over.", turns=state.options.turns)
     # cards in the attacker deck do not count for the attacker (ruling)
-    if state.hands[1] or any(state.attack) or any(can_draw(state, lane) for lane in LANES):
+    if (
+        state.hands[ATTACKER.number]
+        or any(state.attack)
+        or any(can_draw(state, lane) for lane in LANES)
+    ):
         return None
     return say("{role!c} has no card, and no lane to draw from.", role=ROLES[ATTACKER])

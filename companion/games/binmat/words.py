@@ -1,10 +1,12 @@
-"""Options and rules of BINMAT in words: the rulebook, and how the hackmud edition differs."""
+"""Options, rules and player aids of BINMAT in words for people.
+
+The rules retell the rulebook, and say how the hackmud edition differs.
+"""
 
 from companion.core.i18n import joined, say
 from companion.core.kit import Seat
 from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
 from companion.games.base import Example, OptionRow, Rule, figures
-from companion.games.binmat.combat import Edition
 from companion.games.binmat.state import BinmatOptions
 
 OPTION_ROWS = (
@@ -58,7 +60,8 @@ OPTION_ROWS = (
     ),
 )
 
-_REFEREE = {"way": "referee", "seconds": 0.0}
+_REAL_CARDS = {"way": "referee", "seconds": 0.0}
+"""Options of the examples, which are combats with real cards."""
 RULES = (
     Rule(
         "setting-up",
@@ -176,7 +179,7 @@ RULES = (
         ),
         Example(
             ("c", "@& 4% 4+ / 8# 8!"),
-            _REFEREE,
+            _REAL_CARDS,
             stage=1,
             caption=say("The TRAP takes 8!, which was played last: 8 against 8 is left."),
         ),
@@ -198,7 +201,7 @@ RULES = (
             "the attack power: 2 "
             "has 1, 4 has 2, 8 has 3, and so on. Every other sum, and an empty stack, has power 0."
         ),
-        Example(("c", "4& 4% / 2^ 2#"), _REFEREE),
+        Example(("c", "4& 4% / 2^ 2#"), _REAL_CARDS),
     ),
     Rule(
         "wild",
@@ -207,7 +210,7 @@ RULES = (
             "Each WILD lifts the sum of its stack to the next higher power of two. In a stack "
             "without number cards the first WILD counts 2."
         ),
-        Example(("c", "3& *% / 4^ *!"), _REFEREE),
+        Example(("c", "3& *% / 4^ *!"), _REAL_CARDS),
     ),
     Rule(
         "damage",
@@ -222,7 +225,7 @@ RULES = (
             "the attacker’s power and the number of cards in the defender stack; two powers of 0 "
             "do no damage; an empty lane deck is reshuffled."
         ),
-        Example(("c", "5& 3% >+ / 4^ 2#"), _REFEREE),
+        Example(("c", "5& 3% >+ / 4^ 2#"), _REAL_CARDS),
     ),
     Rule(
         "discarding",
@@ -264,7 +267,7 @@ RULES = (
     ),
 )
 
-_SIGNS = (
+_MODIFIER_ROWS = (
     AidRow(say("TRAP"), say("takes their last card away"), notation="@"),
     AidRow(say("WILD"), say("up to the next power of two"), notation="*"),
     AidRow(say("BOUNCE"), say("ends combat without damage"), notation="?"),
@@ -288,55 +291,35 @@ _DAMAGE = AidPoint(
 
 
 def extras_of(options: BinmatOptions) -> Extras:
-    """Return a player aid for each role, with the numbers of these options."""
-    is_rulebook = options.edition is Edition.RULEBOOK
-    combat = say("Draw, play a card, declare combat, or pass.")
-    defending = combat if is_rulebook else say("Draw, play a card, discard one, or pass.")
-    attacking = (
-        combat if is_rulebook else say("Draw, play a card, declare combat, discard one, or pass.")
+    """Return a player aid for each role, with the number of turns and the edition's actions."""
+    defender_actions = attacker_actions = say("Draw, play a card, declare combat, or pass.")
+    attacker_faces = say("Cards go face down; only BOUNCE and BREAK may go face up.")
+    if options.is_hackmud:
+        defender_actions = say("Draw, play a card, discard one, or pass.")
+        attacker_actions = say("Draw, play a card, declare combat, discard one, or pass.")
+        attacker_faces = say("Cards go face down or face up.")
+    defender_cards = say(
+        "Draw from any lane deck. A card goes face down, or face up on a stack that lies face up."
     )
-    defender = PlayerAid(
-        say("Hold every lane for {turns} turns.", turns=options.turns),
-        say("Signs"),
-        _SIGNS,
-        (
-            AidPoint(say("One action a turn"), defending),
-            AidPoint(
-                say("Your cards"),
-                say(
-                    "Draw from any lane deck. A card goes face down, or face up on a stack that "
-                    "lies face up."
-                ),
-            ),
-            _COMBAT,
-            _POWER,
-            _DAMAGE,
-        ),
+    attacker_draws = say("Draw from lanes that nobody defends, or from the attacker deck.")
+    attacker_cards = joined(" ", [attacker_draws, attacker_faces])
+    defender_goal = say("Hold every lane for {turns} turns.", turns=options.turns)
+    attacker_goal = say("Empty one lane, and strike it once more.")
+    return Extras(
+        {
+            Seat.SOUTH: _player_aid(defender_goal, defender_actions, defender_cards),
+            Seat.NORTH: _player_aid(attacker_goal, attacker_actions, attacker_cards),
+        }
     )
-    playing = (
-        say("Cards go face down; only BOUNCE and BREAK may go face up.")
-        if is_rulebook
-        else say("Cards go face down or face up.")
+
+
+def _player_aid(goal: str, actions: str, cards: str) -> PlayerAid:
+    """Return the aid of one role. Everything but these three sentences is the same for both."""
+    points = (
+        AidPoint(say("One action a turn"), actions),
+        AidPoint(say("Your cards"), cards),
+        _COMBAT,
+        _POWER,
+        _DAMAGE,
     )
-    attacker = PlayerAid(
-        say("Empty one lane, and strike it once more."),
-        say("Signs"),
-        _SIGNS,
-        (
-            AidPoint(say("One action a turn"), attacking),
-            AidPoint(
-                say("Your cards"),
-                joined(
-                    " ",
-                    [
-                        say("Draw from lanes that nobody defends, or from the attacker deck."),
-                        playing,
-                    ],
-                ),
-            ),
-            _COMBAT,
-            _POWER,
-            _DAMAGE,
-        ),
-    )
-    return Extras({Seat.SOUTH: defender, Seat.NORTH: attacker})
+    return PlayerAid(goal, say("Signs"), _MODIFIER_ROWS, points)

@@ -10,13 +10,13 @@ from binmat_tools import at, attacking, play, start, texts
 from companion.core.errors import Malformed
 from companion.games.base import Event
 from companion.games.binmat.cards import DECK, SUITS, parse_card, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight, sum_of
+from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, CombatSetup, Edition, sum_of
 
 RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
 
 
 def fought(attacker: str, defender: str, edition: Edition = RULEBOOK, **more: Any) -> Combat:
-    return Combat(Fight(parse_cards(attacker), parse_cards(defender), **more), edition)
+    return Combat(CombatSetup(parse_cards(attacker), parse_cards(defender), **more), edition)
 
 
 def powers(combat: Combat) -> tuple[int, int]:
@@ -61,7 +61,7 @@ def test_combat_each_trap_takes_the_top_card_of_the_other_stack() -> None:
 
 
 def test_combat_a_trap_not_turned_up_by_this_revealing_does_nothing() -> None:
-    combat = fought("2& 6&", "4^ @^", defender_open=True)
+    combat = fought("2& 6&", "4^ @^", is_defender_open=True)
     assert combat.trapped == ()
     (idle,) = events_of(combat, "Traps")
     assert (idle.text, idle.why) == (
@@ -113,7 +113,7 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
     for edition in Edition:
         combat = fought("8&", "@^ 3^", edition)
         assert powers(combat) == (0, 0)
-        assert (combat.damage, combat.due) == (0, 0)
+        assert (combat.damage, combat.cards_owed) == (0, 0)
         assert events_of(combat, "Damage")[0].why == "Attacker has lost all cards to TRAPs."
         assert combat.defender == ("@^", "3^")
 

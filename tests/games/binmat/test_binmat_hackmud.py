@@ -8,7 +8,7 @@ import pytest
 from binmat_tools import GAME, at, attacking, play, start, texts
 
 from companion.games.binmat.cards import parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight
+from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, CombatSetup, Edition
 from companion.games.binmat.state import State
 
 
@@ -172,14 +172,14 @@ RULEBOOK = (
 )
 def test_combats_end_as_logs_and_rulebook_say(edition: Edition, lines: tuple[str, ...]) -> None:
     attacker, defender = (side.split() for side in lines[0].split("/"))
-    fight = Fight(
+    setup = CombatSetup(
         parse_cards(" ".join(attacker).replace("u", "")),
         parse_cards(" ".join(defender).replace("u", "")),
         ATTACKER,
         any(card.endswith("u") for card in defender),
         frozenset(card[:-1] for card in attacker if card.endswith("u")),
     )
-    combat = Combat(fight, edition)
+    combat = Combat(setup, edition)
     gone: dict[str, list[str]] = {"xa": [], "x": [], "ha": []}
     *sprung, result = lines[1:]
     for part in [line.split(" / ")[1] for line in sprung] + result.split(" / ")[1:]:
@@ -187,7 +187,7 @@ def test_combats_end_as_logs_and_rulebook_say(edition: Edition, lines: tuple[str
         gone[place] += cards
     assert sorted(combat.to_attacker_discard) == sorted(gone["xa"])
     assert sorted(combat.to_lane_discard) == sorted(gone["x"])
-    assert combat.due == len(gone["ha"])
+    assert combat.cards_owed == len(gone["ha"])
     if combat.sums:
         powers = f"{combat.sums[ATTACKER].power} {combat.sums[DEFENDER].power}"
         assert result.startswith(f"{powers} {combat.damage or '-'}") or result.startswith(

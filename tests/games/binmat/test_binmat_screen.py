@@ -9,17 +9,17 @@ from binmat_tools import GAME, at, start
 
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS
+from companion.games.binmat.actions import ACTION_PARTS
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.combat import ATTACKER, DEFENDER
-from companion.games.binmat.orders import ORDERS
 from companion.games.screen import CardChoice, Count
 
 # ---- notation and options ------------------------------------------------------------------------
 
 
 def test_notation_every_text_is_its_own_action() -> None:
-    assert len(ORDERS) == 1 + 7 + 6 + 78 * (6 + 6 + 7)
-    for text in ORDERS:
+    assert len(ACTION_PARTS) == 1 + 7 + 6 + 78 * (6 + 6 + 7)
+    for text in ACTION_PARTS:
         assert GAME.format(GAME.parse(text)) == text
 
 

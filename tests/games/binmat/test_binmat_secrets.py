@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from companion.core.errors import Illegal
 from companion.core.i18n import naming, packed, translate
 from companion.core.kit import SEATS, Seat
+from companion.games.binmat.actions import ACTION_PARTS
 from companion.games.binmat.cards import DECK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER
-from companion.games.binmat.orders import ORDERS
 from companion.games.binmat.state import LANES, State
 
 EDITIONS = st.sampled_from(("rulebook", "hackmud"))
@@ -126,7 +126,7 @@ def test_states_that_differ_only_in_hidden_cards_look_the_same(
     assert GAME.to_act(state) == GAME.to_act(other)
     if viewer:
         assert GAME.legal_actions(state, viewer) == GAME.legal_actions(other, viewer)
-        for action in Random(seed).sample(list(ORDERS), 200):
+        for action in Random(seed).sample(list(ACTION_PARTS), 200):
             assert refusal(state, viewer, action) == refusal(other, viewer, action)
 
 
@@ -238,4 +238,6 @@ def test_legal_actions_are_exactly_those_that_pass_the_check(edition: str, seed:
         return
     legal = list(GAME.legal_actions(state, state.seat))
     assert len(legal) == len(set(legal))
-    assert set(legal) == {action for action in ORDERS if refusal(state, state.seat, action) is None}
+    assert set(legal) == {
+        action for action in ACTION_PARTS if refusal(state, state.seat, action) is None
+    }

@@ -12,39 +12,39 @@ from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Step
-from companion.games.binmat.counter import Counter, parse_counter
+from companion.games.binmat.real_cards import RealCardsState, parse_action
 from companion.games.screen import CardUi
 
 GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
-def begun(**options: Any) -> Counter:
-    state: Counter = GAME.setup(GAME.options({"way": "referee", **options}), Random(0))
+def begun(**options: Any) -> RealCardsState:
+    state: RealCardsState = GAME.setup(GAME.options({"way": "referee", **options}), Random(0))
     return state
 
 
-def press(state: Counter, *texts: str) -> Counter:
+def press(state: RealCardsState, *texts: str) -> RealCardsState:
     """Each action by whoever is to act."""
     for text in texts:
         state = step(state, text).state
     return state
 
 
-def step(state: Counter, text: str) -> Step[Counter]:
+def step(state: RealCardsState, text: str) -> Step[RealCardsState]:
     (seat,) = GAME.to_act(state)
     action = GAME.parse(text)
     GAME.check(state, seat, action)
     return GAME.apply(state, {seat: action}, Random(0))
 
 
-def ended(state: Counter) -> tuple[frozenset[Seat], str]:
+def ended(state: RealCardsState) -> tuple[frozenset[Seat], str]:
     outcome = GAME.outcome(state)
     assert outcome is not None
     return outcome.winners, str(outcome.reason)
 
 
-def card_ui(state: Counter, viewer: Seat | None = None) -> CardUi:
+def card_ui(state: RealCardsState, viewer: Seat | None = None) -> CardUi:
     shown = GAME.card_ui(state, viewer)
     assert shown is not None
     return shown
@@ -119,7 +119,7 @@ def test_the_worked_example_is_worked_out() -> None:
     assert last.expected == {Square(3, 1): (), Square(3, 0): ()}
     assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
     after = done.state
-    assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
+    assert (after.cards_owed, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
     assert card_ui(after).sign == "Attacker: draw 1 card from lane deck 3"
     assert press(after, ".").turns_left == 108
     won = press(after, "!")
@@ -166,8 +166,8 @@ def test_the_combat_is_in_the_lane_that_changed_where_other_attacker_cards_lie_o
     ],
 )
 def test_notation_has_one_spelling(text: str, normal: str) -> None:
-    assert parse_counter(text) == normal
-    assert parse_counter(normal) == normal
+    assert parse_action(text) == normal
+    assert parse_action(normal) == normal
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open
 
 def test_a_press_says_what_was_done() -> None:
     owing = press(begun(), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
-    assert owing.due
+    assert owing.cards_owed
     said = [
         step(state, text).events[0].text
         for state, text in ((begun(), "."), (begun(), "--"), (owing, "."))

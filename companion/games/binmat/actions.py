@@ -1,0 +1,297 @@
+"""Actions of the full game of BINMAT: their notation, which are legal, and why others are not.
+
+An action is its notation, a `str` such as `p8&3`: the kind's letter, the card if there is one, and
+the lane. `ACTION_PARTS` takes it apart. Source: the rulebook's sections "Drawing a Card" and
+"Playing a Card", and the rulings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from companion.core.errors import Illegal, Malformed
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, DECK, Cards
+from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.state import State, can_draw
+
+PASS = "--"
+DRAW = "d"
+PLAY_DOWN = "p"
+PLAY_UP = "u"
+COMBAT = "c"
+DISCARD = "x"
+_PLAYS = (PLAY_DOWN, PLAY_UP)
+ATTACKER_PILE = 6
+"""Value of `ActionParts.lane` for the attacker deck and its discard pile, written `a`."""
+_PLACES = "012345a"
+"""Notation of the lanes and of `ATTACKER_PILE`, by `ActionParts.lane`."""
+
+
+class ActionParts(NamedTuple):
+    """The parts of an action: its kind, the card, and the lane.
+
+    The kind is `DRAW`, `PLAY_DOWN`, `PLAY_UP`, `COMBAT`, `DISCARD`, or `-` for a pass. The card is
+    empty for a draw and a combat. A pass has no card and the lane -1.
+    """
+
+    kind: str
+    card: str = ""
+    lane: int = -1
+
+
+def _all_action_parts() -> dict[str, ActionParts]:
+    """Return the parts of every action that can be written, by its notation."""
+    parts = {PASS: ActionParts("-")}
+    for lane, place in enumerate(_PLACES):
+        plain_kinds = [DRAW]
+        card_kinds = [DISCARD]
+        if lane != ATTACKER_PILE:
+            plain_kinds.append(COMBAT)
+            card_kinds += _PLAYS
+        parts |= {kind + place: ActionParts(kind, "", lane) for kind in plain_kinds}
+        for kind in card_kinds:
+            parts |= {kind + card + place: ActionParts(kind, card, lane) for card in DECK}
+    return parts
+
+
+ACTION_PARTS: Mapping[str, ActionParts] = _all_action_parts()
+"""The parts of every action that can be written, by its notation."""
+
+_EXPECTED_FORMS = {
+    DRAW: say("d needs a lane from 0 to 5, or a for the attacker deck, such as d3"),
+    COMBAT: say("c needs a lane from 0 to 5, such as c3"),
+    PLAY_DOWN: say("p needs a card and a lane from 0 to 5, such as p8&3 (a is 10)"),
+    PLAY_UP: say("u needs a card and a lane from 0 to 5, such as u>+2 (a is 10)"),
+    DISCARD: say(
+        "x needs a card and a lane from 0 to 5, or a for the attacker discard, such as x8&3"
+    ),
+}
+
+
+def parse_action(text: str) -> str:
+    """Return the action of a notation. Raises `Malformed` with the expected form."""
+    # a ten may also be written as it is displayed
+    if text[:1] in (PLAY_DOWN, PLAY_UP, DISCARD) and text[1:3] == "10":
+        text = f"{text[0]}a{text[3:]}"
+    if text in ACTION_PARTS:
+        return text
+    expected = _EXPECTED_FORMS.get(
+        text[:1],
+        say("An action is d3 or da, p8&3, u>+2, c3, -- or, in the hackmud edition, x8&3 or x8&a"),
+    )
+    raise Malformed(expected)
+
+
+# ---- legal actions and refusals ------------------------------------------------------------------
+
+
+class Reason(StrEnum):
+    """Why the rules do not allow an action."""
+
+    NOTHING_TO_DRAW = "nothing_to_draw"
+    LANE_DEFENDED = "lane_defended"
+    ATTACKER_ONLY = "attacker_only"
+    NOT_IN_HAND = "not_in_hand"
+    WRONG_FACE = "wrong_face"
+    STACK_EMPTY = "stack_empty"
+    STACK_NOT_EMPTY = "stack_not_empty"
+    BREAK_LIES_OPEN = "break_lies_open"
+    NO_ATTACKER_STACK = "no_attacker_stack"
+    OTHER_EDITION = "other_edition"
+    OTHER_PILE = "other_pile"
+    OTHER_WAY = "other_way"
+
+
+_Refusal = tuple[Reason, str, str] | None
+"""Reason, message and rule id of a refusal, or None for a legal action."""
+
+
+def legal_actions(state: State, seat: Seat) -> list[str]:
+    """Return all legal actions of the seat on turn.
+
+    Draws come first, then plays by card, combats and discards. The pass is last.
+    """
+    hand = state.hands[seat.number]
+    lanes = _PLACES[:ATTACKER_PILE]
+    written = [DRAW + place for place in _PLACES]
+    written += [kind + card + lane for card in hand for lane in lanes for kind in _PLAYS]
+    written += [COMBAT + lane for lane in lanes]
+    written += [DISCARD + card + place for card in hand for place in _PLACES]
+    legal = [text for text in written if _refusal(state, seat, ACTION_PARTS[text]) is None]
+    return [*legal, PASS]
+
+
+def check_action(state: State, seat: Seat, action: str) -> None:
+    """Raise `Illegal` with the reason and the rule unless the action is legal.
+
+    The message names only the card that was sent, and reveals nothing that its sender cannot see.
+    """
+    parts = ACTION_PARTS.get(action)
+    if parts is None:
+        text = say("The full game has no such action: draw, play, declare combat or pass")
+        raise Illegal(Reason.OTHER_WAY, text, "turns")
+    if refusal := _refusal(state, seat, parts):
+        raise Illegal(*refusal)
+
+
+def _refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
+    """Return the reason, message and rule that forbid this action, or None if it is legal."""
+    kind = parts.kind
+    if kind == DRAW:
+        return _draw_refusal(state, seat, parts.lane)
+    if kind == COMBAT:
+        return _combat_refusal(state, seat, parts.lane)
+    if kind in _PLAYS:
+        return _hand_refusal(state, seat, parts.card) or _play_refusal(state, seat, parts)
+    if kind == DISCARD:
+        return _discard_refusal(state, seat, parts)
+    return None
+
+
+def has_combat_stack(state: State, lane: int) -> bool:
+    """Return whether the lane has a stack to declare combat with.
+
+    It needs an attacker stack. In the hackmud edition a defender stack is enough.
+    """
+    return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
+
+
+def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
+    if lane == ATTACKER_PILE:
+        if seat is DEFENDER:
+            return (
+                Reason.ATTACKER_ONLY,
+                say("Only the attacker draws from the attacker deck"),
+                "drawing",
+            )
+        if state.attacker_deck or state.attacker_discard:
+            return None
+        return (
+            Reason.NOTHING_TO_DRAW,
+            say("The attacker deck and its discard pile are empty"),
+            "reshuffle",
+        )
+    may_draw = bool(state.decks[lane] or state.discards[lane])
+    if seat is ATTACKER:
+        may_draw = can_draw(state, lane)
+    if may_draw:
+        return None
+    if seat is ATTACKER and state.defence[lane]:
+        text = say(
+            "A defender stack lies in front of the deck of lane {lane}: draw from a lane without "
+            "one",
+            lane=lane,
+        )
+        return Reason.LANE_DEFENDED, text, "drawing"
+    text = say("The deck and the discard pile of lane {lane} are empty", lane=lane)
+    return Reason.NOTHING_TO_DRAW, text, "reshuffle"
+
+
+def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
+    if seat is DEFENDER and state.is_hackmud:
+        return (
+            Reason.ATTACKER_ONLY,
+            say("Only the attacker declares combat in the hackmud edition"),
+            "combat",
+        )
+    if has_combat_stack(state, lane):
+        return None
+    if state.is_hackmud:
+        text = say("Lane {lane} has no stack: combat needs one", lane=lane)
+    else:
+        text = say("Lane {lane} has no attacker stack: combat needs one", lane=lane)
+    return Reason.NO_ATTACKER_STACK, text, "combat"
+
+
+def _hand_refusal(state: State, seat: Seat, card: str) -> _Refusal:
+    if card in state.hands[seat.number]:
+        return None
+    return (
+        Reason.NOT_IN_HAND,
+        say("{card} is not in your hand", card=CARD_TEXTS[card]),
+        f"playing-{'attacker' if seat is ATTACKER else 'defender'}",
+    )
+
+
+def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
+    """Return the refusal of a card of the hand that is played on a stack."""
+    is_attacker = seat is ATTACKER
+    stack = (state.attack if is_attacker else state.defence)[parts.lane]
+    if parts.card[0] == BREAK and not stack:
+        text = say(
+            "Your stack in lane {lane} is empty: a BREAK needs a card below it", lane=parts.lane
+        )
+        return Reason.STACK_EMPTY, text, "break-up"
+    if is_attacker:
+        return _attacker_play_refusal(state, parts, stack)
+    return _defender_play_refusal(state, parts, stack)
+
+
+def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal:
+    is_face_up = parts.kind == PLAY_UP
+    value = parts.card[0]
+    if is_face_up and value == BOUNCE and stack:
+        text = say(
+            "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one",
+            lane=parts.lane,
+        )
+        return Reason.STACK_NOT_EMPTY, text, "bounce-up"
+    if is_face_up and value not in (BOUNCE, BREAK) and not state.is_hackmud:
+        text = say("The attacker plays only BOUNCE and BREAK face up")
+        return Reason.WRONG_FACE, text, "playing-attacker"
+    return None
+
+
+def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal:
+    lane = parts.lane
+    is_stack_up = state.defence_up[lane]
+    if parts.kind == PLAY_DOWN:
+        if not is_stack_up:
+            return None
+        text = say("Your stack in lane {lane} lies face up: play face up there", lane=lane)
+        return Reason.WRONG_FACE, text, "playing-defender"
+    if parts.card[0] != BREAK:
+        # all cards of a stack have one face, which the first card decides in the hackmud edition
+        # (ruling)
+        if is_stack_up or (state.is_hackmud and not stack):
+            return None
+        text = say(
+            "Your stack in lane {lane} does not lie face up: play face down there", lane=lane
+        )
+        return Reason.WRONG_FACE, text, "playing-defender"
+    if not state.attack[lane]:
+        text = say(
+            "Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane
+        )
+        return Reason.NO_ATTACKER_STACK, text, "break-up"
+    if is_stack_up and any(card[0] == BREAK for card in stack):
+        text = say("A BREAK lies face up in your stack in lane {lane} already", lane=lane)
+        return Reason.BREAK_LIES_OPEN, text, "break-up"
+    return None
+
+
+def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
+    if not state.is_hackmud:
+        return (
+            Reason.OTHER_EDITION,
+            say("Cards are discarded only in the hackmud edition"),
+            "discarding",
+        )
+    if seat is DEFENDER and parts.lane == ATTACKER_PILE:
+        text = say("The defender discards to a lane: expected 0 to 5 after the card")
+        return Reason.OTHER_PILE, text, "discarding"
+    if seat is ATTACKER and parts.lane != ATTACKER_PILE:
+        text = say("The attacker discards to the attacker discard: expected a after the card")
+        return Reason.OTHER_PILE, text, "discarding"
+    if refusal := _hand_refusal(state, seat, parts.card):
+        return refusal
+    if seat is ATTACKER and not (state.attacker_deck or state.attacker_discard):
+        text = say(
+            "The attacker deck and its discard pile are empty: there is nothing to draw for it"
+        )
+        return Reason.NOTHING_TO_DRAW, text, "discarding"
+    return None

@@ -1,0 +1,455 @@
+"""BINMAT with real cards: people play on the table, the program counts turns and resolves combats.
+
+This is the option `way` with the value `referee`. Anybody at the table may act for the side on
+turn, as on a chess clock. The notation of actions:
+
+- `.` ends a turn. In a combat it says that people have resolved it by hand.
+- `--` is a pass.
+- `c` declares a combat and stops the clock. `c3` also names the lane.
+- `3: 5& 3% >+ / 4^ 2#` are the open cards of a combat: the lane, which may be left out, the
+  attacker stack, a slash, the defender stack. Each stack begins with its oldest card. `u` after a
+  card says that it lay face up before. In the hackmud edition the attacker stack may be empty:
+  `3: / 4^ ?#`.
+- `!` says that the attacker has won.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.grid import Square
+from companion.core.i18n import joined, say, say_n
+from companion.core.kit import Layout, Seat
+from companion.games.base import Event, Outcome, Step, plain_outcome
+from companion.games.binmat.actions import PASS
+from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
+from companion.games.binmat.combat import (
+    ATTACKER,
+    DEFENDER,
+    LANE_RUN_DRY,
+    ROLES,
+    TURNS_OVER,
+    BinmatEvent,
+    Combat,
+    CombatSetup,
+    add_combat,
+    add_result,
+    declares_text,
+    passes_text,
+)
+from companion.games.binmat.screen import KIT, player_on_turn
+from companion.games.binmat.state import LANES, BinmatOptions
+from companion.games.pads import Key, PadGrammar
+from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
+from companion.games.turn_log import TurnLog
+
+DONE = "."
+DECLARE = "c"
+WON = "!"
+OPEN_MARK = "u"
+_DECLARATIONS = (DECLARE, *(f"{DECLARE}{lane}" for lane in LANES))
+_OPEN_CARDS = re.compile(
+    r"(?:(?P<lane>[0-5]): )?"
+    r"(?:(?P<attacker>[^\s/]+(?: [^\s/]+)*) )?/ ?"
+    r"(?P<defender>\S+(?: \S+)*)?"
+)
+_ZONE_RANKS = KIT.deck.zones if KIT.deck else {}
+"""Rank of each seat's zone of a lane, in which its cards are fanned out for the camera."""
+_UNREAD = "X"
+"""A card of a fan that the camera could not read."""
+_MAX_SIGN_LENGTH = 40
+"""Maximum number of characters of the sign, as `CardUi.sign` demands."""
+_CHOICES = {
+    "done": CardChoice(DONE, "done"),
+    "combat": CardChoice(DECLARE, "combat"),
+    "won": CardChoice(WON, "won"),
+}
+"""Action of each key, by the name of the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealCardsState:
+    """A position of a game with real cards: the turns that are left, and the progress of a combat.
+
+    A combat is declared first. Then its cards are laid open and known, and it may leave cards that
+    the attacker has to draw before the turn ends. The program knows no other cards.
+    """
+
+    options: BinmatOptions
+    turns_left: int
+    is_declared: bool = False
+    """Whether a combat is declared whose cards are not known yet."""
+    lane: int | None = None
+    """Lane of the combat, if it has been named."""
+    cards_owed: int = 0
+    """Number of cards that the attacker has to draw after the combat."""
+    outcome: Outcome | None = None
+
+    @property
+    def seat(self) -> Seat:
+        """Return the seat that must act: the attacker if a combat gives him cards to draw."""
+        return ATTACKER if self.cards_owed else self.options.seat(self.turns_left)
+
+    @property
+    def is_in_combat(self) -> bool:
+        """Return whether a combat is not over, the drawing of its cards included."""
+        return self.is_declared or self.cards_owed > 0
+
+
+# ---- notation ------------------------------------------------------------------------------------
+
+
+def is_real_cards_notation(text: str) -> bool:
+    """Return whether a text is notation that only a game with real cards has.
+
+    `c3` and `--` are not, because the full game has them too.
+    """
+    return text in (DONE, DECLARE, WON) or is_open_cards(text)
+
+
+def is_open_cards(text: str) -> bool:
+    """Return whether an action gives the open cards of a combat."""
+    return "/" in text
+
+
+def parse_action(text: str) -> str:
+    """Return the action in its canonical notation. Raises `Malformed`."""
+    if text in (DONE, WON, PASS, *_DECLARATIONS):
+        return text
+    if not is_open_cards(text):
+        raise Malformed(
+            say(
+                "Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards"
+            )
+        )
+    return open_cards_text(parse_open_cards(text))
+
+
+def parse_open_cards(text: str) -> CombatSetup:
+    """Parse open cards such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
+    match = _OPEN_CARDS.fullmatch(text)
+    if not match:
+        text = say(
+            "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ "
+            "/ 4^ 2#"
+        )
+        raise Malformed(text)
+    attacker, open_attacker_cards = _parse_stack(match["attacker"] or "")
+    defender, open_defender_cards = _parse_stack(match["defender"] or "")
+    if not attacker and not defender:
+        raise Malformed(say("Combat needs a card in one of the two stacks"))
+    # an open BREAK proves nothing, because it may have been played to begin this combat
+    is_defender_open = any(card[0] != BREAK for card in open_defender_cards)
+    lane = int(match["lane"]) if match["lane"] else None
+    return CombatSetup(attacker, defender, ATTACKER, is_defender_open, open_attacker_cards, lane)
+
+
+def open_cards_text(setup: CombatSetup) -> str:
+    """Return the canonical notation of open cards."""
+    attacker = _mark_open(setup.attacker, setup.open_attacker_cards)
+    defender = _mark_open(setup.defender, setup.defender if setup.is_defender_open else ())
+    lane = "" if setup.lane is None else f"{setup.lane}:"
+    return " ".join(filter(None, (lane, attacker, "/", defender)))
+
+
+def _parse_stack(text: str) -> tuple[Cards, frozenset[str]]:
+    """Return the cards of a stack, and those that are marked as face up before the combat."""
+    words = text.split()
+    cards = parse_cards(" ".join([word.removesuffix(OPEN_MARK) for word in words]))
+    marked = [card for card, word in zip(cards, words, strict=True) if word.endswith(OPEN_MARK)]
+    return cards, frozenset(marked)
+
+
+def _mark_open(stack: Cards, open_cards: Collection[str]) -> str:
+    """Return a stack in notation, with a mark after each card that lay open before the combat."""
+    return " ".join([card + OPEN_MARK if card in open_cards else card for card in stack])
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+
+
+def legal_actions(state: RealCardsState) -> tuple[str, ...]:
+    """Return all legal actions except open cards, of which there are too many."""
+    if state.outcome:
+        return ()
+    if state.is_in_combat:
+        return (DONE, WON)
+    return (DONE, PASS, *_DECLARATIONS)
+
+
+def check(state: RealCardsState, action: str) -> None:
+    """Raise `Illegal` for an action that is not legal now, or for open cards outside a combat."""
+    if action in legal_actions(state):
+        return
+    rule = "clock"
+    why = _refusal_text(state, action)
+    if is_open_cards(action) and state.is_declared:
+        # in the hackmud edition the attacker stack may be empty (ruling)
+        if parse_open_cards(action).attacker or state.options.is_hackmud:
+            return
+        rule = "combat"
+        why = say("Combat needs at least one card in the attacker stack")
+    raise Illegal(Refusal.WRONG_PHASE, why, rule)
+
+
+def _refusal_text(state: RealCardsState, action: str) -> str:
+    if state.outcome:
+        return say("The game is over")
+    if is_open_cards(action):
+        return say("Declare combat first")
+    if state.cards_owed:
+        return say("Cards must be drawn: write . when that is done, ! if the deck has too few")
+    if state.is_declared:
+        return say("A combat is on: write . when it is over, ! if the attacker has won")
+    if action == WON:
+        return say("The attacker wins by a combat: declare it first")
+    return say(
+        "Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted"
+    )
+
+
+def play(state: RealCardsState, seat: Seat, action: str) -> Step[RealCardsState]:
+    """Carry out a legal action: count the turn, declare a combat, or resolve it."""
+    if is_open_cards(action):
+        return _resolve_combat(state, parse_open_cards(action))
+    role = ROLES[seat]
+    if action in _DECLARATIONS:
+        named_lane = action.removeprefix(DECLARE)
+        lane = int(named_lane) if named_lane else None
+        event = Event(BinmatEvent.COMBAT, declares_text(role, lane), seat, rule="combat")
+        return Step(replace(state, is_declared=True, lane=lane), (event,))
+    if action == WON:
+        reason = say("The lane deck owes a card and has none.")
+        outcome = Outcome(frozenset({ATTACKER}), reason, LANE_RUN_DRY)
+        # the turn of the winning combat is counted too (ruling)
+        return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
+    text = say("{role!c} is done.", role=role)
+    if action == PASS:
+        text = passes_text(role)
+    elif state.cards_owed:
+        text = say("{role!c} has drawn.", role=role)
+    return Step(_end_turn(state), (Event(BinmatEvent.TURN_DONE, text, seat, rule="turns"),))
+
+
+def _end_turn(state: RealCardsState) -> RealCardsState:
+    """Return the next turn, or the win of the defender after the last one."""
+    turns_left = state.turns_left - 1
+    outcome = None
+    if not turns_left:
+        reason = say("All {turns} turns are over.", turns=state.options.turns)
+        outcome = Outcome(frozenset({DEFENDER}), reason, TURNS_OVER)
+    return RealCardsState(state.options, turns_left, outcome=outcome)
+
+
+def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[RealCardsState]:
+    lane = state.lane if open_cards.lane is None else open_cards.lane
+    setup = replace(open_cards, initiator=state.seat, lane=lane)
+    combat = Combat(setup, state.options.edition)
+    expected: dict[Square, Cards] | None = None
+    if lane is not None:
+        expected = {
+            Square(lane, _ZONE_RANKS[ATTACKER]): (),
+            Square(lane, _ZONE_RANKS[DEFENDER]): combat.defender,
+        }
+    log = TurnLog()
+    add_combat(log, combat)
+    add_result(log, combat, expected, _discard_tasks(combat))
+    after = _end_turn(state)
+    # the turn ends only when the attacker has drawn the cards that the lane deck owes
+    if combat.cards_owed:
+        after = replace(state, is_declared=False, lane=lane, cards_owed=combat.cards_owed)
+    return log.step_to(after)
+
+
+def _discard_tasks(combat: Combat) -> tuple[tuple[Seat, str], ...]:
+    """Return the instructions after a combat: who moves which cards to which pile.
+
+    All other cards stay where they are, face up.
+    """
+    tasks = []
+    if cards := combat.to_attacker_discard:
+        parts = {"side": ROLES[ATTACKER], "cards": cards_text(cards), "count": len(cards)}
+        text = say("{side!c}: discard {cards}", **parts)
+        # too long for the sign, so give only the number of cards
+        if len(text) > _MAX_SIGN_LENGTH:
+            text = say("{side!c}: discard {count} cards", **parts)
+        tasks.append((ATTACKER, text))
+    if cards := combat.to_lane_discard:
+        parts = {"side": ROLES[DEFENDER], "cards": cards_text(cards), "count": len(cards)}
+        text = say("{side!c}: {cards} to the lane discard", **parts)
+        if len(text) > _MAX_SIGN_LENGTH:
+            text = say("{side!c}: {count} cards to the lane discard", **parts)
+        tasks.append((DEFENDER, text))
+    return tuple(tasks)
+
+
+# ---- views and screens ---------------------------------------------------------------------------
+
+
+def view(state: RealCardsState) -> dict[str, Any]:
+    """Return the turns left, the player on turn, the combat and the outcome as plain JSON.
+
+    Nothing is hidden, because the cards lie on the table.
+    """
+    return {
+        "way": state.options.way,
+        "edition": state.options.edition,
+        "to_act": [] if state.outcome else [state.seat],
+        "turns_left": state.turns_left,
+        "player": str(player_on_turn(state.options, state.turns_left)),
+        "combat": {"lane": state.lane} if state.is_declared else None,
+        "due": state.cards_owed,
+        "outcome": plain_outcome(state.outcome),
+    }
+
+
+def card_ui(state: RealCardsState, viewer: Seat | None) -> CardUi:
+    """Return the turn count and the keys, which the side on turn and the table may use."""
+    may_act = viewer in (None, state.seat) and not state.outcome
+    sign, hint = _sign_and_hint(state)
+    is_plain_turn = not (state.is_in_combat or state.outcome)
+    keys = _keys(state)
+    acting = player_on_turn(state.options, state.turns_left)
+    # the attacker draws the cards of a combat, even in a turn of the defender
+    if state.seat is not state.options.seat(state.turns_left):
+        acting = ROLES[ATTACKER]
+    return CardUi(
+        count=Count(state.turns_left, state.options.turns, say("turns left")),
+        acting=acting,
+        keys=keys,
+        choices=tuple(_CHOICES[key.name] for key in keys) if may_act else (),
+        entry=_card_entry(state) if may_act else None,
+        sign=sign,
+        hint=hint,
+        pad_hint=say("Ready ends it. Hold it to declare combat.") if is_plain_turn else "",
+        wants_both=state.is_declared and not state.outcome,
+    )
+
+
+def _sign_and_hint(state: RealCardsState) -> tuple[str, str]:
+    """Return the sign, and a hint on how to finish."""
+    if state.outcome:
+        return "", ""
+    if state.cards_owed:
+        hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
+        if state.options.is_hackmud:
+            hints.append(say("An empty deck is first refilled from its discard pile."))
+        return _draw_sign(state.cards_owed, state.lane), joined(" ", hints)
+    if state.is_declared:
+        sign = say("Both: fan your cards face up")
+        if state.lane is not None:
+            sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
+        return sign, say("The oldest at your edge. Or tap them on a phone.")
+    player = player_on_turn(state.options, state.turns_left)
+    return say("{player!c}: your turn", player=player), ""
+
+
+def _draw_sign(cards_owed: int, lane: int | None) -> str:
+    """Return the instruction to draw cards. The lane may be unknown."""
+    side = ROLES[ATTACKER]
+    if lane is None:
+        return say_n(
+            "{side!c}: draw {n} card from the lane deck",
+            "{side!c}: draw {n} cards from the lane deck",
+            cards_owed,
+            side=side,
+        )
+    return say_n(
+        "{side!c}: draw {n} card from lane deck {lane}",
+        "{side!c}: draw {n} cards from lane deck {lane}",
+        cards_owed,
+        side=side,
+        lane=lane,
+    )
+
+
+def _keys(state: RealCardsState) -> tuple[ChoiceKey, ...]:
+    win_key = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
+    if state.cards_owed:
+        return (ChoiceKey("done", say("All drawn"), is_main=True), win_key)
+    if state.is_declared:
+        return (ChoiceKey("done", say("Worked out by hand")), win_key)
+    done = ChoiceKey("done", say("Turn done"), is_main=True)
+    return (done, ChoiceKey("combat", say("Combat")))
+
+
+def _card_entry(state: RealCardsState) -> CardEntry | None:
+    """Return the form for the cards of both stacks, or None unless their cards are to be known."""
+    if not state.is_declared:
+        return None
+    zones: dict[Seat, Any] = {}
+    if state.lane is not None:
+        zones = {seat: Square(state.lane, rank) for seat, rank in _ZONE_RANKS.items()}
+    is_hackmud = state.options.is_hackmud
+    return CardEntry(
+        tuple(VALUES),
+        tuple(SUITS),
+        zones,
+        open_seat=DEFENDER,
+        open_mark=OPEN_MARK,
+        marks_single=is_hackmud,
+        may_be_empty=is_hackmud,
+    )
+
+
+# ---- cards that are laid open, and pads ----------------------------------------------------------
+
+
+def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None:
+    """Return the action for cards that are laid open in one lane, once all of them have been read.
+
+    `fans` holds the open cards of each zone now, and `before` those when the combat was declared.
+    Return None while no combat is declared or no attacker card lies open.
+    """
+    if not state.is_declared:
+        return None
+    lane = _open_lane(fans, before) if state.lane is None else state.lane
+    if lane is None:
+        return None
+    attacker_zone = Square(lane, _ZONE_RANKS[ATTACKER])
+    defender_zone = Square(lane, _ZONE_RANKS[DEFENDER])
+    attacker = fans.get(attacker_zone, ())
+    defender = fans.get(defender_zone, ())
+    # the stacks are not known while a card could not be read
+    if not attacker or _UNREAD in (*attacker, *defender):
+        return None
+    # only in the hackmud edition do single attacker cards lie open before a combat
+    open_attacker_cards = before.get(attacker_zone, ()) if state.options.is_hackmud else ()
+    attacker_text = _mark_open(attacker, open_attacker_cards)
+    defender_text = _mark_open(defender, before.get(defender_zone, ()))
+    return parse_action(f"{lane}: {attacker_text} / {defender_text}")
+
+
+def _open_lane(fans: Layout, before: Layout) -> int | None:
+    """Return the only lane whose attacker stack is laid open, or None.
+
+    If there are several, those without a change since the declaration do not count.
+    """
+    attacker_rank = _ZONE_RANKS[ATTACKER]
+    open_lanes = [zone.file for zone, cards in fans.items() if zone.rank == attacker_rank and cards]
+    changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
+    candidates = [lane for lane in open_lanes if lane in changed] or open_lanes
+    return candidates[0] if len(candidates) == 1 else None
+
+
+_TURN_PAD = PadGrammar(
+    (Key(DECLARE, say("combat"), "blade", "a"),),
+    length=1,
+    held_ready=DECLARE,
+    at_once="a",
+    ready_alone=DONE,
+)
+"""Ready ends the turn, and declares a combat when held. A declares a combat at once."""
+_COMBAT_PAD = PadGrammar(
+    (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1, ready_alone=DONE
+)
+"""Ready ends the turn. B and then ready report that the attacker has won."""
+
+
+def pad(state: RealCardsState) -> PadGrammar:
+    """Return the keys, the same on both pads: anybody may press for the side on turn."""
+    return _COMBAT_PAD if state.is_in_combat else _TURN_PAD
