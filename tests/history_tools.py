@@ -73,7 +73,7 @@ def play(
         view = table.view()
         if session.phase in (Phase.SETUP, Phase.STAGES):
             table.confirm("host", view.moment, view.turn.stage)
-        elif session.paused:
+        elif session.paused_by:
             table.resume("host")
         else:
             for seat in [seat for seat in SEATS if seat in session.awaited]:

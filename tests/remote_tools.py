@@ -90,7 +90,7 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
         return True
     if seat not in session.awaited:
         return False
-    if session.paused:
+    if session.paused_by:
         table.resume(seat)
     action = session.playing.random_action(session.state, seat, rng)
     table.hand_in(

@@ -182,7 +182,7 @@ def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
     until("both seats", lambda: all(seat.door == "pad" for seat in table.view().seats.values()))
     for _ in range(5):
         view = table.view()
-        key = f"{min(seat for seat in view.seats if view.seats[seat].awaited)}_ready"
+        key = f"{min(seat for seat in view.seats if view.seats[seat].is_awaited)}_ready"
         with trace.noting():
             hands.press(key)
             until("the next turn", lambda before=view.moment: table.progress().moment != before)

@@ -191,7 +191,7 @@ class Tour:
         self.table.free_seat(Seat.NORTH)
         self.table.machines.seat(Seat.NORTH, CHARACTERS[0].name)
         self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
-        while self.table.view().phase is not Phase.ORDERS or session_of(self.table).paused:
+        while self.table.view().phase is not Phase.ORDERS or session_of(self.table).paused_by:
             self.go_on()
         while Seat.SOUTH in session_of(self.table).awaited:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
@@ -238,7 +238,7 @@ class Tour:
         somebody has sealed.
         """
         view = self.table.view(Seat.SOUTH)
-        words, standing = [str(view.phase)], view.board.standing
+        words, standing = [str(view.phase)], view.board.board_ui
         if standing and standing.placing:
             words.append("placing")
         if standing and standing.duel:
@@ -267,7 +267,7 @@ class Tour:
         view = self.table.view()
         if view.phase in (Phase.SETUP, Phase.STAGES):
             self.table.confirm("host", view.moment, view.turn.stage, force=True)
-        elif session_of(self.table).paused:
+        elif session_of(self.table).paused_by:
             self.table.resume("host")
         else:
             seat, action = self.next_action()

@@ -267,7 +267,7 @@ class TablesTour:
 
     def _hand_in(self, seat: Seat) -> None:
         session, table = self._session(seat), self.tables[seat].table
-        if session.paused:
+        if session.paused_by:
             table.resume(seat)
         action = session.playing.random_action(session.state, seat, Random(3))
         table.hand_in(seat, session.moment, session.playing.format(action))

@@ -189,8 +189,8 @@ class PageContext:
         # Both views must be of one version, because secrets are found by comparing them.
         while known.version != view.version:
             view, known = table.view(key.viewer), table.view()
-        acting = cards.acting_seat(view) if view.board.standing else None
-        names_plays = view.own.choices or view.turn.is_open or view.guide is not None
+        acting = cards.acting_seat(view) if view.board.board_ui else None
+        names_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
         # on the table screen the seat at the left comes first
         is_turned = key.page == "table" and table.settings.tip_south == "right"
         may_know_code = key.at_table or key.page == "host"
@@ -203,7 +203,7 @@ class PageContext:
             html = render_template(
                 f"_{key.page}.html",
                 view=view,
-                known=known.board.tableau,
+                known=known.board.card_ui,
                 viewer=key.viewer,
                 settings=table.settings,
                 SEATS=SEATS[::-1] if is_turned else SEATS,

@@ -32,10 +32,10 @@ def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
         turns=replay.turns[-1].counted if replay.turns else 0,
         winners=line.winners,
         names=_names(replay),
-        how=replay.game.how_it_ended(replay.end) if replay.outcome() else line.reason,
-        turning=_turning_point(replay, turn, line.winners[0]) if turn else None,
-        fits=not replay.trouble,
-        evening=score_of(line, evening),
+        ending_words=replay.game.how_it_ended(replay.end) if replay.outcome() else line.reason,
+        turning_point=_turning_point(replay, turn, line.winners[0]) if turn else None,
+        has_valid_receipts=not replay.trouble,
+        evening_score=score_of(line, evening),
         coached=coached_in(line, evening),
     )
 

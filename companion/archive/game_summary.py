@@ -130,7 +130,7 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         trouble=packed(trouble),
         digest=digest_of(head.game, game_file(session).turns) if outcome else "",
         is_chosen=head.is_chosen,
-        coached=tuple(sorted(session.coached)),
+        coached=tuple(sorted(session.coached_seats)),
     )
 
 

@@ -180,7 +180,7 @@ class Photographer(Closeable):
         if self._clock.monotonic_s() - due.since_s > _STILL_TIMEOUT_S:
             self._due = None
             return
-        picture = self._take() if now.is_right else None
+        picture = self._take() if now.is_board_right else None
         if picture is not None:
             self._due = None
             self._write(due, picture)

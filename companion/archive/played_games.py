@@ -137,13 +137,13 @@ class Finale:
     turns: int
     winners: tuple[Seat, ...]
     names: Mapping[Seat, str]
-    how: str
+    ending_words: str
     """How the game ended, in a few words."""
-    turning: TurningPoint | None
+    turning_point: TurningPoint | None
     """The turn after which the winner kept the lead. None unless the lead changed hands."""
-    fits: bool
+    has_valid_receipts: bool
     """Whether all receipts match."""
-    evening: Mapping[Seat, float] | None
+    evening_score: Mapping[Seat, float] | None
     """Games that each player has won since the morning, a draw as half a game. None if their names
     do not identify them.
     """

@@ -153,7 +153,7 @@ def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
             "by": seat_view.door,
             "side": translate(seat_view.side.name, language) if seat_view.side else "",
             "colour": seat_view.side.rgb if seat_view.side else NOBODYS_COLOUR,
-            "awaited": seat_view.awaited,
+            "awaited": seat_view.is_awaited,
             "handed_in": seat_view.receipt is not None,
         }
         if names:

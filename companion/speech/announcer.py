@@ -91,7 +91,7 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
             if row.result
         )
     if view.match.draw_offer is not None and view.match.draw_offer is not before.match.draw_offer:
-        yield view.match.offer
+        yield view.match.offer_words
     if view.phase is Phase.OVER:
         if before.phase is not Phase.OVER:
             yield view.sign.text
@@ -139,7 +139,7 @@ def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
     return (
         *step,
         view.sign.seats,
-        bool(view.own.choices),
+        bool(view.own.possible_actions),
         bool(view.time.clock and view.time.clock.paused),
     )
 

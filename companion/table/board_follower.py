@@ -39,12 +39,12 @@ class BoardFollower:
     def saw(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
         before = self._store.live
-        last, touched = before.reading, before.touched
+        last, touched = before.reading, before.touched_squares
         if last.game == reading.game:
             # A hand hides a piece or has lifted it.
             changed = dict(last.seen.items() - reading.seen.items())
             touched |= changed.keys() | (last.seen.keys() & reading.unknown)
-        self._store.live = replace(before, reading=reading, touched=touched)
+        self._store.live = replace(before, reading=reading, touched_squares=touched)
         if last != reading:
             self._judge(before)
         self.look_again()
@@ -58,11 +58,11 @@ class BoardFollower:
         """
         live, session = self._store.live, self._store.session
         is_followed = live.sees_board or session.is_between
-        if is_followed and self._place != (session.place, session.paused):
+        if is_followed and self._place != (session.place, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
-        if self._store.live.early:
+        if self._store.live.early_press:
             self._settle_early_press()
 
     def _judge(self, before: TableState) -> None:
@@ -71,11 +71,11 @@ class BoardFollower:
         """
         live, session = self._store.live, before.session
         reading = live.reading
-        self._place = (session.place, session.paused)
+        self._place = (session.place, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between else None
         is_due = live.still_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_due and not reading.unknown else {}
-        live = replace(live, suggested=suggested, laid=laid, choices=())
+        live = replace(live, suggested_game=suggested, laid_actions=laid, possible_actions=())
         self._store.live = live
         problems = problems_of(live)
         seat = _seat_on_turn(session) if is_due else None
@@ -112,10 +112,10 @@ class BoardFollower:
         """Accept the set-up or the stage that the camera shows as finished."""
         live = self._store.live
         session = live.session
-        if session.target is None or not live.sees_board or session.is_shown_here:
+        if session.target is None or not live.sees_board or session.has_reported_step:
             return
         if session.phase is Phase.SETUP:
-            is_done = live.agrees
+            is_done = live.shows_target
         else:
             is_done = session.has_moves and self._is_followed()
         if is_done:
@@ -131,12 +131,12 @@ class BoardFollower:
         live, session = self._store.live, self._store.session
         if live.headline:
             return False  # people read the headline first
-        if live.agrees:
+        if live.shows_target:
             return True
         # A turn of both seats is revealed step by step, so no step may be skipped.
         is_lone = len(session.last_turn.sealed) == 1
         later = session.stages[session.stage + 1 :]
-        return is_lone and any(live.shows(stage.expected) for stage in later)
+        return is_lone and any(live.shows_layout(stage.expected) for stage in later)
 
     def _is_played_on(self) -> bool:
         """Return whether hands have finished the last stage of one seat and already made the next
@@ -145,7 +145,7 @@ class BoardFollower:
         session = self._store.session
         is_last = session.stage == len(session.stages) - 1
         is_lone = len(session.last_turn.sealed) == 1
-        is_waiting = session.is_shown_here or session.paused or session.shown_stage.tallies
+        is_waiting = session.has_reported_step or session.paused_by or session.shown_stage.tallies
         if not is_last or not is_lone or is_waiting:
             return False
         # Test it on a copy, because nothing is accepted yet.
@@ -165,7 +165,7 @@ class BoardFollower:
             words = session.playing.format(ending)
             session, _ = advance(session, HandIn(seat, session.moment, words, "0", now_s=now_s))
             seat = _seat_on_turn(session)
-        if seat is None or session.paused or not session.is_here(seat):
+        if seat is None or session.paused_by or not session.is_here(seat):
             return False
         plays = candidates(session, seat)
         shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
@@ -179,8 +179,8 @@ class BoardFollower:
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
         in_hand = is_in_hand(live, problems)
         problems = () if in_hand else problems
-        if session.paused or not session.is_here(seat):
-            is_early = session.is_machines(seat) and not session.paused
+        if session.paused_by or not session.is_here(seat):
+            is_early = session.is_machines(seat) and not session.paused_by
             if is_early and self._is_next_play_shown(session):
                 problems = ()
             self._publish(replace(live, problems=problems), live.problems)
@@ -190,20 +190,20 @@ class BoardFollower:
         if len(shown) == 1:
             self._store.live = replace(live, problems=())
             # The play counts from the time it was seen, or from an earlier press of the clock.
-            at_s = min(reading.at_s, live.early.now_s) if live.early else reading.at_s
+            at_s = min(reading.at_s, live.early_press.now_s) if live.early_press else reading.at_s
             stamp_s = min(at_s, self._store.now_s())
             hand_in(self._store, HandIn(seat, session.moment, game.format(shown[0]), now_s=stamp_s))
             return
         if choices := tuple(map(game.format, shown or possible)):
             # While a piece is in the air, the choices appear without a sound.
             signals = () if in_hand else (signal_to(seat, Cue.ASKED),)
-            self._store.publish(replace(live, problems=problems, choices=choices), signals)
+            self._store.publish(replace(live, problems=problems, possible_actions=choices), signals)
             return
-        wrong = replace(live, problems=problems, why_not=None)
+        wrong = replace(live, problems=problems, broken_rule=None)
         if not in_hand:
             reading_as_laid = board_check.as_people_lay(before.kit, before.board, reading)
             faces = board_check.known_faces(reading_as_laid, before.board)
-            wrong = replace(wrong, why_not=game.why_not(session.state, seat, faces))
+            wrong = replace(wrong, broken_rule=game.why_not(session.state, seat, faces))
             if not problems:
                 markers = board_check.known_markers(live.markers_before, reading)
                 wrong = replace(wrong, markers_before=markers)
@@ -217,7 +217,7 @@ class BoardFollower:
         """
         live, now_s = self._store.live, self._store.now_s()
         session = live.session
-        order, reading = live.early, live.reading
+        order, reading = live.early_press, live.reading
         if order is None:
             return
         is_over = order.seat not in session.awaited
@@ -225,7 +225,7 @@ class BoardFollower:
         is_read = reading.quiet and reading.at_s >= order.now_s
         if not (is_over or is_read) and now_s < order.now_s + EARLY_PRESS_S:
             return
-        self._store.live = replace(live, early=None)
+        self._store.live = replace(live, early_press=None)
         try:
             if is_over or live.problems:
                 raise wrong_phase(say("The board is not as it should be"))
@@ -241,7 +241,7 @@ class BoardFollower:
             return
         live = replace(before, camera=status)
         if status.state is not CameraState.SEES_BOARD:
-            live = replace(live, reading=NO_READING, problems=(), suggested=None)
+            live = replace(live, reading=NO_READING, problems=(), suggested_game=None)
         # Troubles of repeated attempts are shown as text, but only the first is signalled.
         is_new = before.camera.state is not CameraState.TROUBLE
         is_trouble = status.state is CameraState.TROUBLE and is_new
@@ -274,7 +274,7 @@ def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout
 
     These include layouts after its stages, such as a piece that is already turned over.
     """
-    game, asked = session.playing, session.asked_of(seat)
+    game, asked = session.playing, session.lesson_action(seat)
     for play in game.plays(session.state, seat):
         if asked is not None and play.text != asked:
             continue

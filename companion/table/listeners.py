@@ -68,7 +68,7 @@ class Listeners:
     def connect(self, listener: TableListener, live: TableState) -> None:
         """Tell an adapter the present state, and notify it of changes from now on."""
         self._listeners.append(listener)
-        listener.on_lamps({seat: lamps_of(live, seat) for seat in SEATS}, live.in_trouble)
+        listener.on_lamps({seat: lamps_of(live, seat) for seat in SEATS}, live.is_in_trouble)
         self._kit = live.session.kit
         listener.on_kit(self._kit)
         listener.on_alarms(self._alarms)
@@ -100,7 +100,7 @@ class Listeners:
         self._game = 0 if session.is_between else session.number
         for listener in self._listeners:
             # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
-            listener.on_lamps(lamps, live.in_trouble)
+            listener.on_lamps(lamps, live.is_in_trouble)
             if self._alarms != alarms_before:
                 listener.on_alarms(self._alarms)
             if self._kit != kit_before:
@@ -144,9 +144,9 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     session = live.session
     if session.is_between:
         return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
-    is_asked = bool(live.choices) and seat in session.awaited
+    is_asked = bool(live.possible_actions) and seat in session.awaited
     # A question concerns the seat on turn, a wrong board both.
-    is_wrong = is_asked or (bool(live.problems) and not live.choices)
+    is_wrong = is_asked or (bool(live.problems) and not live.possible_actions)
     is_in = seat in session.sealed or seat in live.tiles.ready
     in_orders = session.phase is Phase.ORDERS
     turn = TurnLamp.OFF
@@ -154,7 +154,7 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
         turn = TurnLamp.WRONG
     elif not in_orders and any(i.seat is seat and not i.move.done for i in instructions(live)):
         turn = TurnLamp.HANDS
-    elif in_orders and session.paused:
+    elif in_orders and session.paused_by:
         turn = TurnLamp.PULSE
     elif session.draw_offer:
         turn = TurnLamp.OFFERED

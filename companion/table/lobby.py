@@ -38,7 +38,7 @@ def begin_for_host(
     """Start a game for the owner, and store the choice. Raises `Malformed`."""
     begin(store, game, options, seed)
     store.choices.remember(game, options)
-    store.publish(replace(store.live, remembered=game))
+    store.publish(replace(store.live, remembered_game=game))
 
 
 def begin_lesson(store: TableStore, game: str) -> None:
@@ -59,22 +59,22 @@ def choose(store: TableStore, game: str) -> None:
     name = game_named(game).name
     if store.session.phase is not Phase.LOBBY:
         raise wrong_phase(say("A game is on: end it before you start another one"))
-    store.publish(replace(store.live, chosen=name, stage_since_s=store.now_s()))
+    store.publish(replace(store.live, chosen_game=name, stage_since_s=store.now_s()))
 
 
 def go_home(store: TableStore) -> None:
     """Return to the list of all games. Raises `Illegal` during a game."""
     if not store.session.is_between:
         raise wrong_phase(say("A game is on: end it before you start another one"))
-    session = store.session.at_home() if store.session.phase is Phase.OVER else store.session
+    session = store.session.in_lobby() if store.session.phase is Phase.OVER else store.session
     live = with_session(store.live, session, store.now_s())
-    store.publish(replace(live, chosen=None, stage_since_s=store.now_s()))
+    store.publish(replace(live, chosen_game=None, stage_since_s=store.now_s()))
     seating.send_machines_away(store)
 
 
 def begin_chosen(store: TableStore) -> None:
     """Start the chosen game. Raises `Illegal` if none is chosen."""
-    chosen = store.live.chosen
+    chosen = store.live.chosen_game
     if chosen is None:
         raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
     _begin_as_before(store, chosen)
@@ -90,7 +90,7 @@ def begin_by_key(store: TableStore, is_guided: bool = False) -> None:
     if store.round_game is not None and not is_guided:
         begin(store, *store.round_game)
         return
-    game = live.chosen or live.suggested or live.remembered
+    game = live.chosen_game or live.suggested_game or live.remembered_game
     if game is None:
         raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
     if is_guided:
@@ -122,7 +122,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
         # The wins follow the people who change places.
         south, north = north, south
     name = session.playing.name
-    options = _options_of(store, name) if session.is_guided else session.raw_options
+    options = _options_of(store, name) if session.is_guided else session.chosen_options
     begin(store, name, options, None, (south, north, ties))
 
 

@@ -92,10 +92,10 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         number=record.number,
         game=game,
         options=options,
-        raw_options=record.options,
+        chosen_options=record.options,
         seed=seed,
         chance=record.chance,
-        is_chosen=record.is_chosen,
+        is_seed_chosen=record.is_chosen,
         is_guided=record.is_guided and game.lesson is not None,
         state=state,
         phase=Phase.SETUP,
@@ -122,8 +122,8 @@ def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
 def _begin(session: Session, record: Begin) -> Advance:
     if session.phase is not Phase.SETUP:
         raise wrong_phase(say("There is nothing to set up now"))
-    if session.put_back and session.paused == "undo":
-        session = replace(session, paused="")
+    if session.undone_layout and session.paused_by == "undo":
+        session = replace(session, paused_by="")
     return _await_orders(session, record.now_s)
 
 
@@ -160,11 +160,13 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
         is_first = before is None and opened.is_guided
         goes_on = before is not None and before.seat is seat
     if countdown is None:
-        opened = replace(opened, countdown=None, paused="")
+        opened = replace(opened, countdown=None, paused_by="")
     elif is_first:
-        return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
+        return replace(opened, countdown=countdown, paused_by="start"), (Signal(Cue.PAUSED, BOTH),)
     else:
-        opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
+        opened = replace(
+            opened, countdown=countdown if opened.paused_by else countdown.start(now_s)
+        )
     if goes_on:
         return opened, ()
     return opened, (Signal(Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES, due),)
@@ -180,8 +182,8 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     game, seat = session.playing, record.seat
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
-    if session.back_wanted:
-        asker = game.sides[session.back_wanted].name
+    if session.undo_requester:
+        asker = game.sides[session.undo_requester].name
         raise Illegal(
             Refusal.PAUSED, say("{side!c} wants the last move back: answer first", side=asker)
         )
@@ -189,7 +191,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         raise Illegal(
             Refusal.NOT_TO_ACT, say("{side!c} cannot act now", side=game.sides[seat].name)
         )
-    if session.paused:
+    if session.paused_by:
         raise Illegal(Refusal.PAUSED, say("The clock is stopped: press ready to resume"))
     action = game.parse(record.action)
     game.check(session.state, seat, action)
@@ -198,7 +200,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
     text = game.format(action)
-    asked = session.asked_of(seat) if session.is_guided else None
+    asked = session.lesson_action(seat) if session.is_guided else None
     if asked is not None and text != asked:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
     # A later player of this seat may take the order back, but never see it.
@@ -218,7 +220,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
 def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
     if session.lesson_number is None:
         raise wrong_phase(say("No lesson is on"))
-    alone = replace(session, is_alone=True)
+    alone = replace(session, has_left_lesson=True)
     return _with_clock(alone, record.now_s) if session.phase is Phase.ORDERS else (alone, ())
 
 
@@ -228,7 +230,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 
     None if the action was late.
     """
-    earlier = session.before
+    earlier = session.before_turn
     if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS:
         return None
     # At two tables the other table already knows of the time-out.
@@ -269,7 +271,7 @@ def _reveal(
         now_s,
         by_time,
         due_s,
-        session.turn_due,
+        session.due_turn_number,
     )
     # If the turn is taken back, the seat gets the time back that it had left.
     before = replace(session, countdown=countdown.stop(now_s) if countdown else None)
@@ -281,8 +283,8 @@ def _reveal(
         phase=Phase.STAGES,
         stage=0,
         draw_offer=None,
-        back_wanted=None,
-        before=before,
+        undo_requester=None,
+        before_turn=before,
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
@@ -316,7 +318,7 @@ def _next_turn(session: Session, now_s: float) -> Advance:
 
 def _with_chance_of_orders(session: Session, remote: RemoteGame) -> Session:
     """Draw the chance of a game at two tables from the first sealed orders of both."""
-    if session.chance is not None or session.draws is not Drawn.PLAY:
+    if session.chance is not None or session.first_draw is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
     fair = chance_of_orders(remote.at.id, salts)
@@ -369,21 +371,21 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
 
 
 def _pause(session: Session, record: Pause) -> Advance:
-    if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
+    if session.phase is not Phase.ORDERS or session.countdown is None or session.paused_by:
         raise wrong_phase(say("No clock is running"))
     # In an earlier version, "line" meant that a remote phone could not be reached.
     by = "restart" if record.by == "line" else record.by
     stopped = session.countdown.stop(record.now_s)
-    return replace(session, countdown=stopped, paused=by), (Signal(Cue.PAUSED, BOTH),)
+    return replace(session, countdown=stopped, paused_by=by), (Signal(Cue.PAUSED, BOTH),)
 
 
 def _resume(session: Session, record: Resume) -> Advance:
-    if session.countdown is None or not session.paused:
+    if session.countdown is None or not session.paused_by:
         raise wrong_phase(say("The clock is not stopped"))
     running = replace(
         session,
         countdown=session.countdown.start(record.now_s),
-        paused="",
+        paused_by="",
         turns_before_resume=len(session.turns),
     )
     return running, (Signal(Cue.RESUMED, BOTH),)
@@ -408,12 +410,12 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         score=score,
         sealed={},
         draw_offer=None,
-        back_wanted=None,
+        undo_requester=None,
         countdown=None,
         bank=replace(session.bank, left_s=session.bank.left_by_seat(session.countdown))
         if session.bank
         else None,
-        paused="",
+        paused_by="",
         tick=session.tick + 1,
     )
     return over, (Signal(Cue.WON if outcome.winners else Cue.TIE, outcome.winners or BOTH),)
@@ -423,7 +425,7 @@ def _ask_coach(session: Session, record: AskCoach) -> Advance:
     """Mark the game as coached for this seat. Taking back turns does not change that."""
     if not session.is_in_play or session.is_machines(record.seat):
         raise wrong_phase(say("There is nothing to ask the coach now"))
-    return replace(session, coached=session.coached | {record.seat}), ()
+    return replace(session, coached_seats=session.coached_seats | {record.seat}), ()
 
 
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:

@@ -113,18 +113,18 @@ class Session:
     number: int = 0
     game: Game[Any, Any] | None = None
     options: Any = None
-    raw_options: GameOptions = field(default_factory=dict)
+    chosen_options: GameOptions = field(default_factory=dict)
     seed: int = 0
     """The seed of all chance."""
     chance: FairChance | None = None
     """The source of the seed. None if somebody chose it or an older version of the program drew
     it.
     """
-    is_chosen: bool = False
+    is_seed_chosen: bool = False
     """Whether the owner chose the seed."""
     is_guided: bool = False
     """Whether this game began with a lesson."""
-    is_alone: bool = False
+    has_left_lesson: bool = False
     """Whether the lesson was left before its end."""
     commitment: str = ""
     """The commitment to the chance of the next game. Empty if there is none yet."""
@@ -138,18 +138,18 @@ class Session:
     """Layout that is expected before the current stage is carried out. None if the board is not
     checked.
     """
-    put_back: Layout = field(default_factory=dict)
+    undone_layout: Layout = field(default_factory=dict)
     """Layout on the board during a set-up that puts a turn back. Empty in the set-up of a new
     game.
     """
     outcome: Outcome | None = None
     score: Score = (0, 0, 0)
     draw_offer: Seat | None = None
-    back_wanted: Seat | None = None
+    undo_requester: Seat | None = None
     """The seat that wants to undo the last turn and waits for the other's consent."""
-    back_since_s: float = 0.0
+    undo_requested_s: float = 0.0
     """Monotonic time of that request."""
-    coached: frozenset[Seat] = frozenset()
+    coached_seats: frozenset[Seat] = frozenset()
     """Seats that have asked the coach in this game."""
     countdown: Countdown | None = None
     """The clock of the decision that is due. None without a time limit."""
@@ -157,7 +157,7 @@ class Session:
     """Time left on the chess clock of each seat, or None without one. `countdown` is the running
     one.
     """
-    paused: str = ""
+    paused_by: str = ""
     """Who paused the clock. Empty while it is not paused."""
     turns_before_resume: int = 0
     """Number of turns taken when the clock was last resumed."""
@@ -165,7 +165,7 @@ class Session:
     """Whether the action of this turn was already taken back once."""
     remote: RemoteGame | None = None
     """State of the table at which the other seat is played. None if both are played here."""
-    before: Session | None = None
+    before_turn: Session | None = None
     """The session before the last turn, for taking it back. Its clock is stopped at that time."""
 
     @property
@@ -181,7 +181,7 @@ class Session:
         return self.number, self.tick, self.phase, self.stage
 
     @property
-    def turn_due(self) -> int:
+    def due_turn_number(self) -> int:
         """Return the game's number of the turn for which actions are collected. 0 during the game's
         set-up.
         """
@@ -191,7 +191,9 @@ class Session:
     @property
     def lesson(self) -> Lesson | None:
         """Return the lesson, unless it was left."""
-        return self.game.lesson if self.game and self.is_guided and not self.is_alone else None
+        return (
+            self.game.lesson if self.game and self.is_guided and not self.has_left_lesson else None
+        )
 
     @property
     def lesson_number(self) -> int | None:
@@ -204,7 +206,7 @@ class Session:
         return number if number < len(lesson.steps) else None
 
     @property
-    def has_just_learned(self) -> bool:
+    def is_first_after_lesson(self) -> bool:
         """Return whether the first decision after a lesson is due."""
         lesson = self.lesson
         if lesson is None or self.phase is not Phase.ORDERS:
@@ -217,7 +219,7 @@ class Session:
         lesson, number = self.lesson, self.lesson_number
         return lesson.steps[number] if lesson and number is not None else None
 
-    def asked_of(self, seat: Seat) -> str | None:
+    def lesson_action(self, seat: Seat) -> str | None:
         """Return the one action, in notation, that the lesson wants from a seat now. None if the
         choice is free.
         """
@@ -235,7 +237,7 @@ class Session:
         return self.phase in (Phase.ORDERS, Phase.STAGES)
 
     @property
-    def draws(self) -> Drawn:
+    def first_draw(self) -> Drawn:
         """Return when the game first draws from its seed."""
         drawn = self.game.drawn(self.options) if self.game else None
         return drawn or Drawn.NEVER
@@ -246,7 +248,7 @@ class Session:
         same again.
         """
         # Older versions counted ticks, which also include turns that were taken back.
-        counts_turns = self.chance is not None or self.is_chosen
+        counts_turns = self.chance is not None or self.is_seed_chosen
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
     @property
@@ -255,7 +257,7 @@ class Session:
 
         Not at two tables, and not once the end of a game has shown everything that it hid.
         """
-        if self.before is None or self.game is None or self.remote is not None:
+        if self.before_turn is None or self.game is None or self.remote is not None:
             return False
         return self.phase is not Phase.OVER or not self.game.hides(self.options)
 
@@ -416,7 +418,7 @@ class Session:
             return False
         return bool(self.seats) and not self.doors & {"pad", REMOTE}
 
-    def at_home(self) -> Session:
+    def in_lobby(self) -> Session:
         """Return the lobby with the people at this table, without the last game and the other
         table's player.
 
@@ -424,7 +426,7 @@ class Session:
         """
         return Session(seats=self.seats_here, commitment=self.commitment)
 
-    def is_left_for_home(self, before: Session) -> bool:
+    def returns_to_lobby(self, before: Session) -> bool:
         """Return whether nobody needs the end of this game: it was ended, or a seat has changed
         hands since.
 
@@ -454,7 +456,7 @@ class Session:
         """
         return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
 
-    def is_gone(self, seat: Seat) -> bool:
+    def had_remote_player(self, seat: Seat) -> bool:
         """Return whether this seat was played at another table, in a game that is over."""
         return self.phase is Phase.OVER and self.door_of(seat) == REMOTE
 
@@ -464,7 +466,7 @@ class Session:
         return not (is_elsewhere or self.is_machines(seat))
 
     @property
-    def is_shown_here(self) -> bool:
+    def has_reported_step(self) -> bool:
         """Return whether this table has reported that its board shows the current step."""
         return self.remote is not None and (self.remote.is_shown_here or bool(self.remote.asked))
 

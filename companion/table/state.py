@@ -1,11 +1,14 @@
-"""The state of the table at one moment, including what need not survive a restart."""
+"""The state of the table at one moment: the session, and what need not survive a restart.
+
+`TableStore` holds the current `TableState`, and everything that viewers see is computed from it.
+Code that works on it calls it `live`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import Literal
 
 from companion.core.errors import Illegal
@@ -27,7 +30,9 @@ About = Literal["now", "last", "theirs"]
 of the machine opposite.
 """
 MAX_REASONS = 40
-"""Maximum number of machine actions whose reasons are stored."""
+"""Maximum number of machine actions whose reasons are stored. Only those of a machine's last
+turn are shown, which has a few actions at most.
+"""
 
 
 DraftKeys = tuple[str, ...]
@@ -36,10 +41,11 @@ DraftKeys = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Draft:
-    """The draft of a pad: its keys, and the number of orders that the lamps show for them."""
+    """What has been entered on a seat's pad and not handed in."""
 
     keys: DraftKeys = ()
     count: int = 0
+    """Number of orders that the keys give. The lamps show it, because it reveals nothing else."""
 
 
 NO_DRAFT = Draft()
@@ -47,13 +53,14 @@ NO_DRAFT = Draft()
 
 @dataclass(frozen=True)
 class TileState:
-    """The order tiles: which seats are ready, which rows were faulty, and what the camera is asked
-    to read.
-    """
+    """The order tiles, which players lay in rows behind walls, in a game that has them."""
 
     ready: frozenset[Seat] = frozenset()
+    """Seats that have said that their row lies."""
     faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
+    """Rows that the camera could not read."""
     wanted: RowsWanted | None = None
+    """Rows that the camera has been asked to read. None while no answer is due."""
 
 
 NO_TILES = TileState()
@@ -61,77 +68,85 @@ NO_TILES = TileState()
 
 @dataclass(frozen=True)
 class TimedHeadline:
-    """A headline, its number in its stage from 0, and the monotonic time at which it ends.
-
-    `lasts_s` is its whole reading time, 0 if it waits for a tap.
-    """
+    """A headline of a stage, and how long it is shown."""
 
     content: Headline
     number: int
+    """Its number in the stage, counted from 0."""
     lasts_s: float = 0.0
+    """Whole reading time in seconds. 0 if it waits for a tap."""
     due_s: float = math.inf
+    """Monotonic time at which it ends. Infinite if it waits for a tap."""
 
 
 @dataclass(frozen=True)
 class TableState:
     """The table at one moment: the session, and what need not survive a restart.
 
-    `drafts`: the entries on each seat's pad. `overruled`: problems that somebody confirmed by hand.
-    `suggested`: the game whose board lies on the table between games. `choices`: the plays that the
-    board can mean. `laid`: a seat's action that lies open on the table and waits to be confirmed.
-    `why_not`: the rule that the board breaks now. `troubles`: lasting troubles, as sentences by
-    topic.
+    It never changes. Whoever changes the table makes another one (`dataclasses.replace`).
     """
 
     session: Session
+    """The part that the journal can restore."""
     version: int = 0
+    """Number of changes that a page could show."""
     stage_since_s: float = 0.0
     """Monotonic time at which the current phase or stage was first shown."""
     headline: TimedHeadline | None = None
     """The current headline. None while hands are at work or no stage is shown."""
     reading: Reading = NO_READING
+    """The camera's last reading."""
     camera: CameraStatus = NO_CAMERA
     problems: Problems = ()
+    """Faults of the board, without those that were overruled."""
     disagrees_since_s: float | None = None
-    """Time since which the camera has disagreed with what is shown."""
-    overruled: Problems = ()
+    """Monotonic time since which the camera has disagreed with what is shown. None if it agrees."""
+    overruled_problems: Problems = ()
+    """Problems that somebody confirmed by hand."""
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
-    suggested: str | None = None
-    remembered: str | None = None
+    """The draft of each seat's pad."""
+    suggested_game: str | None = None
+    """The game whose board lies on the table between games."""
+    remembered_game: str | None = None
     """The game that the owner started last."""
-    chosen: str | None = None
+    chosen_game: str | None = None
     """The game that was chosen in the lobby. None while all are offered."""
-    choices: tuple[str, ...] = ()
-    why_not: Illegal | None = None
+    possible_actions: tuple[str, ...] = ()
+    """The actions that the board can mean, in notation, if it can mean several."""
+    broken_rule: Illegal | None = None
+    """The rule that the board breaks now."""
     is_help_shown: bool = False
     """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
     (`coaching.explained_places`).
     """
-    laid: Mapping[Seat, str] = field(default_factory=dict)
+    laid_actions: Mapping[Seat, str] = field(default_factory=dict)
+    """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
     fans_before: Layout = field(default_factory=dict)
-    """The open cards at the beginning of the decision that is due."""
+    """The open cards by zone, at the beginning of the decision that is due."""
     markers_before: Mapping[Square, int] = field(default_factory=dict)
-    """The markers that were read when the board last had no faults."""
-    touched: frozenset[Square] = frozenset()
+    """The marker read on each square when the board last had no faults."""
+    touched_squares: frozenset[Square] = frozenset()
     """Squares whose pieces were hidden or lifted since the current instruction, which shows that
     hands were there.
     """
-    early: HandIn | None = None
+    early_press: HandIn | None = None
     """A press that ended a turn while hands were at the board. It waits for the camera and keeps
     its time stamp.
     """
     tiles: TileState = NO_TILES
     panel: str = ""
+    """A sentence about the pads. Empty if there is nothing to say."""
     troubles: Mapping[str, str] = field(default_factory=dict)
+    """Lasting troubles, as sentences by topic. An empty sentence is no trouble."""
     has_own_wifi: bool = False
     """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
-    round: str = ""
+    round_players: str = ""
     """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
     @property
-    def in_trouble(self) -> bool:
+    def is_in_trouble(self) -> bool:
         """Return whether the lamps should show trouble."""
         return bool(self.troubles.get(WRITE_ERROR)) or self.camera.state is CameraState.TROUBLE
 
@@ -142,37 +157,44 @@ class TableState:
         return kit is not None and kit.deck is not None
 
     @property
-    def agrees(self) -> bool:
+    def shows_target(self) -> bool:
         """Return whether the camera sees the expected layout."""
-        return self.shows(self.session.target)
+        return self.shows_layout(self.session.target)
 
-    def shows(self, layout: Layout | None) -> bool:
+    def shows_layout(self, layout: Layout | None) -> bool:
         """Return whether the camera sees this layout."""
         kit = self.session.kit
         if layout is None or kit is None:
             return False
         if kit.deck:
             return board_check.cards_agree(layout, self.reading)
-        reading = board_check.as_people_lay(kit, layout, self.reading, self.before, self.touched)
-        if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
+        reading = board_check.as_people_lay(
+            kit, layout, self.reading, self.layout_before, self.touched_squares
+        )
+        if not board_check.agrees(layout, reading, self.layout_before) or _missed_and_hidden(
+            self, layout
+        ):
             return False
-        before = Before(kit, self.before, self.markers_before)
+        before = Before(kit, self.layout_before, self.markers_before)
         return board_check.shows_growth(before, layout, self.reading)
 
-    def laid_for(self, viewer: Viewer) -> str | None:
-        """Return the action that the viewer has laid open.
+    def laid_action_for(self, viewer: Viewer) -> str | None:
+        """Return the action that lies open on the table, if the viewer may confirm it. None if
+        there is none.
 
-        If anybody may confirm it, everybody may see it.
+        In an open game everybody may confirm and see it.
         """
         if self.session.is_open:
-            return next(iter(self.laid.values()), None)
-        return self.laid.get(viewer) if viewer in self.session.awaited else None
+            return next(iter(self.laid_actions.values()), None)
+        return self.laid_actions.get(viewer) if viewer in self.session.awaited else None
 
     @property
-    def before(self) -> Layout:
+    def layout_before(self) -> Layout:
         """Return the layout before hands began. Empty in the set-up of a new game."""
         return (
-            self.session.put_back if self.session.phase is Phase.SETUP else self.session.board or {}
+            self.session.undone_layout
+            if self.session.phase is Phase.SETUP
+            else self.session.board or {}
         )
 
     @property
@@ -195,27 +217,29 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     """
     before, reading = live.session, live.reading
     live = replace(live, session=session)
+    # Another decision is due, or its phase has changed.
     if session.moment != before.moment or session.phase is not before.phase:
         live = replace(
             live,
             drafts={},
-            overruled=(),
-            choices=(),
-            laid={},
+            overruled_problems=(),
+            possible_actions=(),
+            laid_actions={},
             tiles=NO_TILES,
             is_help_shown=False,
-            why_not=None,
+            broken_rule=None,
             fans_before=reading.fans,
         )
-        # What was read last stays while no camera sees a board.
+        # While no camera sees a board, the markers that were read last remain.
         if session.phase is Phase.ORDERS and reading.game is not None:
             live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
-        live = replace(live, chosen=None)
-    # A seat that played by phone or pad is no longer ready: its tiles do not count.
-    if gone := live.tiles.ready - session.awaited:
+        live = replace(live, chosen_game=None)
+    # The tiles of a seat that has meanwhile played by phone or pad no longer count.
+    if not live.tiles.ready <= session.awaited:
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
-        live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
+        live = replace(live, tiles=TileState(live.tiles.ready & session.awaited, faults))
+    # Another step is shown, so hands have not touched anything for it yet.
     if session.place != before.place:
         problems = problems_of(live)
         live = replace(
@@ -223,24 +247,26 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             stage_since_s=now_s,
             problems=problems,
             disagrees_since_s=now_s if problems else None,
-            touched=frozenset(),
+            touched_squares=frozenset(),
         )
-    # The reading belongs to the board of another kit.
+    # The reading showed the board of another kit.
     if session.kit != before.kit:
-        live = replace(live, reading=NO_READING, problems=(), suggested=None)
+        live = replace(live, reading=NO_READING, problems=(), suggested_game=None)
     return live
 
 
 def headlines_of(session: Session) -> tuple[Headline, ...]:
-    """Return the headlines of the current stage. If hands have work, only its scenes."""
+    """Return the headlines of the current stage. If hands have work, only its scenes.
+
+    A stage without headlines gets one: the text of its last event, or its title.
+    """
     if session.phase is not Phase.STAGES:
         return ()
     stage = session.shown_stage
     if session.has_moves:
         return tuple(headline for headline in stage.headlines if headline.scene)
-    return stage.headlines or (
-        Headline(next((event.text for event in reversed(stage.events)), stage.title)),
-    )
+    text = stage.events[-1].text if stage.events else stage.title
+    return stage.headlines or (Headline(text),)
 
 
 def headline_at(session: Session, number: int) -> TimedHeadline | None:
@@ -249,8 +275,11 @@ def headline_at(session: Session, number: int) -> TimedHeadline | None:
     return TimedHeadline(headlines[number], number) if number < len(headlines) else None
 
 
-def must_wait(live: TableState, order: HandIn) -> bool:
-    """Return whether this press must wait for the camera, because a hand was moving."""
+def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
+    """Return whether a press of the clock must wait for the camera, because a hand was moving.
+
+    `order` is the action that the press hands in.
+    """
     session, reading = live.session, live.reading
     if order.moment != session.moment or order.seat not in session.awaited or not live.sees_board:
         return False
@@ -275,12 +304,12 @@ def problems_of(live: TableState) -> Problems:
         return ()
     if not reading.quiet:
         return live.problems
-    problems = board_check.problems(kit, live.before, target, reading)
-    homes = set(map(attrgetter("home"), problems))
+    problems = board_check.problems(kit, live.layout_before, target, reading)
+    homes = {problem.home for problem in problems}
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
             problems = (*problems, problem)
-    return tuple(problem for problem in problems if problem not in live.overruled)
+    return tuple(problem for problem in problems if problem not in live.overruled_problems)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
@@ -308,7 +337,10 @@ def is_in_hand(live: TableState, problems: Problems) -> bool:
 
 @dataclass(frozen=True)
 class Instruction:
-    """A move of a piece in words, and the seat that makes it."""
+    """What hands should do next: a move of a piece in words, and the seat that makes it.
+
+    `text` has at most 40 letters.
+    """
 
     move: HandMove
     seat: Seat
@@ -320,7 +352,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     session = live.session
     kit, target = session.kit, session.target
     if todo := session.shown_stage.todo:
-        done = live.sees_board and live.agrees
+        done = live.sees_board and live.shows_target
         return tuple(
             Instruction(HandMove((), None, None, done), session.hands_for(seat), text)
             for seat, text in todo
@@ -333,16 +365,16 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     ):
         return ()
     reading = live.reading if live.sees_board else NO_READING
-    moves = board_check.hand_moves(kit, live.before, target, reading, live.touched)
-    in_words = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
-    return tuple(sorted(in_words, key=lambda instruction: SEATS.index(instruction.seat)))
+    moves = board_check.hand_moves(kit, live.layout_before, target, reading, live.touched_squares)
+    unsorted = (instruction_for(session, kit, move) for move in moves)
+    return tuple(sorted(unsorted, key=lambda instruction: SEATS.index(instruction.seat)))
 
 
-def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
-    """Return the seat that makes a move, and its instruction of at most 40 letters.
+def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
+    """Return the instruction for a move.
 
-    It is the seat that owns the piece, or the person opposite a machine. The text names carried
-    pieces too.
+    It goes to the seat that owns the piece, or to the person opposite a machine. The text names
+    carried pieces too.
     """
     # A carried ball belongs to nobody, so it is sorted first.
     *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)
@@ -362,13 +394,15 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     parts = {"side": side, "what": what, "origin": origin, "target": target}
     parts["square"] = origin if target is None else target
     if origin == target:
-        return seat, say("{side!c}: turn {what} over on {square}", **parts)
-    if origin is None:
-        return seat, say("{side!c}: {what} to {square}", **parts)
-    if target is None:
-        return seat, say("{side!c}: take {what} off {square}", **parts)
-    if session.phase is Phase.SETUP:
-        return seat, say("{side!c}: {what} back to {square}", **parts)
-    if move.turned:
-        return seat, say("{side!c}: {what}, {origin} to {target}, turned over", **parts)
-    return seat, say("{side!c}: {what}, {origin} to {target}", **parts)
+        text = say("{side!c}: turn {what} over on {square}", **parts)
+    elif origin is None:
+        text = say("{side!c}: {what} to {square}", **parts)
+    elif target is None:
+        text = say("{side!c}: take {what} off {square}", **parts)
+    elif session.phase is Phase.SETUP:
+        text = say("{side!c}: {what} back to {square}", **parts)
+    elif move.turned:
+        text = say("{side!c}: {what}, {origin} to {target}, turned over", **parts)
+    else:
+        text = say("{side!c}: {what}, {origin} to {target}", **parts)
+    return Instruction(move, seat, text)

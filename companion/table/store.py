@@ -169,13 +169,13 @@ class TableStore:
                 )
         # new players did not see the game
         if session.phase is Phase.OVER and session.remote is None:
-            session = session.at_home()
+            session = session.in_lobby()
         self.live = TableState(
             session,
             stage_since_s=clock.monotonic_s(),
             headline=self.time_headline(session),
             troubles={"journal": journal.notice},
-            remembered=self.choices.last if self.choices.last in GAMES else None,
+            remembered_game=self.choices.last if self.choices.last in GAMES else None,
         )
 
     @property
@@ -315,8 +315,8 @@ class TableStore:
             session, record_signals = advance(session, records[-1])
             signals += record_signals
         self._write(records, session)
-        if session.phase is Phase.OVER and session.is_left_for_home(before):
-            session = session.at_home()
+        if session.phase is Phase.OVER and session.returns_to_lobby(before):
+            session = session.in_lobby()
         live = with_session(self.live, session, self.now_s())
         live = replace(live, troubles={**live.troubles, WRITE_ERROR: ""})
         if session.place != before.place:

@@ -168,7 +168,7 @@ class Table(Closeable):
     @property
     def remembered_game(self) -> str | None:
         """Return the game that the owner started last, or None."""
-        return self._store.live.remembered
+        return self._store.live.remembered_game
 
     @property
     def is_open(self) -> bool:
@@ -202,12 +202,12 @@ class Table(Closeable):
         shown_s = now_s - store.live.stage_since_s
         # No answer means no. A time from before a restart is by another clock, so it means no as
         # well.
-        if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
-            store.accept(Decline(session.back_wanted.other, now_s))
+        if session.undo_requester and not 0 <= now_s - session.undo_requested_s < ANSWER_S:
+            store.accept(Decline(session.undo_requester.other, now_s))
         elif session.phase is Phase.STAGES:
             # The table does not continue by itself while the board is wrong, or while it waits for
             # the other table's board.
-            is_waiting = store.live.problems or session.is_shown_here
+            is_waiting = store.live.problems or session.has_reported_step
             headline = store.live.headline
             if headline and now_s >= headline.due_s and not is_waiting:
                 turns.read_on(store, "clock")
@@ -218,11 +218,11 @@ class Table(Closeable):
             and store.has_room
         ):
             lobby.rematch(store)
-        elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
+        elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen_game):
             lobby.go_home(store)
         elif (
             session.countdown
-            and store.live.early is None
+            and store.live.early_press is None
             # A waiting caller may have been in time.
             and not store.waiting
             and (time_out := time_out_of(session, now_s))
@@ -354,7 +354,7 @@ class Table(Closeable):
         """
         with self._store.hold_for_device():
             self._store.round_game = game
-            self._store.publish(replace(self._store.live, round=sentence))
+            self._store.publish(replace(self._store.live, round_players=sentence))
 
     def redraw(self) -> None:
         """Redraw all pages, because something else that they show has changed."""

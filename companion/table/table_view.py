@@ -1,4 +1,8 @@
-"""What one viewer may know of the table, as values. `companion.table.views` makes them."""
+"""What one viewer may know of the table, as values: `TableView` and its parts.
+
+`companion.table.views` makes them. Pages, lamps, the API and brokers read nothing else of a table.
+The API has its own names (`web/rendering/answers.py`), which stay the same if these change.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +27,31 @@ from companion.table.state import Instruction, TimedHeadline
 
 @dataclass(frozen=True)
 class SeatView:
-    """A seat as everybody may see it. `name` is as typed (None if free), `entered` the number of
-    orders on the pad.
-
-    `sitting` changes with the player and reveals nothing else. An input that refers to the shown
-    player names it. `coached`: the player has asked the coach in this game. `has_card`: a player's
-    card of the hub was shown.
-    """
+    """A seat and its player, as everybody may see them."""
 
     seat: Seat
     side: Side | None
+    """How the seat looks in the chosen or running game. None without a game."""
     name: str | None
+    """Name of the player as typed, perhaps empty. None if the seat is free."""
     door: str
-    awaited: bool
+    """What the player plays by: `phone`, `pad`, `machine` or `remote`. Empty while it is free."""
+    is_awaited: bool
+    """Whether the seat still has to hand in an action."""
     sealed_at: float | None
+    """Unix time in seconds at which the action was sealed. None if nothing is sealed."""
     receipt: str | None
-    entered: int
+    """Receipt of the sealed action. None if nothing is sealed."""
+    entered_count: int
+    """Number of orders on the pad. Which ones they are stays secret."""
     sitting: str
-    coached: bool
+    """Id of the present player's stay in this seat, which changes with the player and reveals
+    nothing else. An input about the shown player names it.
+    """
+    is_coached: bool
+    """Whether the player has asked the coach in this game."""
     has_card: bool
+    """Whether the player has shown a player's card of the hub."""
 
 
 @dataclass(frozen=True)
@@ -57,76 +67,85 @@ class Opened:
 
 @dataclass(frozen=True)
 class ClockView:
-    """The clock of the decision that is due. Times are in seconds, by `Table.now_s`.
+    """A clock: that of the decision that is due, or a seat's chess clock.
 
-    `due_s` is when it runs out, None while it is paused with `left_s` to go. `paused` names who
-    paused it (`start` before its first start, `restart`, `undo`). `has_run_out`: the time is over,
-    and only the alarm sounded.
+    Its fields are also the API's. Times are in seconds.
     """
 
     limit_s: float
+    """Time at the start of the clock."""
     left_s: float
+    """Time left when the clock was last started, or now if it is stopped."""
     due_s: float | None
+    """Time by `Table.now_s` at which it runs out. None while it is stopped."""
     paused: str
+    """Who or what paused it, as `Session.paused_by`. Empty while it is not paused."""
     has_run_out: bool
+    """Whether no time is left, in a game that only sounds an alarm then."""
 
 
 @dataclass(frozen=True)
 class TurnView:
-    """The turn that is due or shown, as far as its stages are open."""
+    """The turn that is due or shown, as far as its stages have been revealed."""
 
     number: int
+    """The game's number of the turn, 0 during the game's set-up."""
     stage: int
+    """Place of the stage that is shown, counted from 0."""
     title: str
     """Title of the stage that is shown."""
-    steps: int
+    step_count: int
     """Number of stages that a turn can have. The number of this turn stays secret until its last
     stage.
     """
     instructions: tuple[Instruction, ...]
+    """What hands have to do now."""
     orders: tuple[Mapping[Seat, Order], ...]
-    """Orders of the stages that are open."""
+    """Orders of the revealed stages, by seat."""
     sheets: Mapping[Seat, tuple[UnitOrder, ...]]
     """Orders of each seat's pieces, as far as the shown stages have revealed them."""
     events: tuple[Event, ...]
-    opened: tuple[Opened, ...]
+    """Events of the stage that is shown."""
+    revealed_orders: tuple[Opened, ...]
+    """Sealed orders of the last turn that is completely revealed, for checking the receipts."""
     tallies: tuple[Tally, ...]
     """Sums to show with the stage: its own, or the last ones before it in this turn."""
     is_open: bool
-    """Whether anybody at the table may act for the seat on turn."""
+    """Whether anybody at the table may act for the seat on turn, as on a chess clock."""
     headline: TimedHeadline | None
     """The current headline. None while hands are at work or no stage is shown."""
-    past: tuple[Stage, ...]
+    previous_stages: tuple[Stage, ...]
     """Stages of the last turn of both seats, while the next orders are due."""
 
 
 @dataclass(frozen=True)
 class BoardView:
-    """The layouts of the board, as it is and as it should be, and what the game shows beside it."""
+    """The layouts of the board, what the camera sees of it, and what the game shows beside it."""
 
     layout: Layout
     """Layout before the stage that is shown."""
-    put_back: Layout
-    """Layout on the board while a turn is put back. Empty at other times."""
-    back_moves: tuple[HandMove, ...]
+    undone_layout: Layout
+    """Layout from which hands put the last turn back. Empty unless a turn is being undone."""
+    undo_moves: tuple[HandMove, ...]
     """Moves that would undo the last turn, while a seat asks for that."""
     target: Layout | None
     """Layout that is expected when hands are done. None if nothing is checked."""
     unknown: frozenset[Square]
+    """Squares that the camera cannot see."""
     problems: Problems
-    why_not: Illegal | None
-    """The rule that the board breaks now."""
-    watched: bool
-    suggested: str | None
+    """Faults of the board, with what hands do about them."""
+    broken_rule: Illegal | None
+    """The rule that the board breaks now. None if it breaks none, or has no faults."""
+    is_seen_by_camera: bool
+    """Whether the camera sees the board of the running game."""
+    suggested_game: str | None
     """The game whose board lies on the table between games."""
     fans: Layout
     """Open cards that the camera reads, by zone."""
-    tableau: CardUi | None
-    """What a game of cards and counters shows this viewer. None if the board shows everything."""
-    standing: BoardUi | None
-    """What a game of pieces shows this viewer beside its board. None if the board shows
-    everything.
-    """
+    card_ui: CardUi | None
+    """What a game of cards shows this viewer. None in a game of pieces."""
+    board_ui: BoardUi | None
+    """What a game of pieces shows this viewer beside its board. None if it shows nothing more."""
     tiles_ready: frozenset[Seat] | None
     """Seats that have said that their order tiles lie. None if the camera reads no tiles now."""
 
@@ -136,15 +155,17 @@ class OwnView:
     """What only the viewer may know or do."""
 
     pad: PadGrammar | None = None
+    """The keys that give the viewer's orders. None if the game takes none now."""
     sealed: Sealed | None = None
-    back: str | None = None
+    """The viewer's own sealed action."""
+    take_back_moment: str | None = None
     """The moment to name for taking back the viewer's last action. None if nothing can be taken
     back.
     """
-    laid: str | None = None
-    """The action that the open cards or pieces stand for. Ready confirms it."""
-    choices: tuple[str, ...] = ()
-    """The plays that the board can mean, if the viewer has to choose one."""
+    laid_action: str | None = None
+    """The action that the open cards or pieces stand for, in notation. Ready confirms it."""
+    possible_actions: tuple[str, ...] = ()
+    """The actions that the board can mean, in notation, if the viewer has to choose one."""
 
 
 @dataclass(frozen=True)
@@ -157,20 +178,24 @@ class TimeView:
 
 @dataclass(frozen=True)
 class MatchView:
-    """The state of game and match. `log` has the last sentences, oldest first."""
+    """The result so far of game and match, and what the players have asked of each other."""
 
     score: Score
     outcome: Outcome | None
+    """The outcome of the game. None while it is running."""
     draw_offer: Seat | None
-    offer: str
+    """The seat that offers a draw."""
+    offer_words: str
     """A sentence that a draw is offered. Empty without an offer."""
-    back_wanted: Seat | None
+    undo_requester: Seat | None
     """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
+    """Whether the last turn can be undone."""
     can_swap: bool
     """Whether a rematch can be played with changed sides."""
     log: tuple[str, ...]
-    round: str
+    """The last sentences about events, oldest first."""
+    round_players: str
     """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
 
@@ -180,17 +205,19 @@ class DevicesView:
 
     camera: CameraStatus
     panel: str
+    """A sentence about the pads. Empty if there is nothing to say."""
     notices: tuple[str, ...]
+    """Lasting troubles, as sentences."""
 
 
 @dataclass(frozen=True)
 class FairnessView:
-    """The source of chance in this game (None without chance), and the commitment for the next
-    one.
-    """
+    """Where chance comes from, so that everybody can check it."""
 
     chance: ChanceView | None
+    """The source of chance in this game. None without chance."""
     next_commitment: str
+    """The commitment to the chance of the next game. Empty while a game is running."""
 
 
 @dataclass(frozen=True)
@@ -198,13 +225,17 @@ class TableView:
     """Everything that a page may show to one viewer (`viewer` None: everybody)."""
 
     version: int
+    """Number of changes that a page could show."""
     viewer: Viewer
     phase: Phase
     moment: str
+    """The moment that an action must name to be in time."""
     game: str | None
-    chosen: str | None
-    """The game that was chosen in the lobby."""
+    """Name of the running or last game. None in the lobby."""
+    chosen_game: str | None
+    """Name of the game that was chosen in the lobby, before it begins."""
     title: str
+    """Title of the game, or of the program in the lobby."""
     kit: Kit | None
     sign: Sign
     seats: Mapping[Seat, SeatView]
@@ -223,16 +254,14 @@ class TableView:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a game, and whether the camera works. Cheap to compute.
-
-    `number` is the game's. `turns` maps the moment of each turn so far to the game's number of the
-    turn.
-    """
+    """The progress of a game, and whether the camera works. Cheaper to compute than a view."""
 
     number: int
+    """Number of the game in the journal."""
     phase: Phase
     moment: str
     turns: Mapping[str, int]
-    is_right: bool
+    """The game's number of each turn so far, by moment."""
+    is_board_right: bool
     """Whether the board has no known faults."""
     camera: CameraState

@@ -16,7 +16,7 @@ from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
-from companion.table.state import NO_TILES, TileState, instructions, must_wait
+from companion.table.state import NO_TILES, TileState, instructions, must_wait_for_camera
 from companion.table.store import TableStore
 
 MAX_SALT = 64
@@ -41,15 +41,15 @@ def hand_in(store: TableStore, order: HandIn) -> str:
     if before and salt and (before.action, before.salt) == (order.action, salt):
         return before.receipt
     if session.bank and not order.read_s:
-        early = store.live.early
+        early = store.live.early_press
         # This is a second press of the key. The first one waits for the camera, or has ended the
         # turn.
         if early and (early.seat, early.action) == (seat, order.action):
             return ""
         if session.has_counted(seat, moment, order.action):
             return ""
-        if must_wait(store.live, order):
-            store.publish(replace(store.live, early=order))
+        if must_wait_for_camera(store.live, order):
+            store.publish(replace(store.live, early_press=order))
             return ""
     salted = msgspec.structs.replace(
         order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s()
@@ -63,7 +63,7 @@ def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
     """Act for the seat on turn, if anybody at the table may do so in this game."""
     session = store.session
     session.require_now(moment)
-    laid = store.live.laid.values() if session.is_open else ()
+    laid = store.live.laid_actions.values() if session.is_open else ()
     if action not in session.open_actions and action not in laid:
         raise Illegal(
             Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone")
@@ -113,7 +113,7 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
     live = store.live
     # Overruled problems are not reported again in this step.
     if force and live.problems:
-        store.publish(replace(live, overruled=live.problems, problems=()))
+        store.publish(replace(live, overruled_problems=live.problems, problems=()))
 
 
 def end_step(store: TableStore, by: str) -> None:
@@ -131,7 +131,7 @@ def read(store: TableStore, by: str, moment: str, stage: int, number: int) -> No
     place = (session.moment, session.stage, headline.number if headline else None)
     if (moment, stage, number) != place:
         raise Stale(say("That step is already done"))
-    if not session.is_shown_here:
+    if not session.has_reported_step:
         read_on(store, by)
 
 
@@ -167,7 +167,7 @@ def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
     `force` overrules a camera that has disagreed for `DISAGREES_S`. The owner need not wait.
     """
     live, now_s = store.live, store.now_s()
-    if live.session.target is None or live.agrees:
+    if live.session.target is None or live.shows_target:
         return
     since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
     store.live = live = replace(live, disagrees_since_s=since_s)

@@ -14,7 +14,7 @@ from companion.table.session import BOTH, Advance, Phase, Session
 
 def may_revert(session: Session) -> Seat | None:
     """Return the seat that may take back its action of the last turn, or None."""
-    earlier, last = session.before, session.last_turn
+    earlier, last = session.before_turn, session.last_turn
     if earlier is None or earlier.has_reverted or session.sealed or session.remote is not None:
         return None
     if session.phase is not Phase.ORDERS or last.by_time or len(last.sealed) != 1:
@@ -29,14 +29,16 @@ def moment_to_take_back(session: Session, seat: Seat) -> str | None:
     if seat in session.sealed:
         # At two tables the other table has been told of it.
         return session.moment if session.remote is None else None
-    return session.before.moment if session.before and seat is may_revert(session) else None
+    return (
+        session.before_turn.moment if session.before_turn and seat is may_revert(session) else None
+    )
 
 
 def take_back(session: Session, record: TakeBack) -> Advance:
     """Give a seat its sealed order back, or its last turn if nobody has learned anything from
     it.
     """
-    earlier = session.before
+    earlier = session.before_turn
     if earlier and record.moment == earlier.moment and record.seat is may_revert(session):
         return _revert(session, earlier, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
@@ -52,9 +54,9 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
 
     If the board has changed, it is put back first as in a set-up, with the clock stopped.
     """
-    undone = replace(_put_back(session, earlier), paused=session.paused, has_reverted=True)
+    undone = replace(_put_back(session, earlier), paused_by=session.paused_by, has_reverted=True)
     # The clock starts at once if no piece has to be put back.
-    if undone.countdown and not undone.paused and undone.phase is Phase.ORDERS:
+    if undone.countdown and not undone.paused_by and undone.phase is Phase.ORDERS:
         undone = replace(undone, countdown=undone.countdown.start(record.now_s))
     return undone, (signal_to(record.seat, Cue.TAKEN_BACK),)
 
@@ -64,14 +66,14 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
 
     The board has to be put back as in a set-up, and the clock is stopped.
     """
-    earlier = session.before
+    earlier = session.before_turn
     if earlier is None or session.phase is Phase.LOBBY:
         raise wrong_phase(say("There is no turn to take back"))
     undone = replace(
         _put_back(session, earlier),
         outcome=None,
         draw_offer=None,
-        paused="undo" if earlier.countdown else "",
+        paused_by="undo" if earlier.countdown else "",
     )
     return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
 
@@ -82,7 +84,7 @@ def _put_back(session: Session, earlier: Session) -> Session:
     return replace(
         as_before(session, earlier),
         phase=Phase.ORDERS if lies_as_before else Phase.SETUP,
-        put_back=session.target or {},
+        undone_layout=session.target or {},
     )
 
 
@@ -93,27 +95,27 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     cannot be asked, so the turn is undone at once.
     """
     is_due = record.moment == session.moment and session.phase is Phase.ORDERS
-    if not is_due or session.before is None:
+    if not is_due or session.before_turn is None:
         raise Illegal(Refusal.TOO_LATE, say("There is no turn to take back"))
     is_own = session.last_turn.sealed.keys() == {record.seat}
     can_ask = session.door_of(record.seat.other) == "phone"
-    if is_own or not can_ask or session.back_wanted is record.seat.other:
+    if is_own or not can_ask or session.undo_requester is record.seat.other:
         return undo(session, record)
     stopped = session.countdown.stop(record.now_s) if session.countdown else None
     changed = replace(
-        session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped
+        session, undo_requester=record.seat, undo_requested_s=record.now_s, countdown=stopped
     )
     return changed, (Signal(Cue.OFFER, BOTH),)
 
 
 def decline(session: Session, record: Decline) -> Advance:
     """Drop an offer or request, and restart the clock that the request has stopped."""
-    if session.back_wanted is None and session.draw_offer is None:
+    if session.undo_requester is None and session.draw_offer is None:
         raise wrong_phase(say("Nobody has asked for anything"))
     countdown = session.countdown
-    if session.back_wanted and countdown and not session.paused:
+    if session.undo_requester and countdown and not session.paused_by:
         countdown = countdown.start(record.now_s)
-    return replace(session, back_wanted=None, draw_offer=None, countdown=countdown), ()
+    return replace(session, undo_requester=None, draw_offer=None, countdown=countdown), ()
 
 
 def as_before(session: Session, earlier: Session) -> Session:
@@ -124,9 +126,9 @@ def as_before(session: Session, earlier: Session) -> Session:
         earlier,
         seats=session.seats,
         commitment=session.commitment,
-        is_alone=session.is_alone,
-        coached=session.coached,
-        back_wanted=None,
+        has_left_lesson=session.has_left_lesson,
+        coached_seats=session.coached_seats,
+        undo_requester=None,
         sealed={},
         tick=session.tick + 1,
     )

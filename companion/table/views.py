@@ -79,7 +79,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         phase=session.phase,
         moment=session.moment,
         game=game.name if game else None,
-        chosen=live.chosen,
+        chosen_game=live.chosen_game,
         title=game.title if game else "Tabletop Companion",
         kit=session.kit,
         sign=sign_of(live, viewer),
@@ -109,16 +109,16 @@ def _turn_view(live: TableState) -> TurnView:
         number=_shown_turn(session),
         stage=session.stage,
         title=session.shown_stage.title,
-        steps=_steps(session) if stages else 0,
+        step_count=_steps(session) if stages else 0,
         instructions=instructions(live),
         orders=tuple(stage.orders for stage in open_stages) if stages else (),
         sheets=_sheets(session) if in_stages else {},
         events=session.shown_stage.events,
-        opened=_revealed_orders(session),
+        revealed_orders=_revealed_orders(session),
         tallies=_tallies(session) if in_stages else (),
-        is_open=session.is_open and session.back_wanted is None,
+        is_open=session.is_open and session.undo_requester is None,
         headline=live.headline,
-        past=_past_stages(session),
+        previous_stages=_past_stages(session),
     )
 
 
@@ -127,7 +127,7 @@ def _last_layout(session: Session) -> Layout:
     for stage in reversed(session.stages):
         if stage.expected:
             return stage.expected
-    return (session.before.board if session.before else None) or {}
+    return (session.before_turn.board if session.before_turn else None) or {}
 
 
 def _past_stages(session: Session) -> tuple[Stage, ...]:
@@ -144,24 +144,24 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
     reading = live.reading if live.sees_board else NO_READING
     return BoardView(
         layout=session.board or _last_layout(session),
-        put_back=session.put_back if session.phase is Phase.SETUP else {},
-        back_moves=_back_moves(session) if session.back_wanted is not None else (),
+        undone_layout=session.undone_layout if session.phase is Phase.SETUP else {},
+        undo_moves=_back_moves(session) if session.undo_requester is not None else (),
         target=session.target,
         unknown=reading.unknown,
         problems=live.problems,
-        why_not=live.why_not if live.problems else None,
-        watched=live.sees_board,
-        suggested=live.suggested,
+        broken_rule=live.broken_rule if live.problems else None,
+        is_seen_by_camera=live.sees_board,
+        suggested_game=live.suggested_game,
         fans=reading.fans,
-        tableau=_tableau(live, viewer),
-        standing=_standing(live, viewer),
+        card_ui=_tableau(live, viewer),
+        board_ui=_standing(live, viewer),
         tiles_ready=live.tiles.ready if session.awaits_tiles else None,
     )
 
 
 def _back_moves(session: Session) -> tuple[HandMove, ...]:
     """Return the moves that would undo the last turn, while a seat asks for that."""
-    kit, earlier = session.kit, session.before
+    kit, earlier = session.kit, session.before_turn
     if earlier is None or kit is None or kit.deck:
         return ()
     return hand_moves(kit, session.board or {}, earlier.board or {})
@@ -170,13 +170,13 @@ def _back_moves(session: Session) -> tuple[HandMove, ...]:
 def _own_view(live: TableState, viewer: Viewer) -> OwnView:
     session, game = live.session, live.session.game
     if viewer is None:
-        return OwnView(laid=live.laid_for(None))
+        return OwnView(laid_action=live.laid_action_for(None))
     return OwnView(
         pad=game.pad(session.state, viewer) if game and session.is_in_play else None,
         sealed=session.own_sealed(viewer),
-        back=moment_to_take_back(session, viewer),
-        laid=live.laid_for(viewer),
-        choices=live.choices if viewer in session.awaited else (),
+        take_back_moment=moment_to_take_back(session, viewer),
+        laid_action=live.laid_action_for(viewer),
+        possible_actions=live.possible_actions if viewer in session.awaited else (),
     )
 
 
@@ -187,11 +187,11 @@ def _match_view(live: TableState) -> MatchView:
         session.outcome,
         session.draw_offer,
         offer_words(session, None) if session.draw_offer else "",
-        session.back_wanted,
+        session.undo_requester,
         can_undo=session.can_undo,
         can_swap=session.can_swap,
         log=_log(session),
-        round=live.round,
+        round_players=live.round_players,
     )
 
 
@@ -219,7 +219,7 @@ def _tableau(live: TableState, viewer: Viewer) -> CardUi | None:
 
 def _time_view(session: Session) -> TimeView:
     countdown, bank = session.countdown, session.bank
-    clock = _clock_view(countdown, session.paused) if countdown else None
+    clock = _clock_view(countdown, session.paused_by) if countdown else None
     if bank is None:
         return TimeView(clock)
     left_s = bank.left_by_seat(countdown)
@@ -242,9 +242,9 @@ def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
     session = live.session
     if session.game is None:
         return None
-    if session.phase is not Phase.STAGES or session.before is None:
+    if session.phase is not Phase.STAGES or session.before_turn is None:
         return session.game.board_ui(session.state, viewer)
-    earlier = session.game.board_ui(session.before.state, viewer)
+    earlier = session.game.board_ui(session.before_turn.state, viewer)
     return earlier and replace(
         earlier,
         badges=_badges(session, earlier.badges),
@@ -277,24 +277,24 @@ def _shown_turn(session: Session) -> int:
     """Return the number of the turn that is revealed or ended the game, else of the due one."""
     has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
-    return session.last_turn.number if is_last else session.turn_due
+    return session.last_turn.number if is_last else session.due_turn_number
 
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
     sitter, sealed = session.seats.get(seat), _sealed_at_any_table(session, seat)
-    game = game_named(live.chosen) if live.chosen else session.game
+    game = game_named(live.chosen_game) if live.chosen_game else session.game
     return SeatView(
         seat=seat,
         side=game.sides[seat] if game else None,
         name=Verbatim(sitter.name) if sitter else None,
         door=sitter.door if sitter else "",
-        awaited=seat in session.awaited,
+        is_awaited=seat in session.awaited,
         sealed_at=sealed.at if sealed else None,
         receipt=sealed.receipt if sealed else None,
-        entered=live.drafts.get(seat, NO_DRAFT).count,
+        entered_count=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(session.nonce_of(seat)),
-        coached=seat in session.coached,
+        is_coached=seat in session.coached_seats,
         has_card=bool(sitter and sitter.card),
     )
 
@@ -338,11 +338,11 @@ def _revealed_orders(session: Session) -> tuple[Opened, ...]:
 
 def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return the orders of each seat's pieces that the stages so far have revealed."""
-    if session.before is None:
+    if session.before_turn is None:
         return {}
     game, sealed = session.playing, session.last_turn.sealed
     actions = {seat: game.parse(order.action) for seat, order in sealed.items()}
-    return game.opened(session.before.state, actions, session.stages, session.stage) or {}
+    return game.opened(session.before_turn.state, actions, session.stages, session.stage) or {}
 
 
 def _log(session: Session) -> tuple[str, ...]:

@@ -59,20 +59,20 @@ def finale(room: Room) -> Finale:
 def test_a_win_by_the_rules_says_how_and_has_no_story_of_its_own(room: Room) -> None:
     seat_both(room)
     told = win(room)
-    assert (told.how, told.turns, told.winners) == ("Home with lime’s flag.", 2, (SOUTH,))
-    assert told.turning is None, "the winner led from the beginning"
-    assert told.fits
+    assert (told.ending_words, told.turns, told.winners) == ("Home with lime’s flag.", 2, (SOUTH,))
+    assert told.turning_point is None, "the winner led from the beginning"
+    assert told.has_valid_receipts
 
 
 def test_a_game_turned_where_the_lead_changed_hands(room: Room) -> None:
     for seed in range(1, 30):
         play(room.table, room.clock, "arena", 40, seed)
         told = finale(room)
-        if told.turning:
+        if told.turning_point:
             break
-    assert told.turning
-    assert told.turning.words
-    assert told.turning.turn < told.turns
+    assert told.turning_point
+    assert told.turning_point.words
+    assert told.turning_point.turn < told.turns
 
 
 def test_only_a_loss_is_worth_a_review() -> None:
@@ -93,29 +93,29 @@ def test_no_end_is_told_of_a_game_that_is_on(room: Room) -> None:
     room.play(end="")
     assert room.past.finale(1) is None
     room.table.resign(SOUTH)
-    assert finale(room).how == "Purple resigns."
+    assert finale(room).ending_words == "Purple resigns."
     room.table.undo()
     assert room.past.finale(1) is None, "it goes on"
 
 
 def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     seat_both(room)
-    assert win(room).evening == {SOUTH: 1, NORTH: 0}
+    assert win(room).evening_score == {SOUTH: 1, NORTH: 0}
     room.table.rematch(swap=True)
     assert room.table.view().match.score == (0, 1, 0), "the match goes with whoever has won"
     room.table.resign(SOUTH)
-    assert finale(room).evening == {SOUTH: 0, NORTH: 2}
+    assert finale(room).evening_score == {SOUTH: 0, NORTH: 2}
     room.clock.advance(20 * _HOUR)
     room.table.rematch()
     hands_follow(room.table)
     room.table.offer_draw(SOUTH)
     room.table.offer_draw(NORTH)
-    assert finale(room).evening == {SOUTH: 0.5, NORTH: 0.5}, "another day"
+    assert finale(room).evening_score == {SOUTH: 0.5, NORTH: 0.5}, "another day"
     room.table.free_seat(SOUTH)
     room.table.take_seat(SOUTH, "Ada")
     room.table.new_game("outbuffered")
     room.table.resign(NORTH)
-    assert finale(room).evening == {SOUTH: 1, NORTH: 0}, "the other games are not Ada’s"
+    assert finale(room).evening_score == {SOUTH: 1, NORTH: 0}, "the other games are not Ada’s"
 
 
 @pytest.mark.parametrize("name", GAMES)

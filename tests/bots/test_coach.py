@@ -77,13 +77,13 @@ def test_a_game_with_the_coach_is_marked_for_good_and_nothing_else_is_kept(
     played: Played, tmp_path: Path
 ) -> None:
     coach = Coach(played.table, KEY, advisers())
-    assert not played.table.view().seats[Seat.SOUTH].coached
+    assert not played.table.view().seats[Seat.SOUTH].is_coached
     coach.ask(Seat.SOUTH, moment_of(played), "now")
-    assert played.table.view().seats[Seat.SOUTH].coached
+    assert played.table.view().seats[Seat.SOUTH].is_coached
     for seat in Seat:
         played.table.hand_in(seat, moment_of(played), "UII")
     played.table.undo()
-    assert played.table.view().seats[Seat.SOUTH].coached
+    assert played.table.view().seats[Seat.SOUTH].is_coached
     played.table.confirm("host", moment_of(played), 0)
     played.table.resign(Seat.SOUTH)
     assert game_file(session_of(played.table)).coached == (Seat.SOUTH,)

@@ -80,7 +80,7 @@ def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> N
     against.played.press(Seat.NORTH, "U", "U", "S", "ready")
     assert "key_refused" in against.played.cues
     north = table.view().seats[Seat.NORTH]
-    assert (north.entered, north.receipt) == (0, None), "no pad plays its seat"
+    assert (north.entered_count, north.receipt) == (0, None), "no pad plays its seat"
     with pytest.raises(Illegal, match="Bo plays on: there is no draw against the machine"):
         table.offer_draw(Seat.SOUTH)
     against.round(3.1)

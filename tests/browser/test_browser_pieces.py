@@ -83,8 +83,8 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour)
 def run_into_somebody(tour: Tour) -> None:
     """Both run ahead until there is a face-off."""
     table = tour.table
-    while not ((view := table.view()).board.standing and view.board.standing.duel):
-        (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
+    while not ((view := table.view()).board.board_ui and view.board.board_ui.duel):
+        (seat,) = (seat for seat in SEATS if view.seats[seat].is_awaited)
         legal = [play for play in table.coaching.plays(seat, view.moment) if not play.key]
         ahead = 1 if seat is Seat.SOUTH else -1
         best = max(
@@ -161,9 +161,9 @@ def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> No
     visit(window, tour, SEAT)
     assert square_px(window) >= 41, "while one places"
     place_all(tour)
-    while table.view().board.standing.duel:  # cards may decide who begins
+    while table.view().board.board_ui.duel:  # cards may decide who begins
         tour.go_on()
-    mover = next(seat for seat in SEATS if table.view().seats[seat].awaited)
+    mover = next(seat for seat in SEATS if table.view().seats[seat].is_awaited)
     visit(window, tour, Stop("run", f"/seat/{mover}"))
     assert square_px(window) >= 41, "while one runs"
     table.abandon()

@@ -149,7 +149,7 @@ def test_back_held_for_two_seconds_opens_a_pads_seat_to_a_phone(place: Place) ->
         assert sentence in page_of(browser, path)
     assert phone.post("/join/south/move").location == "/seat/south"
     shown = place.table.view().seats[Seat.SOUTH]
-    assert (shown.door, shown.entered) == ("phone", 0)
+    assert (shown.door, shown.entered_count) == ("phone", 0)
     assert place.table.view().devices.notices == ()
     assert phone.get("/seat/south").status_code == 200
     assert place.browser().post("/join/south/move").status_code == 409, "one phone, not two"

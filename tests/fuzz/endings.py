@@ -27,7 +27,7 @@ def replays(table: Table, journal: Journal) -> None:
     session, live = journal.restore(), session_of(table)
     assert not journal.notice, journal.notice
     if live.phase is Phase.LOBBY and session.phase is Phase.OVER:
-        session = session.at_home()
+        session = session.in_lobby()
     restored, now = folded(session), folded(live)
     assert restored == now, (
         "the journal leads elsewhere: "
@@ -42,7 +42,7 @@ def hands_follow(table: Table) -> None:
         if view.phase not in (Phase.SETUP, Phase.STAGES):
             break
         table.confirm("host", view.moment, view.turn.stage, force=True)
-    if session_of(table).paused:
+    if session_of(table).paused_by:
         table.resume("host")
 
 

@@ -111,7 +111,7 @@ def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(place: K
     assert "A game is on" in json.dumps(told)
     place.table.confirm("host", place.table.view().moment, 0)
     place.finger("south_up")
-    assert place.table.view().seats[Seat.SOUTH].entered == 1
+    assert place.table.view().seats[Seat.SOUTH].entered_count == 1
     assert place.check.trial().down == place.check.trial().tried == frozenset()
     assert "A game is on" in place.host.get("/host/health").get_data(as_text=True)
 

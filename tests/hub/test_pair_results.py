@@ -37,7 +37,8 @@ def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
         assert finale
         names = {seat: sitters[-1].name for seat, sitters in past.line(number).players.items()}  # type: ignore[union-attr]
         found.append(
-            finale.evening and {names[seat]: wins for seat, wins in finale.evening.items()}
+            finale.evening_score
+            and {names[seat]: wins for seat, wins in finale.evening_score.items()}
         )
     return found
 

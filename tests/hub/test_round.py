@@ -56,5 +56,5 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
             lambda: board_at(league.tournaments.find(cup.id), (0, 0, 0)).verdict,
         )  # type: ignore[arg-type]
         assert board_at(league.tournaments.find(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
-        until("no other game of the round", lambda: not companion.table.view().match.round)
+        until("no other game of the round", lambda: not companion.table.view().match.round_players)
         assert not has_key()

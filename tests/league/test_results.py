@@ -101,7 +101,7 @@ def test_taking_the_last_turn_back_takes_the_result(league: League, told: Told) 
     told.sit_two(league)
     told.table.new_game("scouts", {}, seed=1)
     told.table.confirm("host", told.table.view().moment, 0)
-    seat = next(seat for seat in SEATS if told.table.view().seats[seat].awaited)
+    seat = next(seat for seat in SEATS if told.table.view().seats[seat].is_awaited)
     play = told.table.coaching.plays(seat, told.table.view().moment)[0].text
     told.table.hand_in(seat, told.table.view().moment, play)
     hands_follow(told.table)

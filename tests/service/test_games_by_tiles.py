@@ -67,7 +67,9 @@ def test_a_whole_game_is_played_by_tiles_and_hands(tmp_path: Path) -> None:
             played.append(texts)
             at.follow()
         assert at.table.view().phase is Phase.OVER
-        assert [{each.seat: each.action for each in at.table.view().turn.opened}] == played[-1:]
+        assert [
+            {each.seat: each.action for each in at.table.view().turn.revealed_orders}
+        ] == played[-1:]
         assert 3 <= len(played) <= 6
 
 
@@ -116,7 +118,7 @@ def test_wrong_tiles_are_asked_for_and_an_order_by_phone_counts(tmp_path: Path) 
         at.ready(NORTH)
         at.look()
         at.follow()
-        opened = {each.seat: each.action for each in at.table.view().turn.opened}
+        opened = {each.seat: each.action for each in at.table.view().turn.revealed_orders}
         assert opened == {SOUTH: "RRR", NORTH: "LIS"}
 
 

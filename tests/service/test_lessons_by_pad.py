@@ -75,7 +75,7 @@ def give(at: PadRoom, seat: Seat, step: LessonStep) -> str:
     if grammar and grammar.text(keys) == text:
         at.press(seat, *keys, *(() if grammar.is_at_once(keys) else ("ready",)))
         return "pad"
-    if at.table.view().board.tableau:
+    if at.table.view().board.card_ui:
         if at.table.view().seats[seat].door == "pad":
             at.table.play_by(seat, "phone")
         at.table.hand_in(seat, at.table.view().moment, text)

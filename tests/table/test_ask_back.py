@@ -16,7 +16,7 @@ def to_second_turn(played: Played) -> tuple[Seat, str]:
     """BINMAT's clock, after the first turn. Return who took it, and the moment."""
     played.table.new_game("binmat", {"way": "referee"}, seed=1)
     played.table.resume("host")
-    (doer,) = (seat for seat, shown in played.view.seats.items() if shown.awaited)
+    (doer,) = (seat for seat, shown in played.view.seats.items() if shown.is_awaited)
     played.table.act(played.view.moment, ".")
     return doer, played.view.moment
 
@@ -40,7 +40,7 @@ def test_other_is_asked_for_his_turn(played: Played, answer: str) -> None:
     doer, moment = to_second_turn(played)
     wanting = doer.other
     played.table.ask_back(wanting, moment)
-    assert played.view.match.back_wanted is wanting
+    assert played.view.match.undo_requester is wanting
     assert played.view.moment == moment
     if answer == "yes":
         played.table.ask_back(wanting.other, moment)
@@ -48,7 +48,7 @@ def test_other_is_asked_for_his_turn(played: Played, answer: str) -> None:
         played.wait(20.5)
     else:
         played.table.decline(wanting if answer == "withdrawn" else wanting.other)
-    assert played.view.match.back_wanted is None
+    assert played.view.match.undo_requester is None
     assert played.view.match.can_undo is (answer != "yes")
 
 
@@ -80,7 +80,7 @@ def test_clocks_wait_for_the_answer_and_go_on(played: Played) -> None:
     played.table.ask_back(Seat.NORTH, played.view.moment)
     assert clock(played).due_s is None
     view = played.table.view(Seat.SOUTH)
-    assert [(str(move.origin), str(move.target)) for move in view.board.back_moves] == [
+    assert [(str(move.origin), str(move.target)) for move in view.board.undo_moves] == [
         ("a2", "a1")
     ]
     assert view.sign.text == "Black wants the last move back"
@@ -94,4 +94,4 @@ def test_clocks_wait_for_the_answer_and_go_on(played: Played) -> None:
 def test_the_table_screen_asks_whose_turn_it_was(played: Played) -> None:
     doer, moment = to_second_turn(played)
     played.table.undo(moment)
-    assert played.view.match.back_wanted is doer.other
+    assert played.view.match.undo_requester is doer.other

@@ -21,7 +21,7 @@ from companion.table.board_check import (
     problems,
 )
 from companion.table.session import Session
-from companion.table.state import who_and_what
+from companion.table.state import instruction_for
 
 GAME = game_named("outbuffered")
 KIT = GAME.kit(GAME.options({}))
@@ -155,8 +155,9 @@ def test_what_belongs_on_another_square_is_told_also_where_it_belongs_below() ->
     (astray,) = problems(kit, after, after, reading(e6="blue fast", d6="ball"))
     assert astray.text == "Blue fast expected on d6, seen on e6: move it back."
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
-        seat, text = who_and_what(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
-        assert (seat, text) == (Seat.NORTH, "Pink: fast and ball, d4 to d6"), "a ball is nobody's"
+        instruction = instruction_for(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
+        assert instruction.seat is Seat.NORTH, "a ball is nobody’s"
+        assert instruction.text == "Pink: fast and ball, d4 to d6"
 
 
 def test_the_one_play_is_found() -> None:

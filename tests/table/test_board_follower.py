@@ -81,7 +81,7 @@ def test_the_machines_move_and_the_own_play_made_in_one_go_count(played: Played)
     played.signals.clear()
     see(played, lay(board, c1=None, c2=WHITE, c10=None, c9=BLACK))
     view = played.view
-    assert (view.phase, view.board.problems, view.board.why_not) == (Phase.ORDERS, (), None)
+    assert (view.phase, view.board.problems, view.board.broken_rule) == (Phase.ORDERS, (), None)
     machine_moves(played, ".")
     played.wait(0.2)
     view = played.view
@@ -89,7 +89,7 @@ def test_the_machines_move_and_the_own_play_made_in_one_go_count(played: Played)
         "1. White dashes c1 to c2.",
         "2. Black dashes c10 to c9.",
     ]
-    assert (view.board.problems, view.board.why_not) == ((), None)
+    assert (view.board.problems, view.board.broken_rule) == ((), None)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
 
 
@@ -98,14 +98,14 @@ def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played)
     board = now(played)
     see(played, lay(board, c1=None, c3=WHITE))
     view = played.view
-    assert view.board.why_not is not None
-    assert view.board.why_not.message == "c1 can’t jump: c2 is empty."
-    assert view.board.why_not.square == "c2"
+    assert view.board.broken_rule is not None
+    assert view.board.broken_rule.message == "c1 can’t jump: c2 is empty."
+    assert view.board.broken_rule.square == "c2"
     assert (str(view.board.problems[0].square), str(view.board.problems[0].home)) == ("c3", "c1")
-    assert view.sign.small == view.board.why_not.message
+    assert view.sign.small == view.board.broken_rule.message
     assert Cue.BOARD_WRONG in [signal.cue for signal in played.signals]
     see(played, board)
-    assert played.view.board.why_not is None
+    assert played.view.board.broken_rule is None
     assert played.view.board.problems == ()
 
 
@@ -114,7 +114,7 @@ def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
     moment = played.view.moment
     see(played, lay(now(played), c1=None))
     view = played.view
-    assert (view.moment, view.board.problems, view.board.why_not) == (moment, (), None)
+    assert (view.moment, view.board.problems, view.board.broken_rule) == (moment, (), None)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
     see(played, lay(now(played), c10=None))
     assert played.view.board.problems[0].text == "Black scout is missing on c10: put it there."
@@ -128,7 +128,7 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     sign = played.view.sign
     assert sign.text == "Put the black scout on e10"
     assert sign.small.startswith("The camera cannot see e9, e10: take away your hand")
-    assert not live_of(played.table).shows(whole), "nothing is ticked off by that"
+    assert not live_of(played.table).shows_layout(whole), "nothing is ticked off by that"
     see(played, whole)
     assert played.view.board.problems == ()
     see(played, lay(whole, e10=None), hidden="e10 e9")
@@ -206,7 +206,7 @@ def tap(played: Played, *texts: str) -> None:
     """Plays by taps, with hands that follow unseen."""
     for text in texts:
         view = played.view
-        (seat,) = [seat for seat, shown in view.seats.items() if shown.awaited]
+        (seat,) = [seat for seat, shown in view.seats.items() if shown.is_awaited]
         played.table.hand_in(seat, view.moment, text)
         hands_follow(played.table)
 
@@ -294,7 +294,7 @@ def test_taking_back_restores_turn_board_and_time(played: Played) -> None:
     start(played, "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10")
     played.clock.advance(20)
     tap(played, "c1-c2")
-    back = played.table.view(SOUTH).own.back
+    back = played.table.view(SOUTH).own.take_back_moment
     assert back is not None
     played.clock.advance(40)
     played.table.take_back(SOUTH, back)

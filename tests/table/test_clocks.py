@@ -27,7 +27,7 @@ def begin(played: Played, way: str = "referee", **options: object) -> None:
 
 
 def left(played: Played) -> int:
-    tableau = played.view.board.tableau
+    tableau = played.view.board.card_ui
     assert tableau is not None
     assert tableau.count is not None
     return tableau.count.number
@@ -236,12 +236,12 @@ def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: 
     played.wait(2)
     played.table.hand_in(SOUTH, moment, "--")
     played.wait(1)
-    assert played.table.view(SOUTH).own.back == moment
-    assert played.table.view(NORTH).own.back is None
+    assert played.table.view(SOUTH).own.take_back_moment == moment
+    assert played.table.view(NORTH).own.take_back_moment is None
     played.table.take_back(SOUTH, moment)
     assert (left(played), left_s(played)) == (110, 3)
     played.hand_in(SOUTH, "d0")
-    assert played.table.view(SOUTH).own.back is None, "a card was seen"
+    assert played.table.view(SOUTH).own.take_back_moment is None, "a card was seen"
 
 
 # ---- alarms --------------------------------------------------------------------------------------

@@ -60,10 +60,14 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
         played.table.choose("ludo")
     played.table.choose("kahmate")
     view = played.view
-    assert (view.phase, view.chosen, view.sign.text) == (Phase.LOBBY, "kahmate", "Start Kahmate")
+    assert (view.phase, view.chosen_game, view.sign.text) == (
+        Phase.LOBBY,
+        "kahmate",
+        "Start Kahmate",
+    )
     assert view.seats[NORTH].side is not None
     played.table.begin_chosen()
-    assert (played.view.game, played.view.chosen) == ("kahmate", None)
+    assert (played.view.game, played.view.chosen_game) == ("kahmate", None)
     for during_a_game in (played.table.go_home, lambda: played.table.choose("scouts")):
         with pytest.raises(Illegal, match="A game is on"):
             during_a_game()
@@ -74,10 +78,10 @@ def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
         played.table.take_seat(SOUTH, "Ann")
         played.table.choose("scouts")
         played.table.take_seat(NORTH, "Ben")
-        assert played.view.chosen == "scouts"
+        assert played.view.chosen_game == "scouts"
         for seat in SEATS:
             played.table.free_seat(seat)
-        assert played.view.chosen is None
+        assert played.view.chosen_game is None
 
 
 def test_a_machine_plays_what_it_can_and_leaves_with_the_last_person(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         line.south.played.press(NORTH, "U", "U", "U", "ready")
         assert line.south.played.cues[-1] == "key_refused"
         table.hand_in(SOUTH, moment, "UUU")
-        assert table.view(SOUTH).own.back is None
+        assert table.view(SOUTH).own.take_back_moment is None
         assert table.view(SOUTH).sign.text == "Waiting for the other table"
         with pytest.raises(Illegal, match="cannot be taken back"):
             table.take_back(SOUTH, moment)
@@ -241,7 +241,7 @@ def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
         there.clock.advance(20)
         there.reopen()  # its clock stands still, and the other table shows that
         line.flush()
-        assert (here.session.paused, there.session.paused) == (str(seat.other), "restart")
+        assert (here.session.paused_by, there.session.paused_by) == (str(seat.other), "restart")
         there.table.resume("host")
         there.clock.advance(61)
         there.table.step()

@@ -66,7 +66,7 @@ class Scene:
         client.post(f"/api/seat/{seat}/hand-in", status, **body)
 
     def take_back(self) -> None:
-        moment = self.companion.table.view(Seat.SOUTH).own.back or self.moment
+        moment = self.companion.table.view(Seat.SOUTH).own.take_back_moment or self.moment
         self.viewer.south.post("/api/seat/south/take-back", moment=moment)
 
     def mine(self) -> None:
@@ -177,10 +177,10 @@ def strength(scene: Scene, text: str) -> Acts:
     runs = ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
     table = scene.companion.table
     for action in (*placings, *runs):
-        seat = next(seat for seat, shown in table.view().seats.items() if shown.awaited)
+        seat = next(seat for seat, shown in table.view().seats.items() if shown.is_awaited)
         table.hand_in(seat, scene.moment, action)
         hands_follow(scene.companion.table)
-    assert all(shown.awaited for shown in table.view().seats.values())
+    assert all(shown.is_awaited for shown in table.view().seats.values())
     pad = ("up", "down", "left", "right", "a", "b")[int(text) - 1]
     return (
         lambda: scene.press(pad),

@@ -104,7 +104,7 @@ def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
 def play(played: Played, action: str) -> None:
     """The seat on turn acts, and hands follow."""
     view = played.view
-    (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
+    (seat,) = (seat for seat in SEATS if view.seats[seat].is_awaited)
     played.table.hand_in(Seat(seat), view.moment, action)
     played.finish_stages()
 
@@ -116,7 +116,7 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
     played.table.new_game("scouts", {**clock, "start": start}, seed=1)
     played.confirm()
-    if session_of(played.table).paused:
+    if session_of(played.table).paused_by:
         played.table.resume("host")
     called = []
     for text in ("a1-a2", ".", "a10-a9", "b10-b9"):
@@ -148,7 +148,7 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
         lamps = lamps_of(replace(live, drafts={SOUTH: Draft((), count)}), SOUTH)
         counted.append(sorted(lamps.order_lamps))
     assert counted == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
-    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")), SOUTH)
+    asked = lamps_of(replace(live, possible_actions=("a1-a2", "a1-b1")), SOUTH)
     assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "answer on the phone"
     by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({SOUTH})))
     assert lamps_of(by_tiles, SOUTH).order_lamps == {1, 2, 3}

@@ -70,7 +70,7 @@ def test_a_turn_by_taps_alone(played: Played) -> None:
     assert played.cues[-1] == "reveal"
     turn = played.view.turn
     assert (turn.title, played.view.sign.text) == ("Step 1 of 3", "Purple: robot, a1 to a2")
-    assert (len(turn.orders), turn.steps, turn.opened) == (1, 3, ())
+    assert (len(turn.orders), turn.step_count, turn.revealed_orders) == (1, 3, ())
     text = repr(replace(played.view, own=None)) + repr(played.table.view(NORTH).turn)
     assert "order-shoot" not in text, "no step is told before its turn"
     assert "UUS" not in text
@@ -79,7 +79,7 @@ def test_a_turn_by_taps_alone(played: Played) -> None:
     played.confirm("south")
     played.confirm("north")
     assert played.view.sign.text == "Both shoot. Nobody is hit."
-    assert [opened.action for opened in played.view.turn.opened] == ["UUS", "UUS"]
+    assert [opened.action for opened in played.view.turn.revealed_orders] == ["UUS", "UUS"]
     played.wait(2.4)
     assert played.view.phase is Phase.STAGES
     played.wait(0.2)
@@ -211,7 +211,7 @@ def test_a_win_ends_the_game_and_the_match_counts(played: Played) -> None:
     played.turn("URI", "III")
     played.finish_stages()
     played.turn("LDD", "III")
-    assert played.view.turn.steps == 3, "that it ends early is not told before"
+    assert played.view.turn.step_count == 3, "that it ends early is not told before"
     played.finish_stages()
     view = played.view
     assert (view.phase, view.sign.text, view.match.score) == (Phase.OVER, "Purple wins", (1, 0, 0))
@@ -285,7 +285,7 @@ def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
             (("back",), 3, "taken_back"),
         ):
             played.press(south, *keys)
-            assert (played.view.seats[south].entered, played.cues[-1]) == (entered, cue)
+            assert (played.view.seats[south].entered_count, played.cues[-1]) == (entered, cue)
         played.press(south, "back", held=True)
         played.press(south, "R", "S", "S", "ready")
         played.press(NORTH, "I", "I", "U", "ready")
@@ -322,7 +322,7 @@ def test_the_press_that_starts_the_clock_overrules_nothing(played: Played) -> No
     for is_held in (False, True):
         played.table.press(Press(SOUTH, PadKey.READY, pressed_s, is_held))
         played.wait(0.8)
-    assert session_of(played.table).paused == ""
+    assert session_of(played.table).paused_by == ""
     assert played.view.phase is Phase.SETUP
 
 
@@ -338,7 +338,7 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
     assert "RuntimeError" in caplog.text
     assert words not in caplog.text
     played.press(SOUTH, "U")
-    assert played.view.seats[SOUTH].entered == 1
+    assert played.view.seats[SOUTH].entered_count == 1
 
 
 # ---- hands games: the made-up game ---------------------------------------------------------------
@@ -460,7 +460,7 @@ def test_a_board_that_can_mean_two_plays_is_asked_about(
     board = played.view.board.layout
     for seen in (board, moved(board, "a1", "a3")):
         played.show(seen, game="toy")
-    assert [played.table.view(seat).own.choices for seat in SEATS] == [("1", "2"), ()]
+    assert [played.table.view(seat).own.possible_actions for seat in SEATS] == [("1", "2"), ()]
     assert played.cues[-1] == "asked"
 
 
@@ -488,7 +488,7 @@ def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) 
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}
     played.show(pieces, game="kahmate")
     own = played.table.view(SOUTH)
-    assert (own.own.laid, played.view.own.laid) == (game.format(actions[SOUTH]), None)
+    assert (own.own.laid_action, played.view.own.laid_action) == (game.format(actions[SOUTH]), None)
     assert own.sign.text == "Tap “As it lies on the board”"
     played.press(SOUTH, "ready")
     assert [bool(played.view.seats[seat].receipt) for seat in SEATS] == [True, False]

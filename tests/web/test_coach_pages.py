@@ -104,7 +104,7 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     told = ada.post("/api/seat/south/coach", json=question(place, "theirs")).json
     assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
     assert "&lt;i&gt;flag&lt;/i&gt;" in told["html"]
-    assert not place.table.view().seats[Seat.SOUTH].coached, "the coach was not asked"
+    assert not place.table.view().seats[Seat.SOUTH].is_coached, "the coach was not asked"
 
 
 def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
@@ -120,7 +120,7 @@ def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
     assert told.count("That was fine; this would have been a little better.") == 2
     assert "Left, right, shoot" in told
     assert place.browser().get("/history/1/turn/2/better").status_code == 404
-    assert not place.table.view().seats[Seat.SOUTH].coached
+    assert not place.table.view().seats[Seat.SOUTH].is_coached
 
 
 def settle(place: Place, *actions: str) -> None:

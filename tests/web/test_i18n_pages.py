@@ -245,7 +245,7 @@ def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:
         pages = (*LIVE_PAGES, *DATA) if turn == 0 else LIVE_PAGES[:4]
         while (view := place.table.view()).phase is Phase.ORDERS:
             look(browser, strays, *pages)
-            due = [seat for seat in SEATS if view.seats[seat].awaited]
+            due = [seat for seat in SEATS if view.seats[seat].is_awaited]
             act(place, due[-1])
             if len(due) == 1:
                 break

@@ -44,7 +44,7 @@ def play(place: Place, *actions: str) -> None:
     """The seat on turn plays, hands follow."""
     for action in actions:
         view = place.table.view()
-        (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
+        (seat,) = (seat for seat in Seat if view.seats[seat].is_awaited)
         place.table.hand_in(seat, view.moment, action)
         hands_follow(place.table)
 
@@ -70,7 +70,7 @@ def to_duel(place: Place) -> None:
     both(place, PLACINGS)
     hands_follow(place.table)
     play(place, "d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
-    assert place.table.view().board.standing is not None
+    assert place.table.view().board.board_ui is not None
 
 
 def see(place: Place, layout: Layout, game: str) -> None:

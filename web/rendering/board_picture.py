@@ -50,15 +50,15 @@ def scene_of(view: TableView) -> BoardPicture | None:
         return None
     board, headline = view.board, view.turn.headline
     target = board.target or {}
-    moves = board.back_moves or tuple(instruction.move for instruction in view.turn.instructions)
+    moves = board.undo_moves or tuple(instruction.move for instruction in view.turn.instructions)
     done = tuple(move for move in moves if move.done)
     todo = tuple(move for move in moves if not move.done)
-    before = board.put_back if view.phase == "setup" else board.layout
+    before = board.undone_layout if view.phase == "setup" else board.layout
     layout = _spread_big_pieces(view.kit, layout_after(before, done), target, done)
     # a misplaced piece is drawn only in its ring, with its way back
     for problem in board.problems:
         layout, todo = _remove_misplaced(layout, todo, problem)
-    breach = board.why_not.square if board.why_not else None
+    breach = board.broken_rule.square if board.broken_rule else None
     hit = headline.content.square if headline else None
     return BoardPicture(
         view.kit,
@@ -70,7 +70,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
         target=target,
         came_from=frozenset(m.origin for m in done if m.origin and m.origin != m.target),
         breaks=Square.parse(breach) if breach else None,
-        badges=board.standing.badges if board.standing else {},
+        badges=board.board_ui.badges if board.board_ui else {},
         hit=hit,
     )
 

@@ -133,7 +133,7 @@ def _pile_words(kit: Kit | None, pile: Pile) -> str:
 
 def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
     """Return the open cards that the camera reads for each seat, `X` for an unreadable card."""
-    entry = view.board.tableau.entry if view.board.tableau else None
+    entry = view.board.card_ui.entry if view.board.card_ui else None
     fans: dict[Seat, tuple[str, ...]] = dict.fromkeys(SEATS, ())
     for seat, zone in entry.zones.items() if entry else ():
         fans[seat] = tuple(view.board.fans.get(zone, ()))
@@ -145,7 +145,7 @@ def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
 
 def acting_seat(view: TableView) -> Seat | None:
     """Return the seat whose turn it is, or None if it is neither's or both's."""
-    seats = [seat for seat in SEATS if view.seats[seat].awaited]
+    seats = [seat for seat in SEATS if view.seats[seat].is_awaited]
     return seats[0] if len(seats) == 1 else None
 
 
@@ -166,10 +166,10 @@ def straight_keys(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
 
 def main_action(view: TableView) -> tuple[str, str] | None:
     """Return label and action of the large key, or None if there is nothing to press."""
-    if view.own.laid:
-        return say("That is right"), view.own.laid
-    if view.board.tableau:
-        for key, text in straight_keys(view.board.tableau):
+    if view.own.laid_action:
+        return say("That is right"), view.own.laid_action
+    if view.board.card_ui:
+        for key, text in straight_keys(view.board.card_ui):
             if key.is_main and text:
                 return key.label, text
     return None

@@ -71,19 +71,36 @@ def plain_view(view: TableView) -> ViewJson:
     ]
     seats = {}
     for seat in SEATS:
-        side = view.seats[seat].side
-        seats[seat] = answer_of(SeatJson, view.seats[seat], side=side.name if side else None)
+        shown = view.seats[seat]
+        side = shown.side
+        seats[seat] = answer_of(
+            SeatJson,
+            shown,
+            side=side.name if side else None,
+            awaited=shown.is_awaited,
+            entered=shown.entered_count,
+            coached=shown.is_coached,
+        )
     return answer_of(
         ViewJson,
         *(view, turn, board, view.own, view.time, view.match, view.devices, view.fairness),
         turn=turn.number,
         stage_title=turn.title,
         told=turn.headline.number if turn.headline else None,
-        tableau=plain_json(board.tableau),
+        steps=turn.step_count,
+        opened=plain(turn.revealed_orders),
+        tableau=plain_json(board.card_ui),
+        standing=plain(board.board_ui),
+        watched=board.is_seen_by_camera,
+        suggested=board.suggested_game,
+        back=plain(view.own.take_back_moment),
+        laid=plain(view.own.laid_action),
+        choices=plain(view.own.possible_actions),
+        back_wanted=plain(view.match.undo_requester),
         layout=plain_layout(board.layout),
         expected=plain_layout(board.target),
         fans=plain_layout(board.fans),
-        why_not=answer_of(ReasonJson, board.why_not) if board.why_not else None,
+        why_not=answer_of(ReasonJson, board.broken_rule) if board.broken_rule else None,
         instructions=instructions,
         seats=seats,
         sealed={seat: view.seats[seat].receipt for seat in SEATS},

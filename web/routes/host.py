@@ -49,7 +49,7 @@ class HostPages(PageGroup):
         if not self._guard.is_host():
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
-        name = request.args.get("game") or view.game or view.board.suggested
+        name = request.args.get("game") or view.game or view.board.suggested_game
         game = self._game(name or self._table.remembered_game or next(iter(self._games)))
         chosen = self._table.choices.options(game.name) or {}
         seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")

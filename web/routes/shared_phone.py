@@ -131,15 +131,15 @@ def uncovered_seat(view: TableView) -> Seat | None:
     # an order that was handed in stays secret until the end of the turn
     if view.phase is not Phase.ORDERS or any(view.seats[seat].receipt for seat in SEATS):
         return None
-    board_ui = view.board.standing
-    has_hands = view.board.tableau is not None
+    board_ui = view.board.board_ui
+    has_hands = view.board.card_ui is not None
     is_open_board = board_ui is not None and board_ui.duel is None and not has_hands
     return acting_seat(view) if view.turn.is_open or is_open_board else None
 
 
 def opening_reason(view: TableView, seat: Seat) -> str:
     """Return why a side is open: `due` if it has to act, else the moment that its owner views."""
-    return "due" if view.seats[seat].awaited else f"{view.moment} {view.phase}"
+    return "due" if view.seats[seat].is_awaited else f"{view.moment} {view.phase}"
 
 
 def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:

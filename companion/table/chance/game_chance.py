@@ -108,8 +108,10 @@ def chance_of(session: Session) -> ChanceView | None:
     game, fair = session.game, session.chance
     if game is None:
         return None
-    is_drawn = session.draws is not Drawn.NEVER
-    chosen = "" if session.is_guided else chosen_words(game, session.options, session.is_chosen)
+    is_drawn = session.first_draw is not Drawn.NEVER
+    chosen = (
+        "" if session.is_guided else chosen_words(game, session.options, session.is_seed_chosen)
+    )
     if is_drawn and fair:
         view = ChanceView(session.number, fair.commitment, chosen)
         is_over = session.phase is Phase.OVER

@@ -50,7 +50,7 @@ def guide_of(session: Session) -> GuideView | None:
     if lesson is None or number is None:
         return None
     game, step = session.playing, lesson.steps[number]
-    before = session.before if session.phase is Phase.STAGES else session
+    before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
     orders, ways = {}, {}
     for seat, text in step.orders.items():

@@ -71,18 +71,18 @@ def strange_words(kit: Kit | None, marker: int) -> str:
 
 def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
-    if live.early:
+    if live.early_press:
         return Sign(
             say("Take your hands off the board"),
             say("The clock was pressed; the board is being read."),
         )
-    if live.choices:
+    if live.possible_actions:
         return _asked_sign(live, viewer)
-    if session.back_wanted:
-        asked = frozenset({session.back_wanted.other})
-        side = session.playing.sides[session.back_wanted].name
+    if session.undo_requester:
+        asked = frozenset({session.undo_requester.other})
+        side = session.playing.sides[session.undo_requester].name
         text = say("{side!c} wants the last move back", side=side)
-        if viewer is session.back_wanted:
+        if viewer is session.undo_requester:
             text = waiting_words(session, asked)
         return Sign(text, "", asked)
     if live.problems:
@@ -90,8 +90,8 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
         # A piece that is not seen anywhere may lie out of sight.
         is_missing = problem.square not in live.reading.seen
         small = (is_missing and _unseen_words(live)) or before_colon(problem.text)
-        if live.why_not:
-            small = live.why_not.message
+        if live.broken_rule:
+            small = live.broken_rule.message
         kit = session.kit
         owner = kit.face(problem.face).seat if kit and not kit.deck else None
         return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
@@ -104,7 +104,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            if not session.is_guided or not session.has_just_learned or session.paused:
+            if not session.is_guided or not session.is_first_after_lesson or session.paused_by:
                 return sign
             if viewer:
                 return replace(sign, small=_AFTER_LESSON)
@@ -134,7 +134,7 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
         small = say("Your board is right. The pieces there are still on their way.")
     elif session.phase is not Phase.ORDERS or session.awaited != seats:
         return None
-    elif session.paused:
+    elif session.paused_by:
         small = say("Its clock is stopped.")
     elif remote.own in session.sealed:
         small = say("The order is sealed and stays. Both are opened once both are sealed.")
@@ -179,8 +179,8 @@ def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
             text = say("Scan here to play against {name}", name=Verbatim(name))
         return Sign(text, seats=frozenset(free))
     # A pad starts the game on the table or the last one. A phone chooses on its page.
-    by_key = None if _is_by_phone(live, viewer) else live.suggested or live.remembered
-    if game := live.chosen or by_key:
+    by_key = None if _is_by_phone(live, viewer) else live.suggested_game or live.remembered_game
+    if game := live.chosen_game or by_key:
         return _start_sign(live, viewer, game, free)
     waits = say("The other side is still free.") if free else ""
     return Sign(say("Choose a game"), waits, frozenset({viewer}) if viewer else BOTH)
@@ -211,7 +211,7 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
-    is_sure = live.has_cards or live.agrees or live.problems
+    is_sure = live.has_cards or live.shows_target or live.problems
     # Such as a piece that lies on one that looks the same.
     if asked and live.still_reading.quiet and not is_sure:
         look = say("Check that the pieces are where they should be.")
@@ -323,14 +323,14 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Si
     in.
     """
     session = live.session
-    if laid := live.laid_for(viewer):
+    if laid := live.laid_action_for(viewer):
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
-    if session.paused:
-        why = _STOPPED.get(session.paused, say("The clock is stopped."))
-        if session.has_just_learned:
+    if session.paused_by:
+        why = _STOPPED.get(session.paused_by, say("The clock is stopped."))
+        if session.is_first_after_lesson:
             why = _AFTER_LESSON
-        text = say("Start the clock") if session.paused == "start" else say("Resume")
+        text = say("Start the clock") if session.paused_by == "start" else say("Resume")
         return Sign(text, offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session)
     if session.countdown and session.countdown.has_run_out:

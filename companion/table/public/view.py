@@ -28,7 +28,7 @@ from companion.table.views import view_of
 def public_view(session: Session, now_s: float) -> PublicView:
     """Return the public view of a session without names at a monotonic time."""
     view = view_of(TableState(session, headline=headline_at(session, 0)), None)
-    cards = view.board.tableau
+    cards = view.board.card_ui
     outcome = view.match.outcome if view.phase is Phase.OVER else None
     clock = view.time.clock
     return PublicView(
@@ -39,7 +39,7 @@ def public_view(session: Session, now_s: float) -> PublicView:
         options=_options(session),
         turn=view.turn.number if view.game else 0,
         stage=view.turn.stage,
-        steps=view.turn.steps,
+        steps=view.turn.step_count,
         step=i18n.packed(view.turn.title),
         sign=i18n.packed(view.sign.text),
         why=i18n.packed(view.sign.small),
@@ -72,7 +72,9 @@ def _options(session: Session) -> dict[str, Any]:
     """
     rows = session.game.option_rows if session.game else ()
     return {
-        row.name: session.raw_options[row.name] for row in rows if row.name in session.raw_options
+        row.name: session.chosen_options[row.name]
+        for row in rows
+        if row.name in session.chosen_options
     }
 
 
@@ -80,7 +82,7 @@ def _seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
     shown, clock = view.seats[seat], view.time.clocks.get(seat)
     return PublicSeat(
         shown.door,
-        shown.awaited,
+        shown.is_awaited,
         shown.receipt is not None,
         _clock(clock, now_s) if clock else None,
     )

@@ -237,7 +237,7 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
             if session.countdown is None:
                 raise unexpected_message()
             stopped = replace(
-                session, countdown=Countdown(session.countdown.limit_s, 0.0), paused=""
+                session, countdown=Countdown(session.countdown.limit_s, 0.0), paused_by=""
             )
             return fold(stopped, TimeOut(session.moment, now_s))
         case ClockHeld() as clock:
@@ -284,7 +284,7 @@ def _receive_order(
     if not is_shared and (countdown := session.countdown):
         # Use the time measured at the other table, so that a message under way costs no time.
         left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
-        session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused="")
+        session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused_by="")
     return fold(
         session, HandIn(remote.seat, session.moment, order.action, order.salt, order.at, now_s)
     )
@@ -310,10 +310,12 @@ def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s
         raise unexpected_message()
     stopped = Countdown(countdown.limit_s, min(countdown.left_s, clock.left_s))
     if clock.is_held:
-        return replace(session, countdown=stopped, paused=str(remote.seat)), (
+        return replace(session, countdown=stopped, paused_by=str(remote.seat)), (
             Signal(Cue.PAUSED, BOTH),
         )
-    return replace(session, countdown=stopped.start(now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
+    return replace(session, countdown=stopped.start(now_s), paused_by=""), (
+        Signal(Cue.RESUMED, BOTH),
+    )
 
 
 def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:

@@ -109,7 +109,7 @@ class Coaching:
         if about == "last":
             place = session.own_turns(seat)[-1]
             turn, done = turn_of(session, seat, place), session.turns[place].sealed[seat].action
-        if seat not in session.coached and session.phase is not Phase.OVER:
+        if seat not in session.coached_seats and session.phase is not Phase.OVER:
             self._store.submit(AskCoach(seat))
         return turn, done
 

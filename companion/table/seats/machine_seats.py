@@ -97,7 +97,7 @@ class MachineSeats:
             session.require_now(moment)
             if seat not in session.awaited or not session.is_machines(seat):
                 raise turn_is_over()
-            game, action = session.playing, session.asked_of(seat)
+            game, action = session.playing, session.lesson_action(seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))
             hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
@@ -105,8 +105,8 @@ class MachineSeats:
 
 def state_before(session: Session, number: int) -> Any:
     """Return the state after this number of turns of a game."""
-    while len(session.turns) > number and session.before:
-        session = session.before
+    while len(session.turns) > number and session.before_turn:
+        session = session.before_turn
     return session.state
 
 
@@ -126,17 +126,19 @@ def turn_of(session: Session, seat: Seat, number: int | None = None) -> MachineT
     hidden = game.hidden_options(session.options) or ()
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
-    is_due = number is None and seat in session.awaited and not session.paused and has_time
+    is_due = number is None and seat in session.awaited and not session.paused_by and has_time
     return MachineTurn(
         seat=seat,
         name=session.seats[seat].name,
         game=game.name,
         number=session.number,
-        options={name: value for name, value in session.raw_options.items() if name not in hidden},
+        options={
+            name: value for name, value in session.chosen_options.items() if name not in hidden
+        },
         moment=moment,
         view=plain(game.view(state, seat)),
         events=tuple(tuple(plain(turn.events)) for turn in session.turns[:number]),
         is_due=is_due,
         due_s=countdown.due_s if countdown and number is None else None,
-        asked=session.asked_of(seat),
+        asked=session.lesson_action(seat),
     )

@@ -62,7 +62,7 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
             raise Malformed(say("Something is missing"))
         longer, is_complete = draft, True
     else:
-        longer = _lengthen(grammar, draft, press, session.asked_of(seat))
+        longer = _lengthen(grammar, draft, press, session.lesson_action(seat))
         text = grammar.text(longer)
         is_complete = grammar.is_at_once(longer)
     if text is not None and is_complete:
@@ -94,7 +94,7 @@ def _held_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     """Take back what pressing ready did, and hand in what holding it means, for the same turn and
     time.
     """
-    earlier = session.before
+    earlier = session.before_turn
     # Only the press that ended the last turn counts, which has the same time.
     is_same = session.last_turn.acted_s == press.at_s and seat is may_revert(session)
     grammar = session.playing.pad(earlier.state, seat) if earlier and is_same else None

@@ -53,7 +53,7 @@ def _open_seat(store: TableStore, press: Press) -> None:
 def _press_table(store: TableStore, press: Press) -> None:
     """Handle the table's one button: ready, or the shared key of a chess clock."""
     session = store.session
-    if session.paused:
+    if session.paused_by:
         _press_key(store, replace(press, key=PadKey.READY))
     elif session.is_open:
         _press_shared_key(store, press)
@@ -86,7 +86,7 @@ def _press_key(store: TableStore, press: Press) -> None:
     is_tapped_ready = press.key is PadKey.READY and not press.held
     if session.lesson_number is not None and press.held and press.key is PadKey.BACK:
         store.accept(SkipLesson(by, store.now_s()))
-    elif session.paused and is_tapped_ready:
+    elif session.paused_by and is_tapped_ready:
         store.accept(Resume(by, store.now_s()))
     elif session.phase is Phase.ORDERS and press.seat is not None:
         _press_order(store, press.seat, press)
@@ -121,7 +121,7 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
     """
     session, live = store.session, store.live
     # An action that lies on the board is handed in as it is.
-    laid_action = live.laid.get(seat)
+    laid_action = live.laid_actions.get(seat)
     is_tapped_ready = press.key is PadKey.READY and not press.held
     if is_tapped_ready and laid_action and seat in session.awaited:
         turns.hand_in(store, HandIn(seat, session.moment, laid_action, now_s=press.at_s))

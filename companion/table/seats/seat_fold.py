@@ -40,7 +40,7 @@ def _door_of(record: TakeSeat | MoveSeat) -> str:
 
 def take_seat(session: Session, record: TakeSeat) -> Advance:
     """Seat a player."""
-    if record.seat in session.seats and not session.is_gone(record.seat):
+    if record.seat in session.seats and not session.had_remote_player(record.seat):
         raise Illegal(
             Refusal.SEAT_TAKEN,
             say(

@@ -43,7 +43,7 @@ class CardMatch(Match):
         """Take a turn. Check that the table shows every viewer the same as the people's game."""
         super().give_orders()
         for viewer in (None, *SEATS):
-            shown = self.companion.table.view(viewer).board.tableau
+            shown = self.companion.table.view(viewer).board.card_ui
             self.report.misread_layouts += shown != self.game.card_ui(self.state, viewer)
 
     def act(self, seat: Seat) -> Any:

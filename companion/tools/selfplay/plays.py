@@ -68,9 +68,9 @@ class PlayMatch(PieceMatch):
             now = self.companion.table.view(seat)
             if self.place() != before:
                 return
-            if now.own.choices:
-                if play.text not in now.own.choices:
-                    choices = ", ".join(now.own.choices)
+            if now.own.possible_actions:
+                if play.text not in now.own.possible_actions:
+                    choices = ", ".join(now.own.possible_actions)
                     raise Stuck(f"{play.text} was played, the table asks for one of {choices}")
                 self.hand_in(seat, play.text)
                 return

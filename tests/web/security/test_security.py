@@ -65,7 +65,7 @@ def state_of(place: Place) -> tuple[object, ...]:
         session.phase,
         session.tick,
         session.sealed,
-        session.paused,
+        session.paused_by,
     )
 
 

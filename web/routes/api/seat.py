@@ -109,7 +109,7 @@ class SeatRoutes(PageGroup):
         if sealed is None:
             return {"action": None, "orders": []}
         keys: dict[str, Key] = {}
-        if pad and not view.board.standing:
+        if pad and not view.board.board_ui:
             keys = {key.letter: key for key in pad.keys}
         own = [keys[letter] for letter in sealed.action if letter in keys]
         orders = [answer_of(KeyJson, key, initial=key.initial or key.letter) for key in own]

@@ -139,7 +139,7 @@ class TableRoutes(PageGroup):
         """
         view = self._table.view()
         is_owner = is_own_screen() or self._guard.is_host()
-        hides = view.seats[seat].receipt is not None or view.board.tableau is not None
+        hides = view.seats[seat].receipt is not None or view.board.card_ui is not None
         if hides and not is_owner:
             text = say(
                 "An order or a hand is secret there: the owner can let somebody else sit down."
