@@ -85,7 +85,7 @@ def game_file(
     )
     with speaking("en"):  # a file does not depend on the language
         outcome = plain_outcome(session.outcome)
-    options = dict(session.raw_options)
+    options = dict(session.chosen_options)
     fair = session.chance
     return GameFile(
         session.playing.name,
@@ -96,8 +96,8 @@ def game_file(
         players=dict(players or {}),
         begun=begun,
         chance=fair,
-        is_chosen=session.is_chosen,
-        coached=tuple(sorted(session.coached)),
+        is_chosen=session.is_seed_chosen,
+        coached=tuple(sorted(session.coached_seats)),
     )
 
 
