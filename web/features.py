@@ -163,7 +163,7 @@ class HubSeat(Protocol):
         """Leave the hub. Raises `Illegal` while a game at two tables is on."""
 
     @property
-    def offered(self) -> str:
+    def offered_code(self) -> str:
         """Return the code of the game for two tables that this table offers.
 
         Empty if it offers none.

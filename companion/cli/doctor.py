@@ -24,7 +24,11 @@ from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, fail, no
 from companion.diagnostics.own_pages import ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
-from companion.service.device_findings import installation, journal_finding, settings_findings
+from companion.service.device_findings import (
+    installation_findings,
+    journal_finding,
+    settings_findings,
+)
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
 from hardware.pins import missing_pins
@@ -134,7 +138,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     yield from examine_broker(settings.mqtt)
     yield from _journal(settings)
     yield from _certificate(settings.web)
-    yield from installation(settings, machine, addresses(settings.web.host))
+    yield from installation_findings(settings, machine, addresses(settings.web.host))
 
 
 def _camera(settings: Settings) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if SAFE not in words:
         load_games()
     options = parser().parse_args(arguments)
-    logs.begin(options.verbose)
+    logs.set_up_logging(options.verbose)
     try:
         return options.run(options) or 0
     except CompanionError as error:
@@ -116,7 +116,7 @@ def play(options: argparse.Namespace) -> None:
         settings_ = settings_of(options)
         if options.safe:
             settings_ = msgspec.structs.replace(settings_, bots=BotsSettings())
-        logs.choose(settings_.log.level, options.verbose)
+        logs.set_level(settings_.log.level, options.verbose)
         return settings_
 
     for game in plugin_games():

@@ -33,7 +33,8 @@ from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
-from companion.service.health import GameLog, ServiceHealth
+from companion.service.game_log import GameLog
+from companion.service.health import ServiceHealth
 from companion.service.hub_link import HubLink
 from companion.service.phone_camera_server import PhoneCameraServer
 from companion.service.support_bundle import LastLines, make_bundle
@@ -67,21 +68,24 @@ _HOST_KEY_USED = "host used"
 
 @dataclass
 class Simulation:
-    """The rendered table and the simulated fingers of a run without hardware."""
+    """The rendered table and the simulated fingers of a run without hardware.
+
+    The workbench page moves pieces of `world` and presses keys with `hands`.
+    """
 
     world: SimulatedTable
     hands: SimulatedPanelHands
 
 
 class Threaded(Protocol):
-    """A part with a thread of its own."""
+    """A part of the service with a thread of its own."""
 
     def start(self) -> None:
         """Start the thread."""
 
 
 class Stepped(Protocol):
-    """A part that also works without a thread."""
+    """A part of the service that also works without a thread."""
 
     def step(self) -> None:
         """Do what is due."""
@@ -116,13 +120,14 @@ class Companion(Closeable):
         self.panel: Panel | None = None
         self._no_panel = ""
         """Reason why there is no panel, and what to do."""
-        self.check: PanelTrial | None = None
-        self.power: PowerKey | None = None
-        self.space = DiskSpace(settings.journal_path.parent)
+        self.panel_trial: PanelTrial | None = None
+        """Test of keys and lamps, which a page starts. None without a panel."""
+        self.power_key: PowerKey | None = None
+        self.disk_space = DiskSpace(settings.journal_path.parent)
         self.album = PhotographFolder(
             settings.photographs_path,
             settings.camera.photographs_mb,
-            lambda: self.space.has_room,
+            lambda: self.disk_space.has_room,
         )
         self.own_wifi: OwnWifi | None = None
         """Opens the table's own Wi-Fi. None outside of an installed service, which alone may do
@@ -141,8 +146,9 @@ class Companion(Closeable):
         self.last_lines = self._stack.enter_context(closing(LastLines().open()))
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
         self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
-        usual, folder = Settings().state_dir, self.settings.state_dir
-        self.key_command = command_words("host-key", "" if folder == usual else folder)
+        usual_folder, folder = Settings().state_dir, self.settings.state_dir
+        self.key_command = command_words("host-key", "" if folder == usual_folder else folder)
+        """Command that prints the owner key of this installation."""
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(
             Table(self.journal, self.clock, self.settings.table, choices)
@@ -165,20 +171,20 @@ class Companion(Closeable):
         phone_server = PhoneCameraServer(
             self.settings, self.clock, self.board, self.table, self.urls
         )
-        self.phone = self._stack.enter_context(phone_server)
+        self.phone_server = self._stack.enter_context(phone_server)
+        self._open_upkeep()
         self.server = self._open_server()
-        self.phone.app = self.server.app
-        if self.phone.room.is_camera:
-            self.phone.begin()
+        self.phone_server.app = self.server.app
+        if self.phone_server.room.is_camera:
+            self.phone_server.begin()
         if self._threads:
             self._start()
         # Start the server last, so that everything works when the first page is served.
         self.server.start()
-        doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
-        seconds = self.clock.monotonic_s() - begun_s
-        log.info(
-            "Ready", extra=log_fields("ready", seconds=seconds, port=self.server.port, **doors)
-        )
+        devices = {"camera": self.watcher is not None, "pads": self.panel is not None}
+        start_s = self.clock.monotonic_s() - begun_s
+        fields = log_fields("ready", seconds=start_s, port=self.server.port, **devices)
+        log.info("Ready", extra=fields)
 
     def _start(self) -> None:
         """Start everything that has a thread of its own, in this order."""
@@ -212,16 +218,17 @@ class Companion(Closeable):
                 self.table,
                 self.journal,
                 self.history,
-                self.space,
+                self.disk_space,
                 clock=self.clock,
                 settings=self.settings.history,
-                # Without a network a clock may be years ahead. Not every system tells.
+                # Without a network a clock may be years ahead. Not every system knows whether its
+                # clock is right.
                 is_dated=lambda: is_synchronised(Machine()) is not False,
             )
         )
 
     def _open_network(self) -> None:
-        """Open the adapters to other programs: the home's broker, and a hub of many tables."""
+        """Open the adapters to other programs: an MQTT broker, and a hub of many tables."""
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
         self.hub = self._stack.enter_context(
@@ -232,7 +239,7 @@ class Companion(Closeable):
                 self.clock,
                 bell=broker.bell,
                 health=self.health.worst_finding,
-                change_settings=lambda typed: self.upkeep.change_for_hub(typed),  # noqa: PLW0108 - made later
+                change_settings=lambda typed: self.upkeep.change_for_hub(typed),  # noqa: PLW0108 - `upkeep` is opened later
             )
         )
 
@@ -259,9 +266,14 @@ class Companion(Closeable):
         """Return what pages ask about the camera. None without a camera."""
         return self.board.eye
 
-    # ---- doors -----------------------------------------------------------------------------------
+    # ---- devices ---------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
+        """Open the real panel and camera.
+
+        With `may_simulate` they may both be missing. Raises `PanelError` if the settings require a
+        panel.
+        """
         try:
             panel = open_panel(self.settings.panel, self.clock, self.table.press)
         except PanelError as error:
@@ -273,22 +285,24 @@ class Companion(Closeable):
         else:
             self._connect_panel(panel)
         board = self._stack.enter_context(self.board)
-        self._report(board.find(may_simulate=may_simulate and self.panel is None))
+        is_camera_optional = may_simulate and self.panel is None
+        self._report(board.watch_configured_camera(may_simulate=is_camera_optional))
 
     def _connect_panel(self, panel: Panel) -> None:
+        """Connect a real or simulated panel to the table, and begin its power key and its trial."""
         self.panel = self._stack.enter_context(panel)
-        self.power = power_key(
+        self.power_key = power_key(
             self.table,
             panel,
-            simulated=self.simulation is not None,
-            has_lamp=self.settings.panel.system_lamp != "",
+            is_simulated=self.simulation is not None,
+            has_system_lamp=self.settings.panel.system_lamp != "",
         )
-        self.power.is_on = self.settings.panel.switch_off
+        self.power_key.is_on = self.settings.panel.switch_off
         for problem in panel.problems:
             self._report(problem)
         self._report(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
         self.table.panel_is(joined(" ", panel.problems))
-        self.check = check = PanelTrial(panel, self.clock)
+        self.panel_trial = check = PanelTrial(panel, self.clock)
 
         def end_check(game: int, _: int) -> None:
             if game:  # a game has begun, and its keys are secret
@@ -305,12 +319,14 @@ class Companion(Closeable):
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _open_simulation(self) -> None:
-        first = next(iter(GAMES.values()))
-        options = first.options({})
-        world = SimulatedTable(first.kit(options), print_kit=_print_kit)
+        """Open a rendered table and a panel without pins. The first game is set up on the table."""
+        first_game = next(iter(GAMES.values()))
+        options = first_game.options({})
+        world = SimulatedTable(first_game.kit(options), print_kit=_print_kit)
         # The PDF library must have no thread left when the process ends.
         self._stack.callback(world.settle)
-        world.set_up(first.expected(first.setup(options, Random(0))) or {})
+        set_up = first_game.setup(options, Random(0))
+        world.set_up(first_game.expected(set_up) or {})
         panel, hands = simulated_panel(self.settings.panel, self.clock, self.table.press)
         self.simulation = Simulation(world, hands)
 
@@ -393,9 +409,8 @@ class Companion(Closeable):
         self._stack.callback(server.close)
         return server
 
-    def _features(self) -> Features:
-        """Return the features of this installation beside its table."""
-        simulation = self.simulation
+    def _open_upkeep(self) -> None:
+        """Open what changes the settings file and restarts the service."""
         self.upkeep = Upkeep(
             self.settings,
             self.settings_path,
@@ -405,9 +420,13 @@ class Companion(Closeable):
             restart=self._restart,
         )
         self.housekeeping.tasks.append(self.upkeep.restart_when_idle)
+
+    def _features(self) -> Features:
+        """Return the features of this installation beside its table."""
+        simulation = self.simulation
         check = CheckRoom(
             self.settings.panel,
-            self.check,
+            self.panel_trial,
             self._no_panel,
             simulation is not None,
             lambda: self.broker.sentence,
@@ -415,7 +434,7 @@ class Companion(Closeable):
         return Features(
             welcome=Welcome(self.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
-            camera=CameraRoom(self.eye, self.album, self.phone.room),
+            camera=CameraRoom(self.eye, self.album, self.phone_server.room),
             printer=KitPrinter(GAMES),
             upkeep=self.upkeep,
             check=check,
@@ -430,12 +449,12 @@ class Companion(Closeable):
         )
 
     def use(self, settings: Settings) -> None:
-        """Use other settings from now on, as far as they need no restart."""
+        """Apply changed settings. Those that need a restart apply after it."""
         self.settings = settings
         self.table.use(settings.table)
         self.speech.change(settings)
-        if self.power:
-            self.power.is_on = settings.panel.switch_off
+        if self.power_key:
+            self.power_key.is_on = settings.panel.switch_off
         self.broker.change(settings)
         self.housekeeping.settings = settings.history
 
@@ -452,6 +471,7 @@ class Companion(Closeable):
         return self.host_key
 
     def _report(self, sentence: str) -> None:
+        """Log what was found at the start, and add it to the notes."""
         self.notes.append(sentence)
         log.info("%s", sentence)
 
@@ -495,6 +515,7 @@ class Companion(Closeable):
         """Return a support bundle, which an owner sends when something is wrong."""
         frames = self.eye.settled() if self.eye else ()
         source = self.settings.camera.source
+        # A source with a slash is a path or an address.
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
         return make_bundle(
             self.health.run_checks(), self.last_lines.text(), frames, self.table.view(), private

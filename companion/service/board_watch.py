@@ -29,9 +29,12 @@ log = logging.getLogger(__name__)
 
 
 class BoardWatch(Closeable):
-    """Watches the board for a table, and stores photographs in the `album`. A context manager.
+    """Watches the board for a table, and stores photographs in the `album`. A context manager whose
+    `close` may be called twice.
 
-    `watcher` and `eye` are None without a camera, `photographer` is None if no photographs are
+    Nothing is watched until `watch` or `watch_configured_camera` is called, once. The service
+    starts the threads of `watcher` and `photographer`. `watcher` is None without a camera. So is
+    `eye`, which answers pages about the camera. `photographer` is None if no photographs are
     wanted. `phone` is the line of an old phone that may be the camera.
     """
 
@@ -49,22 +52,22 @@ class BoardWatch(Closeable):
         self.eye: BoardEye | None = None
         self.photographer: Photographer | None = None
 
-    def find(self, *, may_simulate: bool) -> str:
-        """Watch the board, unless the table may be simulated and no camera is connected.
+    def watch_configured_camera(self, *, may_simulate: bool) -> str:
+        """Watch the board with the camera of the settings. Return the result as a sentence.
 
-        Return the result as a sentence. The watcher opens the camera, and tries again, because that
-        may take seconds.
+        Nothing is watched if the settings say so, or if no camera is connected and the table may be
+        simulated. The watcher opens the camera, and tries again, because that may take seconds.
         """
         settings = self._settings.camera
-        is_any = settings.source == "auto"
+        is_automatic = settings.source == "auto"
         if settings.source == "none":
             return "No camera: switched off in the settings."
-        if is_any and may_simulate and not cameras():
+        if is_automatic and may_simulate and not cameras():
             return "No camera: none is connected."
         lenses = LensShelf(self._settings.lenses_path, settings)
         # A camera named in the settings is expected. Otherwise the watcher waits until one is
         # connected.
-        expected = (lambda: bool(cameras())) if is_any else (lambda: True)
+        expected = (lambda: bool(cameras())) if is_automatic else (lambda: True)
         self.watch(Cameras(self.open, expected, lenses), cameras)
         return "The camera is being opened; the pages work already."
 
@@ -73,9 +76,9 @@ class BoardWatch(Closeable):
         return open_camera(self._settings.camera, self._clock, source, self.phone)
 
     def watch(
-        self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
+        self, opener: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
     ) -> None:
-        """Watch the board with one of these cameras. `offers` returns the other available ones."""
+        """Watch the board with a camera of `opener`. `offers` returns the other available ones."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
         max_frames = MAX_SETTLED_IF_SMALL if settings.is_small else MAX_SETTLED
@@ -83,11 +86,11 @@ class BoardWatch(Closeable):
 
         listeners = WatchListeners(
             on_reading=table.saw,
-            on_status=self._camera_is,
+            on_status=self._note_status,
             on_look=eye.saw,
             on_rows=table.saw_rows,
         )
-        self.watcher = watcher = Watcher(watched, reader, self._clock, listeners, settings.fps)
+        self.watcher = watcher = Watcher(opener, reader, self._clock, listeners, settings.fps)
         eye.link = watcher.link
         self._stack.enter_context(watcher)
         table.connect(
@@ -97,11 +100,13 @@ class BoardWatch(Closeable):
             )
         )
         if settings.photographs_mb:
-            tell = partial(table.notice, "photographs")
-            photographer = Photographer(table, self._album, eye.photograph, self._clock, tell)
+            show_trouble = partial(table.notice, "photographs")
+            photographer = Photographer(
+                table, self._album, eye.photograph, self._clock, show_trouble
+            )
             self.photographer = self._stack.enter_context(photographer)
 
-    def _camera_is(self, status: CameraStatus) -> None:
+    def _note_status(self, status: CameraStatus) -> None:
         log.info("Camera: %s", status.sentence, extra=log_fields("camera", state=str(status.state)))
         self._table.camera_is(status)
 

@@ -21,7 +21,7 @@ from hardware.panel import Panel
 from vision.watcher import Watcher
 
 
-def board_camera(status: CameraStatus, name: str | None) -> Finding:
+def camera_finding(status: CameraStatus, name: str | None) -> Finding:
     """Return the state of the table's camera. `name` is None if the table has none."""
     if name is None or status.state is CameraState.NONE:
         text = status.sentence or say("There is none: you play by tapping.")
@@ -38,13 +38,13 @@ def board_camera(status: CameraStatus, name: str | None) -> Finding:
     return Finding("camera", grades[status.state], text)
 
 
-def remarks(watcher: Watcher | None) -> Iterator[Finding]:
+def camera_oddities(watcher: Watcher | None) -> Iterator[Finding]:
     """Yield oddities of the camera."""
     if watcher and watcher.link.oddity:
         yield note("camera", watcher.link.oddity)
 
 
-def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
+def pad_findings(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
     """Yield the state of the pins that the table uses."""
     if panel is None:
         yield note("pins", say("No pads: phones do everything."))
@@ -81,7 +81,7 @@ def settings_findings(path: Path) -> Iterator[Finding]:
         yield note("settings", sentence)
 
 
-def games_from_outside() -> Iterator[Finding]:
+def plugin_findings() -> Iterator[Finding]:
     """Yield the games of other packages, and which of them cannot be used."""
     for game in plugin_games():
         name, package = Verbatim(game.name), Verbatim(game.package)
@@ -99,7 +99,7 @@ def games_from_outside() -> Iterator[Finding]:
         yield warn("games", text)
 
 
-def installation(
+def installation_findings(
     settings: Settings, machine: Machine, addresses: Sequence[str]
 ) -> Iterator[Finding]:
     """Yield what is the same whether a companion runs or not: machine, games and network.
@@ -107,7 +107,7 @@ def installation(
     `addresses` are those at which phones reach the table.
     """
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
-    yield from games_from_outside()
+    yield from plugin_findings()
     yield network.reach(addresses)
     yield network.name(machine)
     yield from network.wifi(machine)

@@ -1,4 +1,6 @@
-"""The running service's health: a pulse that checks journal and machine, and the overall result."""
+"""The running service's health: a thread that checks journal and machine, late loops, and the
+overall result.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,14 @@ from companion.diagnostics.findings import (
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
 from companion.service.device_findings import (
-    board_camera,
-    installation,
+    camera_finding,
+    camera_oddities,
+    installation_findings,
     journal_finding,
-    pads,
-    remarks,
+    pad_findings,
     settings_findings,
 )
 from companion.storage.disk_space import FULL_BYTES
-from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,24 +53,27 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
-BOUNDS_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
+"""Names of the loops that must not hang."""
+MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
 """Maximum time in seconds between two rounds of a loop. The table's loop has ten a second, and the
 journal is checked every two seconds. The camera's loop has one for every frame, or every ten
 seconds while it retries to open a camera, which may take a while longer.
 """
 PULSE_S = 2.0
+"""Interval in seconds at which journal and camera are checked."""
 CHECK_INTERVAL_S = 60.0
 """Interval in seconds at which the machine is checked."""
-_CAMERA = {
+_CAMERA_WORDS = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
     CameraState.TROUBLE: "trouble",
 }
-_TROUBLE = (Grade.WARN, Grade.FAIL)
+"""Words of `Health.camera`. For any other state it is `none`."""
+_TROUBLE_GRADES = (Grade.WARN, Grade.FAIL)
 
 
-class Examined(Protocol):
-    """The parts of a service that are examined. A missing part is None."""
+class ServiceParts(Protocol):
+    """The parts of a service whose health is checked. A missing part is None."""
 
     clock: Clock
     settings: Settings
@@ -95,14 +99,15 @@ class Examined(Protocol):
 class ServiceHealth(Closeable):
     """The service's own health. A context manager whose `close` may be called twice.
 
-    `support_zip` makes the ZIP file of `HealthRoom.support_zip`. With `threads=False` no thread is
-    started and no loop is ever late: a test calls `check_once` for each round of checks. The other
-    methods may be called from any thread, and none waits for the table's thread.
+    Pages, the watchdog and a hub ask it. `support_zip` makes the ZIP file of
+    `HealthRoom.support_zip`. With `threads=False` no thread is started and no loop is ever late: a
+    test calls `check_once` for each round of checks. The other methods may be called from any
+    thread, and none waits for the table's thread.
     """
 
     def __init__(
         self,
-        companion: Examined,
+        companion: ServiceParts,
         machine: Machine,
         support_zip: Callable[[], bytes],
         threads: bool = True,
@@ -113,19 +118,22 @@ class ServiceHealth(Closeable):
         self._folder = companion.settings.journal_path.parent
         self._begun_s = self._clock.monotonic_s()
         self.support_zip = support_zip
-        self._watched_s = self._checked_journal_s = self._begun_s
+        self._watch_begun_s = self._journal_checked_s = self._begun_s
         self._loops: dict[str, Callable[[], float]] = {}
-        """Monotonic time of the last round of each loop. Without threads no loop is watched."""
+        """Functions that return the monotonic time of a loop's last round. Without threads no loop
+        is watched.
+        """
         if threads:
             self._loops = {
                 TABLE: lambda: companion.table.round_s,
-                JOURNAL: lambda: self._checked_journal_s,
+                JOURNAL: lambda: self._journal_checked_s,
             }
             if watcher := companion.watcher:
                 self._loops[CAMERA] = lambda: watcher.round_s
-        self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
+        self._journal_state = "ok"
+        self._free_bytes = machinery.free_bytes(self._folder)
         self._findings: tuple[Finding, ...] = ()
-        self._checked_s: float | None = None
+        self._machine_checked_s: float | None = None
         self._memory_notice = ""
         self._stop = threading.Event()
         self._thread = (
@@ -136,7 +144,7 @@ class ServiceHealth(Closeable):
 
     def start(self) -> None:
         """Start the checks in their own thread. The watched loops count as alive now."""
-        self._watched_s = self._clock.monotonic_s()
+        self._watch_begun_s = self._clock.monotonic_s()
         if self._thread:
             self._thread.start()
 
@@ -145,7 +153,7 @@ class ServiceHealth(Closeable):
             try:
                 self.check_once()
             except Exception:  # one failed check must not end the thread
-                log.exception("a look at the machine has failed", extra=log_fields("look_failed"))
+                log.exception("A check of the machine failed", extra=log_fields("look_failed"))
 
     def check_once(self) -> None:
         """Check camera and journal, and once a minute the machine."""
@@ -153,16 +161,24 @@ class ServiceHealth(Closeable):
         if companion.watcher:
             companion.watcher.tell_stall()
         companion.journal.clock_of("")  # any answer shows that it is alive
-        self._checked_journal_s = self._clock.monotonic_s()
+        self._journal_checked_s = self._clock.monotonic_s()
         self._free_bytes = machinery.free_bytes(self._folder)
         self._check_journal()
-        if self._checked_s is None or now_s - self._checked_s >= CHECK_INTERVAL_S:
-            self._checked_s, before = now_s, self.worst_finding()
-            self._findings = tuple(machinery.quick_look(self.machine, self._folder))
-            self._report_memory_only()
-            if (line := self.worst_finding()) != before:
-                log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
-                companion.table.redraw()
+        checked_s = self._machine_checked_s
+        if checked_s is None or now_s - checked_s >= CHECK_INTERVAL_S:
+            self._machine_checked_s = now_s
+            self._check_machine()
+
+    def _check_machine(self) -> None:
+        """Check the machine, and log a change of its worst finding."""
+        before = self.worst_finding()
+        self._findings = tuple(machinery.quick_look(self.machine, self._folder))
+        self._report_memory_only()
+        worst_finding = self.worst_finding()
+        if worst_finding != before:
+            sentence = worst_finding or "The machine is well again."
+            log.warning("%s", sentence, extra=log_fields("machine"))
+            self._companion.table.redraw()
 
     def _check_journal(self) -> None:
         """Check whether the journal can be written, and log a change."""
@@ -176,8 +192,8 @@ class ServiceHealth(Closeable):
             state = "full"
         elif not can_write or database.is_failing:
             state = "unwritable"
-        if state != self._journal:
-            self._journal = state
+        if state != self._journal_state:
+            self._journal_state = state
             level = logging.INFO if state == "ok" else logging.WARNING
             fields = log_fields("journal", state=state)
             log.log(level, "The journal’s disk: %s", state, extra=fields)
@@ -189,14 +205,12 @@ class ServiceHealth(Closeable):
         """
         if self._companion.simulation is not None:
             return
-        if (
-            sentence := machinery.memory_only_warning(self.machine, self._folder)
-        ) != self._memory_notice:
-            self._memory_notice = sentence
-            self._companion.table.notice("memory", sentence)
-            log.warning(
-                "%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful")
-            )
+        notice = machinery.memory_only_warning(self.machine, self._folder)
+        if notice != self._memory_notice:
+            self._memory_notice = notice
+            self._companion.table.notice("memory", notice)
+            sentence = notice or "Games are kept on a disk now."
+            log.warning("%s", sentence, extra=log_fields("forgetful"))
 
     def close(self) -> None:
         """End the thread. A thread that hangs on a broken disk is abandoned."""
@@ -213,25 +227,25 @@ class ServiceHealth(Closeable):
         """
         now_s = self._clock.monotonic_s()
         ages_s = {
-            name: now_s - max(self._watched_s, last_round_s())
+            name: now_s - max(self._watch_begun_s, last_round_s())
             for name, last_round_s in self._loops.items()
         }
-        return {name: age_s for name, age_s in ages_s.items() if age_s > BOUNDS_S[name]}
+        return {name: age_s for name, age_s in ages_s.items() if age_s > MAX_SILENCE_S[name]}
 
     def health(self) -> Health:
-        """Return the present health. It measures nothing."""
+        """Return the present health from the last checks, without new ones."""
         companion, late = self._companion, self.late_loops()
-        journal = "silent" if JOURNAL in late else self._journal
+        journal = "silent" if JOURNAL in late else self._journal_state
         camera = pins = "none"
         if companion.watcher:
-            camera = _CAMERA.get(companion.table.progress().camera, "none")
+            camera = _CAMERA_WORDS.get(companion.table.progress().camera, "none")
         if companion.panel:
             pins = "trouble" if companion.panel.problems else "ok"
         machine = worst(self._findings)
         status = Status.OK
         if late or journal == "unwritable":
             status = Status.FAILING
-        elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE:
+        elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE_GRADES:
             status = Status.DEGRADED
         uptime_s = self._clock.monotonic_s() - self._begun_s
         free_mb = None if self._free_bytes is None else self._free_bytes // 1_000_000
@@ -241,33 +255,34 @@ class ServiceHealth(Closeable):
         """Return the worst finding about the machine, as a sentence. Empty if nothing is wrong."""
         grade = worst(self._findings)
         texts = [finding.text for finding in self._findings if finding.grade is grade]
-        return texts[0] if grade in _TROUBLE else ""
+        return texts[0] if grade in _TROUBLE_GRADES else ""
 
     def run_checks(self) -> tuple[Finding, ...]:
         """Run all checks, in the caller's thread."""
-        return tuple(self._look_at_all())
+        return tuple(self._all_findings())
 
-    def _look_at_all(self) -> Iterator[Finding]:
+    def _all_findings(self) -> Iterator[Finding]:
+        """Yield the findings of all checks, those of the service itself first."""
         companion = self._companion
         yield from self._late_findings()
         yield from settings_findings(companion.settings_path)
-        yield board_camera(
+        yield camera_finding(
             companion.table.view().devices.camera,
             companion.watcher.link.camera if companion.watcher else None,
         )
-        yield from remarks(companion.watcher)
-        yield from pads(companion.panel, companion.simulation is not None)
+        yield from camera_oddities(companion.watcher)
+        yield from pad_findings(companion.panel, companion.simulation is not None)
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
         yield journal_finding(companion.journal)
         if companion.own_wifi and companion.own_wifi.trouble:
             yield note("network", companion.own_wifi.trouble)
         urls = [shown(url) for url in companion.urls()]
-        yield from installation(companion.settings, self.machine, urls)
+        yield from installation_findings(companion.settings, self.machine, urls)
 
     def _late_findings(self) -> Iterator[Finding]:
         """Yield the loops that are late."""
-        words = {
+        symptoms = {
             TABLE: say("The table does not answer"),
             JOURNAL: say("The journal does not answer"),
             CAMERA: say("The camera’s reader does not answer"),
@@ -275,30 +290,7 @@ class ServiceHealth(Closeable):
         for name, age_s in self.late_loops().items():
             text = say(
                 "{who} for {seconds} s: restart the companion; the game is kept.",
-                who=words[name],
+                who=symptoms[name],
                 seconds=f"{age_s:.0f}",
             )
             yield fail("service", text)
-
-
-class GameLog:
-    """Logs when games begin and end: the game and the number of turns, but no names or orders."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._number, self._name = 0, ""
-        self._beginning = "game_resumed", "goes on"
-        # This calls `_log_change` at once if a game is running.
-        table.connect(TableListener(on_game=self._log_change))
-        self._beginning = "game_begun", "has begun"
-
-    def _log_change(self, number: int, turns: int) -> None:
-        """Log that a game has ended, begun, or continues after a restart."""
-        if self._number:
-            fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
-            log.info("Game %d is over", self._number, extra=fields)
-        self._number, self._name = number, self._table.view().game or ""
-        if number:
-            event, words = self._beginning
-            fields = log_fields(event, game=number, name=self._name)
-            log.info("Game %d %s", number, words, extra=fields)

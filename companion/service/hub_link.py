@@ -1,5 +1,5 @@
-"""The table's link to a hub. The code that sends is imported and started only once the table has
-joined one.
+"""The table's link to a hub. The code for the connection is imported and started only once the
+table has joined one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,17 @@ if TYPE_CHECKING:
     from companion.hub.pair_line import PairLine
 
 log = logging.getLogger(__name__)
-FILE = "hub.json"
-"""The file name of `companion.hub.membership`, which is not imported without a hub."""
+MEMBERSHIP_FILE = "hub.json"
+"""Name of the file with a `Membership`. Its module is not imported without a hub."""
 
 
 class HubLink(Closeable):
-    """Joins and leaves a hub while the service runs. `close` may be called twice."""
+    """Joins and leaves a hub while the service runs. `close` may be called twice.
+
+    Pages and command line use it from any thread. `health` returns the worst finding about the
+    machine as a sentence. `change_settings` changes settings by dotted name, and returns the result
+    as a sentence.
+    """
 
     def __init__(
         self,
@@ -48,7 +53,7 @@ class HubLink(Closeable):
     ) -> None:
         self._table = table
         self._journal = journal
-        self._path = settings.journal_path.with_name(FILE)
+        self._path = settings.journal_path.with_name(MEMBERSHIP_FILE)
         self._clock = clock
         self._bell = bell
         self._health = health
@@ -61,7 +66,7 @@ class HubLink(Closeable):
         """Begin to send, if this table belongs to a hub."""
         if self._path.exists():
             try:
-                self._begin()
+                self._connect()
             except CompanionError as error:
                 self._trouble = error.message
                 log.warning("Hub: %s", error.message)
@@ -86,8 +91,9 @@ class HubLink(Closeable):
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
         """Join the hub at this address, and leave the previous one. Raises a `CompanionError`.
 
-        A table that is already connected to this hub stays the same member. Only `names` and `ca`
-        change.
+        `names` says whether people's names are sent to it. `ca` is the path of the authority's
+        certificate, or empty. A table that is already connected to this hub stays the same member.
+        Only `names` and `ca` change.
         """
         from companion.hub.joining import base_url, join  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
@@ -100,18 +106,18 @@ class HubLink(Closeable):
                 membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
             else:
                 name = socket.gethostname().partition(".")[0]
-                # games are sent from the current one on
+                # Games are sent from the current one on.
                 start = Outbox(self._journal).first_place()
                 membership = join(address, code, name, names=names, ca=ca, start=start)
-            self._end()
+            self._disconnect()
             write_membership(self._path, membership)
-            self._begin()
+            self._connect()
         self._table.redraw()
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
         """Show a player's card at a seat. An empty code removes it.
 
-        Raises a `CompanionError`.
+        `sitting` is the token of whoever sits there. Raises a `CompanionError`.
         """
         from companion.hub.joining import card_of  # noqa: PLC0415
 
@@ -121,7 +127,7 @@ class HubLink(Closeable):
         self._table.show_card(seat, card_of(adapter.membership, code) if code else "", sitting)
 
     @property
-    def offered(self) -> str:
+    def offered_code(self) -> str:
         """Return the code under which this table offers a game at two tables. Empty without an
         offer.
         """
@@ -135,6 +141,7 @@ class HubLink(Closeable):
         return self._adapter.pairs
 
     def _require_no_game(self) -> None:
+        """Raise `Illegal` if the hub carries a game at two tables."""
         is_on = self._table.remote.is_on
         # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
@@ -150,7 +157,7 @@ class HubLink(Closeable):
             self._require_no_game()
             if self._adapter:
                 self._adapter.leave()
-            self._end()
+            self._disconnect()
             self._path.unlink(missing_ok=True)
             self._trouble = ""
         self._table.redraw()
@@ -158,9 +165,10 @@ class HubLink(Closeable):
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
-            self._end()
+            self._disconnect()
 
-    def _begin(self) -> None:
+    def _connect(self) -> None:
+        """Begin to send, as the membership's file says."""
         from companion.hub.adapter import HubAdapter  # noqa: PLC0415
         from companion.hub.membership import read_membership  # noqa: PLC0415
 
@@ -178,7 +186,7 @@ class HubLink(Closeable):
             self._adapter.start()
             self._trouble = ""
 
-    def _end(self) -> None:
+    def _disconnect(self) -> None:
         adapter, self._adapter = self._adapter, None
         if adapter:
             adapter.close()

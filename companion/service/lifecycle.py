@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import os
 import signal
 import threading
@@ -18,7 +19,7 @@ from companion.core.i18n import joined
 from companion.core.ports import Closeable
 from companion.core.resources import save_memory
 from companion.maintenance.settings.last_good import WELL_AFTER_S, LastGoodSettings
-from companion.service.systemd import Manager, Word
+from companion.service.systemd import LampWord, Manager
 from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
@@ -30,23 +31,25 @@ log = logging.getLogger(__name__)
 RESTART = signal.SIGUSR1
 """The signal that restarts the service, sent by the settings page or by `kill -USR1`."""
 
-LOOK_S = 2.0
+REPORT_INTERVAL_S = 2.0
 """Interval in seconds at which the watchdog is fed and the status is updated, unless systemd wants
 it more often.
 """
 
 
 def run(
-    settings_of: Callable[[], Settings],
+    load_settings: Callable[[], Settings],
     path: Path,
     simulate: bool | None,
     greet: Callable[[Companion, bool], None],
 ) -> None:
-    """Run the table until SIGTERM or SIGINT. `greet` is called at every start, with whether it is
-    the first.
+    """Run the table until SIGTERM or SIGINT, and restart it at every `RESTART`.
 
-    A waiting backup is restored before anything is opened. After three failed starts the last good
-    settings are restored.
+    `load_settings` reads the settings file, whose path is `path`. `simulate` is as in `Companion`.
+    `greet` is called at every start, with whether it is the first.
+
+    A backup that waits to be restored is restored before anything is opened. After three failed
+    starts the last good settings are restored. Raises whatever made a start fail.
     """
     save_memory()
     # Block the signals before libraries start threads. Then only the main thread receives them,
@@ -62,8 +65,8 @@ def run(
         begun_s = time.monotonic()
         try:
             last_good.count_start()
-            settings, notices, backup_trouble = _restore_backup(settings_of, path)
-            tried = last_good.content()
+            settings, notices, backup_trouble = _restore_backup(load_settings, path)
+            tried_settings = last_good.content()
             companion = Companion(
                 settings,
                 simulate,
@@ -84,16 +87,14 @@ def run(
                     companion.notes.append(sentence)
                 greet(companion, is_first)
                 freeze_objects()
-                received = signal.sigtimedwait(end_signals, WELL_AFTER_S)
-                # The service was not ended because it started too late.
-                is_quick = time.monotonic() - begun_s < WELL_AFTER_S
-                if (received is None or is_quick) and not companion.health.late_loops():
-                    last_good.keep(tried)
-                is_over = (
-                    signal.sigwait(end_signals) if received is None else received.si_signo
-                ) != RESTART
-            if is_over:
-                manager.show(Word.STOPPING)
+                early_signal = signal.sigtimedwait(end_signals, WELL_AFTER_S)
+                # After a slow start, an early signal may be systemd’s, whose timeout has passed.
+                was_quick = time.monotonic() - begun_s < WELL_AFTER_S
+                if (early_signal is None or was_quick) and not companion.health.late_loops():
+                    last_good.keep(tried_settings)
+                number = early_signal.si_signo if early_signal else signal.sigwait(end_signals)
+            if number != RESTART:
+                manager.show(LampWord.STOPPING)
                 manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
                 return
             manager.tell(STATUS="Restarts")
@@ -111,40 +112,42 @@ def _report(companion: Companion, trouble: str, success: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    return (
-        error.message if isinstance(error, CompanionError) else f"{type(error).__name__}: {error}"
-    )
+    if isinstance(error, CompanionError):
+        return error.message
+    return f"{type(error).__name__}: {error}"
 
 
 def freeze_objects() -> None:
-    """Exclude the objects of the running service from later garbage collections, each of which
-    would take 50 to 150 ms.
+    """Exclude the objects of the running service from later garbage collections.
+
+    Each of them would stop the table for 50 to 150 ms.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
-def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
-    """Restore a waiting backup. Return the settings, what was done, and why the backup still
-    waits.
+def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
+    """Restore a waiting backup. Return the settings and two sentences: what was done, and why the
+    backup still waits.
     """
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
-    settings = settings_of()
+    settings = load_settings()
     try:
         notices = apply_staged(settings, path)
     except SystemTrouble as error:  # play without the backup
         return settings, "", error.message
-    return (settings_of() if notices else settings), notices, ""
+    # A backup also brings its own settings.
+    return (load_settings() if notices else settings), notices, ""
 
 
 # ---- reports to the manager ----------------------------------------------------------------------
 
 
 class ManagerNotifier(Closeable):
-    """Reports the state of one companion to the manager. A context manager whose `close` may be
-    called twice.
+    """Reports the state of one companion to systemd, from its own thread. A context manager whose
+    `close` may be called twice.
 
     The watchdog is fed only while no loop is late. If the table's loop hangs, systemd kills the
     process and restarts it, and the game continues from the journal.
@@ -153,19 +156,19 @@ class ManagerNotifier(Closeable):
     def __init__(self, companion: Companion, manager: Manager) -> None:
         self._companion = companion
         self._manager = manager
-        self._trouble = False
+        self._has_trouble = False
         self._status = ""
         self._stop = threading.Event()
         # Feed it three times in the watchdog's interval, so that one late round does no harm.
-        self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
-        self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
+        self._pause_s = min(REPORT_INTERVAL_S, (manager.watchdog_s or math.inf) / 3)
+        self._thread = threading.Thread(target=self._run, name="manager-notifier", daemon=True)
         if manager.is_there:
-            companion.table.connect(TableListener(on_lamps=self._lamps))
+            companion.table.connect(TableListener(on_lamps=self._note_lamps))
             manager.tell(READY="1", **self._status_fields())
             self._thread.start()
 
-    def _lamps(self, _lamps: object, trouble: bool) -> None:
-        self._trouble = trouble
+    def _note_lamps(self, _lamps: object, has_trouble: bool) -> None:
+        self._has_trouble = has_trouble
 
     def _run(self) -> None:
         while not self._stop.wait(self._pause_s):
@@ -174,13 +177,16 @@ class ManagerNotifier(Closeable):
                 self._manager.tell(**fields)
 
     def _status_fields(self) -> dict[str, str]:
-        """Feed the watchdog if all loops are alive, and return the fields that have changed."""
+        """Return the fields to report: the watchdog's if no loop is late, and a changed status.
+
+        Also set the system lamp.
+        """
         late = self._companion.health.late_loops()
         own_wifi = self._companion.own_wifi
-        well = Word.HOTSPOT if own_wifi and own_wifi.hotspot else Word.READY
-        self._manager.show(Word.FAULT if late or self._trouble else well)
+        word = LampWord.HOTSPOT if own_wifi and own_wifi.hotspot else LampWord.READY
+        self._manager.show(LampWord.FAULT if late or self._has_trouble else word)
         fields = {} if late else {"WATCHDOG": "1"}
-        status = silence(late) if late else status_of(self._companion.table)
+        status = late_loops_text(late) if late else status_of(self._companion.table)
         if status != self._status:
             self._status = fields["STATUS"] = status
         return fields
@@ -192,10 +198,10 @@ class ManagerNotifier(Closeable):
             self._thread.join()
 
 
-def silence(late: Mapping[str, float]) -> str:
-    """Return which loops are late, in words.
+def late_loops_text(late: Mapping[str, float]) -> str:
+    """Return which loops are late, in words. `late` has the seconds since their last round.
 
-    >>> silence({"table": 12.3})
+    >>> late_loops_text({"table": 12.3})
     'Not alive: table, silent for 12 s'
     """
     return "Not alive: " + ", ".join(

@@ -29,9 +29,9 @@ PRIORITIES = {
     logging.CRITICAL: 2,
 }
 """Priorities of syslog."""
-MAX_BYTES = 60_000
+MAX_VALUE_BYTES = 60_000
 """Maximum size of a value in bytes. Longer text is cut, because a datagram that is too large is
-lost.
+lost. Linux accepts some 200 kB by default.
 """
 _IDENTIFIER = "tabletop-companion"
 
@@ -43,7 +43,7 @@ class PlainLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of one record."""
-        fields = _pairs(_fields(record))
+        fields = _fields_text(_fields(record))
         return f"{record.levelname} {record.getMessage()}{fields}{_trace(record)}"
 
 
@@ -93,20 +93,21 @@ def datagram(record: logging.LogRecord) -> bytes:
 
 
 def _trace(record: logging.LogRecord) -> str:
-    """Return the trace of an error.
+    """Return the trace of a record's error. Empty without an error.
 
-    Its message is included only if it comes from the system, because any other may contain an
-    order.
+    Its message is included only if it comes from the operating system, because any other may
+    contain an order.
     """
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return ""
-    words = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
-    return f"{words}\n{trace_of(error).rstrip()}"
+    message = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+    return f"{message}\n{trace_of(error).rstrip()}"
 
 
 def _line(name: str, value: str) -> bytes:
-    text = value.encode(errors="replace")[:MAX_BYTES]
+    """Return one field in the journal's protocol."""
+    text = value.encode(errors="replace")[:MAX_VALUE_BYTES]
     if b"\n" in text:
         return name.encode() + b"\n" + len(text).to_bytes(8, "little") + text + b"\n"
     return name.encode() + b"=" + text + b"\n"
@@ -117,34 +118,31 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _pairs(fields: Mapping[str, object]) -> str:
-    return "".join(f" {name}={_word(value)}" for name, value in fields.items())
+def _fields_text(fields: Mapping[str, object]) -> str:
+    return "".join(f" {name}={_value_text(value)}" for name, value in fields.items())
 
 
-def _word(value: object) -> str:
+def _value_text(value: object) -> str:
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    return (
-        text
-        if text and " " not in text and '"' not in text
-        else f'"{text.replace(chr(34), chr(39))}"'
-    )
+    needs_quotes = not text or " " in text or '"' in text
+    return '"' + text.replace('"', "'") + '"' if needs_quotes else text
 
 
 def goes_to_journal() -> bool:
     """Return whether standard error goes to systemd's journal.
 
-    `JOURNAL_STREAM` has its device and inode.
+    Then `JOURNAL_STREAM` has the device and inode of standard error (systemd.exec(5)).
     """
     device, _, number = os.environ.get("JOURNAL_STREAM", "").partition(":")
     try:
-        status = os.fstat(2)
+        status = os.fstat(2)  # standard error
         return (int(device), int(number)) == (status.st_dev, status.st_ino)
     except (OSError, ValueError):
         return False
 
 
-def begin(verbose: bool) -> None:
-    """Set up logging, once and before anything is logged."""
+def set_up_logging(verbose: bool) -> None:
+    """Set up logging, before anything is logged. A second call does nothing."""
     root = logging.getLogger()
     if root.handlers:
         return  # already set up
@@ -161,7 +159,7 @@ def begin(verbose: bool) -> None:
     logging.raiseExceptions = False
     root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)
-    threading.excepthook = _thread_died
+    threading.excepthook = _log_thread_death
 
 
 def _without_path(record: logging.LogRecord) -> bool:
@@ -171,20 +169,22 @@ def _without_path(record: logging.LogRecord) -> bool:
     return True
 
 
-def _thread_died(hook: threading.ExceptHookArgs) -> None:
+def _log_thread_death(death: threading.ExceptHookArgs) -> None:
     """Log an uncaught error, without its message."""
-    if hook.exc_value is None or hook.exc_type is SystemExit:
+    if death.exc_value is None or death.exc_type is SystemExit:
         return
-    name = hook.thread.name if hook.thread else "?"
-    error = (hook.exc_type, hook.exc_value, hook.exc_traceback)
+    name = death.thread.name if death.thread else "?"
+    error = (death.exc_type, death.exc_value, death.exc_traceback)
     log.critical(
         "The thread %s has died", name, exc_info=error, extra=log_fields("thread_died", of=name)
     )
 
 
-def choose(level: str, verbose: bool) -> None:
+def set_level(level: str, verbose: bool) -> None:
     """Set the log level to that of `[log] level`, for systemd's journal and for a verbose
     console.
+
+    On any other console it stays at warnings.
     """
     if verbose or goes_to_journal():
         logging.getLogger().setLevel(level.upper())

@@ -28,16 +28,21 @@ from companion.table.session import Phase
 from companion.table.table_view import TableView
 
 MAX_LINES = 300
+"""Maximum number of log lines in memory. The oldest is dropped."""
 _PRIVATE_TOPICS = ("network", "wifi", "https", "port", "broker")
 """Topics whose sentences name addresses, so that only their grade is included."""
 _OWN_LOGGERS = ("companion", "web", "hardware", "vision")
-_HIDDEN = np.uint8(128)
+_HIDDEN_GREY = np.uint8(128)
 
 Luma = NDArray[np.uint8]
+"""A grey picture, indexed by row and column."""
 
 
 class LastLines(logging.Handler):
-    """Keeps the last lines that this program has logged. May be opened and closed once each."""
+    """Keeps the last lines that this program has logged, from `open` to `close`.
+
+    The service opens it first and closes it last.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,9 +52,9 @@ class LastLines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Store one record."""
-        at = datetime.fromtimestamp(record.created, UTC)
+        time = datetime.fromtimestamp(record.created, UTC)
         with suppress(TypeError, ValueError):  # arguments that do not match the text
-            self._lines.append(f"{at:%Y-%m-%d %H:%M:%S} {self.format(record)}")
+            self._lines.append(f"{time:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
     def open(self) -> LastLines:
         """Start to collect everything that is logged."""
@@ -77,16 +82,19 @@ def make_bundle(
     view: TableView | None = None,
     private: Iterable[str] = (),
 ) -> bytes:
-    """Return the ZIP file. `private` are words, such as a folder's path, that are replaced
-    everywhere.
+    """Return the ZIP file.
+
+    `frames` are the last still frames, and `view` is what everybody at the table may see. Without
+    `view` no frame is included. `private` are words, such as a folder's path, that are replaced in
+    findings and log lines.
     """
     words = [word for word in private if word]
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
-        bundle.writestr("findings.txt", _without(_findings_text(findings), words))
-        bundle.writestr("log.txt", _without(log_lines, words))
+        bundle.writestr("findings.txt", _redact(_findings_text(findings), words))
+        bundle.writestr("log.txt", _redact(log_lines, words))
         if view is not None:
-            problems = []
+            readings = []
             for frame in frames:
                 name = f"frame-{frame.number:06}.png"
                 picture = _visible_part(frame, view)
@@ -94,8 +102,8 @@ def make_bundle(
                     continue
                 encoded = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
                 bundle.writestr(name, bytes(encoded), zipfile.ZIP_STORED)
-                problems.append(f"{name}: {_reading_text(frame)}")
-            bundle.writestr("frames.txt", "\n".join(problems))
+                readings.append(f"{name}: {_reading_text(frame)}")
+            bundle.writestr("frames.txt", "\n".join(readings))
     return file.getvalue()
 
 
@@ -110,7 +118,7 @@ def _findings_text(findings: Iterable[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _without(text: str, words: list[str]) -> str:
+def _redact(text: str, words: list[str]) -> str:
     for word in words:
         text = text.replace(word, "…")
     return text
@@ -129,17 +137,19 @@ def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
 
 
 def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
-    """Return a copy of a frame in which everything outside the board, and the covered squares, are
-    grey.
+    """Return a copy of a frame in which all is grey outside the board and on the `covered` squares.
+
+    Outlines of board and squares are in pixels of the frame.
     """
     luma = frame.frame.luma
     is_visible = np.zeros(luma.shape, np.uint8)
     squares_px = [frame.squares_px[square] for square in covered & set(frame.squares_px)]
     # Uncover the board first, then cover squares of it again.
-    for outline_px, value in ((frame.outline_px, 1), *((square_px, 0) for square_px in squares_px)):
+    areas = [(frame.outline_px, 1), *((square_px, 0) for square_px in squares_px)]
+    for outline_px, visible in areas:
         corners_px = np.array(outline_px).round().astype(np.int32)
-        cv2.fillConvexPoly(is_visible, corners_px, value)
-    return np.where(is_visible == 1, luma, _HIDDEN)
+        cv2.fillConvexPoly(is_visible, corners_px, visible)
+    return np.where(is_visible == 1, luma, _HIDDEN_GREY)
 
 
 def _reading_text(frame: SettledFrame) -> str:

@@ -1,4 +1,4 @@
-"""Reports to the machine that runs the service: readiness, watchdog, status, and the system lamp.
+"""Reports to the system that runs the service: readiness, watchdog, status, and the system lamp.
 
 systemd listens on a datagram socket (sd_notify(3), with the standard library only). The system lamp
 is a separate process (`companion lamp`) that reads one word from the service's folder under `/run`,
@@ -34,7 +34,7 @@ it.
 """
 
 
-class Word(StrEnum):
+class LampWord(StrEnum):
     """The words for the system lamp."""
 
     READY = "ready"
@@ -44,9 +44,9 @@ class Word(StrEnum):
 
 
 class Manager:
-    """Connection to systemd, from the environment of this process.
+    """The service manager, systemd, as the environment of this process names it.
 
-    Without systemd its methods do nothing.
+    It holds nothing open, so it need not be closed. Without systemd its methods do nothing.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
@@ -75,11 +75,11 @@ class Manager:
             return
         # One field per line, so line ends in a sentence become spaces.
         text = "\n".join(f"{name}={' '.join(value.split())}" for name, value in fields.items())
-        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
-            line.setblocking(False)
-            line.sendto(text.encode(errors="replace"), self._address)
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.setblocking(False)
+            sock.sendto(text.encode(errors="replace"), self._address)
 
-    def show(self, word: Word) -> None:
+    def show(self, word: LampWord) -> None:
         """Set the word for the system lamp."""
         if self.folder is None:
             return
@@ -103,20 +103,19 @@ class Manager:
         return True
 
 
-def power_key(table: Table, panel: Panel, *, simulated: bool, has_lamp: bool) -> PowerKey:
+def power_key(table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp: bool) -> PowerKey:
     """Return the power key, which handles the panel's table button before the table does.
 
-    In simulation it only says what it would do. `has_lamp` says whether a system lamp shows when
-    the plug may be pulled.
+    In simulation it only says what it would do. A system lamp shows when the plug may be pulled.
     """
 
     def switch_off() -> tuple[bool, str]:
-        if simulated:
+        if is_simulated:
             return False, say(
                 "Simulation: here the machine would switch off, and the game would be kept."
             )
         if Manager().switch_off():
-            if has_lamp:
+            if has_system_lamp:
                 return True, say(
                     "Switching off: the game is kept. Pull the plug once the system lamp is dark."
                 )

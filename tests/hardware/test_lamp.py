@@ -15,7 +15,7 @@ from gpiozero.pins.mock import MockFactory
 from companion.cli.lamp import run_lamp
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings
-from companion.service.systemd import Manager, Word
+from companion.service.systemd import LampWord, Manager
 from hardware.lamp import BOOT_S, END_S, SILENT_S, LampState, StatusReader, SystemLamp
 
 
@@ -32,7 +32,7 @@ class Service:
         self.word = folder / "lamp"
         self._written_ns = 0
 
-    def says(self, word: Word) -> None:
+    def says(self, word: LampWord) -> None:
         self.manager.show(word)
         self._written_ns += 1_000_000
         os.utime(self.word, ns=(self._written_ns, self._written_ns))
@@ -45,7 +45,7 @@ def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
     assert reader.state() is LampState.BOOTING
     clock.advance(1)
     assert reader.state() is LampState.FAULT, "it never came up"
-    service.says(Word.READY)
+    service.says(LampWord.READY)
     assert reader.state() is LampState.READY
     service.word.unlink()
     assert reader.state() is LampState.BOOTING, "killed: it begins once more"
@@ -56,17 +56,17 @@ def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
 def test_a_word_not_renewed_is_a_fault_but_the_end(tmp_path: Path, clock: FakeClock) -> None:
     service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
     for _ in range(2):
-        service.says(Word.READY)
+        service.says(LampWord.READY)
         assert reader.state() is LampState.READY
         clock.advance(SILENT_S - 1)
         assert reader.state() is LampState.READY
     clock.advance(1)
     assert reader.state() is LampState.FAULT
-    service.says(Word.FAULT)
+    service.says(LampWord.FAULT)
     assert reader.state() is LampState.FAULT
-    service.says(Word.READY)
+    service.says(LampWord.READY)
     assert reader.state() is LampState.READY
-    service.says(Word.STOPPING)
+    service.says(LampWord.STOPPING)
     assert reader.state() is LampState.STOPPING
     service.word.unlink()
     clock.advance(END_S - 1)
@@ -108,7 +108,7 @@ def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(
 ) -> None:
     factory = MockFactory()
     pin = factory.pin(1)
-    Service(tmp_path).says(Word.READY)
+    Service(tmp_path).says(LampWord.READY)
     states: list[bool] = []
 
     def end() -> None:

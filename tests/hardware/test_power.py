@@ -189,7 +189,7 @@ def test_an_installed_service_asks_the_unit_that_may(
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     rig = Rig()
     with playing(tmp_path) as played:
-        power_key(played.table, rig.panel, simulated=False, has_lamp=has_lamp)
+        power_key(played.table, rig.panel, is_simulated=False, has_system_lamp=has_lamp)
         rig.hands.press("table")
         for _ in range(50):
             assert not (tmp_path / "poweroff").exists()

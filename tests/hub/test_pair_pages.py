@@ -36,7 +36,7 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert browser.post(offer, json=form).status_code == 403
         assert browser.post(offer, json=form | {"seat": "west"}, headers=key).status_code == 400
         assert browser.post(offer, json=form, headers=key).status_code == 200
-        code = south.hub.offered
+        code = south.hub.offered_code
         shown = f"{code[:3]}-{code[3:]}"
         assert (
             f"Code for the other owner: {shown}" in browser.get("/host/hub/game", headers=key).text

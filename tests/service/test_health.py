@@ -33,7 +33,7 @@ from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Grade, Status
 from companion.diagnostics.probes import Machine
 from companion.service.app import Companion
-from companion.service.health import BOUNDS_S, CHECK_INTERVAL_S, JOURNAL, TABLE, ServiceHealth
+from companion.service.health import CHECK_INTERVAL_S, JOURNAL, MAX_SILENCE_S, TABLE, ServiceHealth
 from companion.storage.journal import Journal
 from companion.table.store import TableStore
 
@@ -102,7 +102,7 @@ def test_a_journal_that_does_not_answer_is_late(
         health.check_once()
         assert health.health().journal == "ok"
         monkeypatch.setattr(companion.journal, "clock_of", broken)
-        clock.advance(BOUNDS_S[JOURNAL] + 1)
+        clock.advance(MAX_SILENCE_S[JOURNAL] + 1)
         with pytest.raises(sqlite3.OperationalError):
             health.check_once()
         state = health.health()

@@ -56,7 +56,7 @@ def console(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.String
     monkeypatch.setenv("JOURNAL_STREAM", "")
     monkeypatch.setattr(sys, "stderr", told := io.StringIO())
     fresh.handlers.clear()
-    logs.begin(verbose=False)
+    logs.set_up_logging(verbose=False)
     return told
 
 
@@ -171,11 +171,11 @@ def test_under_systemd_lines_go_to_its_journal(
 ) -> None:
     be_a_service(monkeypatch)
     fresh.handlers.clear()
-    logs.begin(verbose=False)
+    logs.set_up_logging(verbose=False)
     logging.getLogger("table").info("Game %d has begun", 7, extra=log_fields("game_begun", game=7))
     sent = fields_of(journal.recv(1 << 17))
     assert (sent["MESSAGE"], sent["EVENT"], sent["GAME"]) == ("Game 7 has begun", "game_begun", "7")
-    logs.choose("error", verbose=False)
+    logs.set_level("error", verbose=False)
     assert fresh.level == logging.ERROR
 
 
@@ -186,11 +186,11 @@ def test_elsewhere_they_go_to_the_console(
     monkeypatch.setenv("JOURNAL_STREAM", stream)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     fresh.handlers.clear()
-    logs.begin(verbose=False)
+    logs.set_up_logging(verbose=False)
     assert fresh.level == logging.WARNING
-    logs.choose("debug", verbose=False)
+    logs.set_level("debug", verbose=False)
     assert fresh.level == logging.WARNING, "without -v a console stays quiet"
-    logs.choose("debug", verbose=True)
+    logs.set_level("debug", verbose=True)
     assert fresh.level == logging.DEBUG
     logging.getLogger("x").warning("Look", extra=log_fields("look"))
     assert sys.stderr.getvalue() == "WARNING Look event=look\n"  # type: ignore[attr-defined] # it is a StringIO

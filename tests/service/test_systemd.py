@@ -20,7 +20,7 @@ from simulated_room import local_settings
 from companion.core.config import CameraSettings, VoiceSettings
 from companion.service.app import Companion
 from companion.service.lifecycle import ManagerNotifier
-from companion.service.systemd import Manager, Word
+from companion.service.systemd import LampWord, Manager
 
 Said = list[dict[str, str]]
 
@@ -78,7 +78,7 @@ def test_without_systemd_nothing_is_said_and_nothing_is_missing(tmp_path: Path) 
     manager = Manager({})
     assert (manager.is_there, manager.watchdog_s, manager.folder) == (False, None, None)
     manager.tell(READY="1")
-    manager.show(Word.READY)
+    manager.show(LampWord.READY)
     assert not manager.switch_off()
     with companion_in(tmp_path) as companion, ManagerNotifier(companion, manager) as attendant:
         attendant.close()

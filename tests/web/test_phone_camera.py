@@ -44,7 +44,7 @@ class Room:
     secure: Flask
 
     def code(self) -> str:
-        return self.companion.phone.room.pairing.code()
+        return self.companion.phone_server.room.pairing.code()
 
     def phone(self, code: str = "") -> FlaskClient:
         browser = self.secure.test_client()
@@ -98,7 +98,7 @@ def room_in(folder: Path) -> Iterator[Room]:
     settings = local_settings(folder, panel=PanelSettings(enabled="no"))
     with Companion(settings, simulate=False, clock=clock, threads=False) as companion:
         main = companion.server.app
-        yield Room(companion, clock, main, create_phone_app(main, companion.phone.room))
+        yield Room(companion, clock, main, create_phone_app(main, companion.phone_server.room))
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 
 def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
-    stranger, line = room.phone(), room.companion.phone.room.line
+    stranger, line = room.phone(), room.companion.phone_server.room.line
     answer = room.send(stranger, jpeg_of(board))
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"
@@ -160,7 +160,7 @@ def test_without_https_a_phone_is_led_past_the_warning(
     browser = room.main.test_client()
     browser.environ_base.update(ELSEWHERE)
     assert browser.get("/eye").status_code == 404, "no stranger opens a port"
-    address = room.companion.phone.address()
+    address = room.companion.phone_server.address()
     page = flat(browser.get(f"/eye/{room.code()}", headers=agent).text)
     assert "Your phone will warn you" in page
     assert said in page

@@ -1,0 +1,46 @@
+"""Log lines about games: when one begins, goes on after a restart, and ends."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from companion.core.log_fields import log_fields
+from companion.table.listeners import TableListener
+
+if TYPE_CHECKING:
+    from companion.table.table import Table
+
+log = logging.getLogger(__name__)
+
+
+class GameLog:
+    """Logs the name of a game and its number of turns, but no names of people and no orders.
+
+    It lives as long as its table, which calls it in the thread that has changed the game.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._number, self._name = 0, ""
+        self._is_connecting = True
+        # connecting calls `_log_change` at once with the game that goes on (0: none)
+        table.connect(TableListener(on_game=self._log_change))
+        self._is_connecting = False
+
+    def _log_change(self, number: int, turns: int) -> None:
+        """Log that the previous game has ended, and that game `number` (0: none) has begun.
+
+        `turns` is the number of turns of the previous game.
+        """
+        if self._number:
+            fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
+            log.info("Game %d is over", self._number, extra=fields)
+        self._number, self._name = number, self._table.view().game or ""
+        if not number:
+            return
+        event, words = "game_begun", "has begun"
+        if self._is_connecting:
+            event, words = "game_resumed", "goes on"
+        fields = log_fields(event, game=number, name=self._name)
+        log.info("Game %d %s", number, words, extra=fields)
