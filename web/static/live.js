@@ -1,25 +1,32 @@
-// Follows the table: one stream a page; fragments are morphed into place, so that focus and typed text stay.
-// After sleep, in another network, with a newer service the page finds back.
-const { root } = document.documentElement.dataset; // what every address begins with under a proxy's path
-const lost = document.getElementById('lost');
-const offline = { message: lost.textContent };
-const KEPT = new Set(['open']);
-const SILENCE_MS = 30000; // then the connection counts as lost: the service says something every ten seconds
-const LOOK_MS = 5000;
-const AGAIN_MS = 2000;
-const listeners = [];
+// Keeps a page in step with the service. A page opens one stream of server-sent events, and each event is the HTML of
+// its changing parts (fragments). They are merged into the page, so that focus and typed text stay. After sleep, in
+// another network or with a newer service the page connects again by itself.
+//
+// All live pages need the sections below, too: touch, clocks, tones, the animation of a reveal, and screens that stay awake.
+const { root } = document.documentElement.dataset; // prefix of every address, if a proxy serves the pages under a path
+const lostNotice = document.getElementById('lost');
+const connectionLost = { message: lostNotice.textContent };
+const ATTRIBUTES_OF_READER = new Set(['open']); // a fold stays as its reader left it
+// The page says that its connection is lost after three missed signs of life: the service sends one every ten seconds.
+const CONNECTION_LOST_AFTER_MS = 30000;
+const CHECK_INTERVAL_MS = 5000;
+const RETRY_MS = 2000;
+const streamListeners = [];
 let stream;
-let again = 0;
-let heard = 0;
-let newest = '';
+let retryTimer = 0;
+let lastEventMs = 0;
+let newestHtml = '';
 
-// Tells of every stream that is opened, the one that is open now too.
+// Call a listener with the stream that is open now, if there is one, and with every later one.
 export function onStream(listener) {
-  listeners.push(listener);
+  streamListeners.push(listener);
   if (stream) listener(stream);
 }
 
-function morph(old, fresh) {
+// ---- merging a fragment into the page ----
+
+// Change an element as little as possible until it equals a new one.
+function merge(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.id !== fresh.id) {
     old.replaceWith(fresh);
@@ -29,154 +36,159 @@ function morph(old, fresh) {
     old.data = fresh.data;
     return;
   }
-  // What a script owns stays as it is until the server means another one.
+  // A script draws the content of an element with data-own. It stays until the server sends another value of data-own.
   if (old.dataset.own !== undefined && old.dataset.own === fresh.dataset.own) return;
-  const keeps = name => KEPT.has(name) || (name === 'hidden' && 'second' in old.dataset && 'second' in fresh.dataset);
+  const isKept = name => ATTRIBUTES_OF_READER.has(name) || (name === 'hidden' && 'second' in old.dataset && 'second' in fresh.dataset);
   for (const { name, value } of [...fresh.attributes]) {
-    if (old.getAttribute(name) !== value && !keeps(name)) old.setAttribute(name, value);
+    if (old.getAttribute(name) !== value && !isKept(name)) old.setAttribute(name, value);
   }
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && !keeps(name)) old.removeAttribute(name);
+    if (!fresh.hasAttribute(name) && !isKept(name)) old.removeAttribute(name);
   }
-  // What has a name keeps its place.
+  // Children are matched by their ids where they have one, else by their place.
   const children = [...fresh.childNodes];
-  const names = new Set(children.map(child => child.id).filter(Boolean));
+  const ids = new Set(children.map(child => child.id).filter(Boolean));
   children.forEach((child, place) => {
-    const named = child.id && [...old.children].find(other => other.id === child.id);
-    if (named && named !== old.childNodes[place]) old.insertBefore(named, old.childNodes[place] ?? null);
-    const here = old.childNodes[place];
-    if (!here || (here.id !== child.id && names.has(here.id))) old.insertBefore(child, here ?? null);
-    else morph(here, child);
+    const sameId = child.id && [...old.children].find(other => other.id === child.id);
+    if (sameId && sameId !== old.childNodes[place]) old.insertBefore(sameId, old.childNodes[place] ?? null);
+    const current = old.childNodes[place];
+    if (!current || (current.id !== child.id && ids.has(current.id))) old.insertBefore(child, current ?? null);
+    else merge(current, child);
   });
   while (old.childNodes.length > children.length) old.lastChild.remove();
 }
 
-// While a finger is down nothing moves: what comes is shown once its click is through, or after a while.
-const PRESS_MS = 1000;
-const CLICK_MS = 100; // the browser's own click follows the finger by less
-let press; // a promise while a finger is down
-let lift;
-let lifting = 0;
+// While a finger is down the page does not change, so that the finger hits what it aimed at. A new fragment waits until
+// the click is over, or for MAX_PRESS_MS.
+const MAX_PRESS_MS = 1000;
+const CLICK_DELAY_MS = 100; // browsers send the click sooner than this after the finger has left
+let pressEnd; // a promise while a finger is down
+let resolvePressEnd;
+let pressTimer = 0;
 
-function liftIn(ms) {
-  clearTimeout(lifting);
-  lifting = setTimeout(() => { press = null; lift?.(); }, ms);
+function endPressIn(ms) {
+  clearTimeout(pressTimer);
+  pressTimer = setTimeout(() => { pressEnd = null; resolvePressEnd?.(); }, ms);
 }
 addEventListener('pointerdown', ({ target }) => {
   if (target.closest?.('[data-edge], #look')) return;
-  press ??= new Promise(done => { lift = done; });
-  liftIn(PRESS_MS);
+  pressEnd ??= new Promise(resolve => { resolvePressEnd = resolve; });
+  endPressIn(MAX_PRESS_MS);
 }, true);
-for (const [end, ms] of [['pointerup', CLICK_MS], ['click', 0], ['pointercancel', 0]]) addEventListener(end, () => liftIn(ms), true);
+for (const [end, ms] of [['pointerup', CLICK_DELAY_MS], ['click', 0], ['pointercancel', 0]]) addEventListener(end, () => endPressIn(ms), true);
 
+// Show the fragments of an event. `data-go` redirects, and another `data-page` than the page's own reloads it.
 async function show(html) {
-  newest = html;
+  newestHtml = html;
   const box = document.createElement('div');
   box.innerHTML = html;
-  const fresh = [...box.children];
-  const away = fresh.find(each => each.dataset.go);
-  if (away) {
-    close();
-    location.replace(root + away.dataset.go);
+  const fragments = [...box.children];
+  const redirection = fragments.find(fragment => fragment.dataset.go);
+  if (redirection) {
+    closeStream();
+    location.replace(root + redirection.dataset.go);
     return;
   }
-  if (fresh.some(each => each.dataset.page && each.dataset.page !== document.body.dataset.page)) {
-    renew();
+  if (fragments.some(fragment => fragment.dataset.page && fragment.dataset.page !== document.body.dataset.page)) {
+    reloadPage();
     return;
   }
-  while (press) await press;
-  if (newest !== html) return;
+  while (pressEnd) await pressEnd;
+  if (newestHtml !== html) return; // a newer one arrived meanwhile
   const focused = document.activeElement;
   const menu = focused?.closest('.menu');
-  for (const each of fresh) {
-    const old = document.getElementById(each.id);
-    if (old) morph(old, each);
+  for (const fragment of fragments) {
+    const old = document.getElementById(fragment.id);
+    if (old) merge(old, fragment);
   }
   document.dispatchEvent(new Event('shown'));
-  refocus(focused, menu);
+  restoreFocus(focused, menu);
 }
 
-// The focus stays; if its place is gone, it goes to the key of the menu it was in, else to the sign, which says what is next.
-function refocus(focused, menu) {
+// Keep the focus where it was. If that element is gone or cannot have it, focus the key of its menu, or else the sign,
+// which says what to do next.
+function restoreFocus(focused, menu) {
   if (!focused || focused === document.body) return;
   const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
-  const isLost = () => [document.body, null].includes(document.activeElement);
-  if (stays && isLost()) focused.focus({ preventScroll: true });
-  if (!isLost() && (stays || document.activeElement !== focused)) return;
+  const isFocusLost = () => [document.body, null].includes(document.activeElement);
+  if (stays && isFocusLost()) focused.focus({ preventScroll: true });
+  if (!isFocusLost() && (stays || document.activeElement !== focused)) return;
   const place = menu?.isConnected ? menu.querySelector('summary') : document.querySelector('.sign[tabindex]');
   place?.focus({ preventScroll: true });
 }
 
-// The page as the service has it now: newer, in another language, or no longer this browser's.
-function renew() {
-  close();
+// Load the page anew: the service is newer, the language has changed, or the page is no longer for this browser.
+function reloadPage() {
+  closeStream();
   location.reload();
 }
 
-function open() {
-  close();
+// ---- the stream ----
+
+function openStream() {
+  closeStream();
   if (document.hidden) return;
-  heard = performance.now();
+  lastEventMs = performance.now();
   stream = new EventSource(root + document.body.dataset.live);
-  stream.onopen = () => { lost.hidden = true; };
-  stream.onmessage = event => { heard = performance.now(); show(event.data); };
-  stream.addEventListener('here', () => { heard = performance.now(); });
+  stream.onopen = () => { lostNotice.hidden = true; };
+  stream.onmessage = event => { lastEventMs = performance.now(); show(event.data); };
+  stream.addEventListener('here', () => { lastEventMs = performance.now(); }); // a sign of life without news
   stream.onerror = () => {
-    tell(offline);
-    // A refused stream is not tried again by the browser.
-    if (stream?.readyState === EventSource.CLOSED) again = setTimeout(ask, AGAIN_MS);
+    showNotice(connectionLost);
+    // Browsers reopen a broken stream themselves, but not a refused one.
+    if (stream?.readyState === EventSource.CLOSED) retryTimer = setTimeout(askWhyRefused, RETRY_MS);
   };
-  listeners.forEach(listener => listener(stream));
+  streamListeners.forEach(listener => listener(stream));
 }
 
-function tell({ message }) {
-  lost.textContent = message;
-  lost.hidden = false;
+function showNotice({ message }) {
+  lostNotice.textContent = message;
+  lostNotice.hidden = false;
 }
 
-// Why was the stream refused? Too many watch, or this page is no longer for this browser.
-async function ask() {
-  const stop = new AbortController();
+// Find out why the stream was refused: too many people watch, or the page is no longer for this browser.
+async function askWhyRefused() {
+  const request = new AbortController();
   try {
-    const answer = await fetch(root + document.body.dataset.live, { headers: { Accept: 'application/json' }, cache: 'no-store', signal: stop.signal });
-    if ([403, 404].includes(answer.status)) renew();
-    else if (answer.ok) open();
+    const answer = await fetch(root + document.body.dataset.live, { headers: { Accept: 'application/json' }, cache: 'no-store', signal: request.signal });
+    if ([403, 404].includes(answer.status)) reloadPage();
+    else if (answer.ok) openStream();
     else {
-      tell((await answer.json()).error);
-      again = setTimeout(ask, LOOK_MS);
+      showNotice((await answer.json()).error);
+      retryTimer = setTimeout(askWhyRefused, CHECK_INTERVAL_MS);
     }
   } catch {
-    again = setTimeout(ask, AGAIN_MS);
+    retryTimer = setTimeout(askWhyRefused, RETRY_MS);
   }
-  stop.abort();
+  request.abort(); // only the status was wanted, and the answer to a stream never ends
 }
 
-function close() {
-  clearTimeout(again);
+function closeStream() {
+  clearTimeout(retryTimer);
   stream?.close();
   stream = null;
 }
 
-// A connection can die without a word. A new one takes the notice away.
+// A connection can die without an error. When a new one opens, the notice disappears.
 setInterval(() => {
-  if (!stream || performance.now() - heard <= SILENCE_MS) return;
-  tell(offline);
-  open();
-}, LOOK_MS);
-document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
-addEventListener('pagehide', close);
-addEventListener('pageshow', event => { if (event.persisted) open(); });
-addEventListener('online', open);
-document.addEventListener('follow', open); // another stream is to be followed
-addEventListener('offline', () => tell(offline));
-// Other modules listen first: they are loaded after this one.
-if (document.readyState === 'complete') open();
-else addEventListener('DOMContentLoaded', open);
+  if (!stream || performance.now() - lastEventMs <= CONNECTION_LOST_AFTER_MS) return;
+  showNotice(connectionLost);
+  openStream();
+}, CHECK_INTERVAL_MS);
+document.addEventListener('visibilitychange', () => (document.hidden ? closeStream() : openStream()));
+addEventListener('pagehide', closeStream);
+addEventListener('pageshow', event => { if (event.persisted) openStream(); });
+addEventListener('online', openStream);
+document.addEventListener('follow', openStream); // another script has changed the stream's address
+addEventListener('offline', () => showNotice(connectionLost));
+// Modules that are loaded after this one must be able to listen first.
+if (document.readyState === 'complete') openStream();
+else addEventListener('DOMContentLoaded', openStream);
 
-// ---- fingers ----
+// ---- touch ----
 
-// A key is pressed where the finger is lifted: the browser's own click comes late on a slow phone. What scrolls or
-// zooms is no press, and keys that count from the touch (data-edge) have counted.
+// A key acts as soon as the finger is lifted, because the browser's own click is late on a slow phone. Scrolling and
+// zooming press nothing. Keys with data-edge have acted at the touch already (page.js).
 {
   document.addEventListener('touchend', event => {
     const { target, clientX, clientY } = event.changedTouches[0];
@@ -189,131 +201,137 @@ else addEventListener('DOMContentLoaded', open);
 
 // ---- clocks ----
 
-// What is left of a turn, by the service's clock: the phone's own may be wrong by minutes and is never asked.
-// A round trip says that the service's time lay between sending and hearing; several trips together narrow it down.
+// Clocks run by the service's time. The phone's own time of day may be wrong by minutes and is never used.
+// `data-due` is the service's time at which a running clock ends, `data-left` its remaining seconds while it stands.
+//
+// A round trip bounds the offset of both clocks: the service answered between sending and receiving. Several round trips
+// narrow the bounds.
 {
-  const TRIPS = 8;
-  const AGAIN_MS = 30000;
-  const LAST_S = 2;
+  const ROUND_TRIPS = 8;
+  const COMPARE_INTERVAL_MS = 30000;
+  const FINAL_S = 2; // in the last seconds the phone of the seat on turn vibrates
   const page = () => document.getElementById('live');
-  let offset = null; // service's seconds less this page's
-  let asking = false;
-  let told = ''; // the last second that was felt
+  let offsetS = null; // the service's time minus this page's
+  let isComparing = false;
+  let lastVibration = ''; // the clock and its second
 
-  async function compare() {
-    if (!isRunning || asking || document.hidden) return;
-    asking = true;
+  async function compareClocks() {
+    if (!isRunning || isComparing || document.hidden) return;
+    isComparing = true;
     let [low, high] = [-Infinity, Infinity];
-    for (let trip = 0; trip < TRIPS; trip += 1) {
+    for (let trip = 0; trip < ROUND_TRIPS; trip += 1) {
       try {
-        const sent = performance.now() / 1000;
+        const sentS = performance.now() / 1000;
         const answer = await fetch(`${root}/clock`, { cache: 'no-store' });
-        const { now_s: there } = await answer.json();
-        const heard = performance.now() / 1000;
-        const [from, to] = [Math.max(low, there - heard), Math.min(high, there - sent)];
-        // Trips that contradict each other: this machine slept between them.
-        [low, high] = from <= to ? [from, to] : [there - heard, there - sent];
-        if (offset === null) offset = (low + high) / 2;
+        const { now_s: serviceS } = await answer.json();
+        const receivedS = performance.now() / 1000;
+        const [lowest, highest] = [Math.max(low, serviceS - receivedS), Math.min(high, serviceS - sentS)];
+        // If round trips contradict each other, this machine has slept between them: begin again with the last one.
+        [low, high] = lowest <= highest ? [lowest, highest] : [serviceS - receivedS, serviceS - sentS];
+        if (offsetS === null) offsetS = (low + high) / 2;
       } catch {
         break;
       }
     }
-    if (low > -Infinity) offset = (low + high) / 2;
-    asking = false;
+    if (low > -Infinity) offsetS = (low + high) / 2;
+    isComparing = false;
   }
 
-  // A page that does not reach the table knows nothing of its clocks: they stand still until it does again.
-  let stopped = 0;
-  function seconds() {
-    stopped = document.querySelector('#lost:not([hidden])') ? stopped || performance.now() : 0;
-    return (stopped || performance.now()) / 1000;
+  // This page's time in seconds. While the connection is lost it stands still, as the page knows nothing of the clocks.
+  let lostSinceMs = 0;
+  function pageTimeS() {
+    lostSinceMs = document.querySelector('#lost:not([hidden])') ? lostSinceMs || performance.now() : 0;
+    return (lostSinceMs || performance.now()) / 1000;
   }
 
-  function left({ due, left: rest, limit }) {
-    if (!due || offset === null) return Number(rest);
-    return Math.max(0, Math.min(Number(limit), Number(due) - offset - seconds()));
+  function remainingS({ due, left, limit }) {
+    if (!due || offsetS === null) return Number(left);
+    return Math.max(0, Math.min(Number(limit), Number(due) - offsetS - pageTimeS()));
   }
 
-  function figure(rest, isRunning) {
-    const whole = isRunning || rest < 1 ? Math.ceil(rest) : Math.round(rest);
+  // The time for a turn: whole seconds, or minutes and seconds.
+  function turnTimeText(restS, isRunning) {
+    const whole = isRunning || restS < 1 ? Math.ceil(restS) : Math.round(restS);
     return whole < 60 ? String(whole) : `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
   }
 
-  // The time for a whole game: tenths when little is left, and a plate that turns over once a second at the very end.
-  const TENTHS_S = 30;
-  const HURRY_S = 10;
+  // The time for a whole game: minutes and seconds, and tenths when little is left.
+  const TENTHS_BELOW_S = 30;
+  const BLINKS_BELOW_S = 10;
   const tenths = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 1 });
 
-  function whole(rest) {
-    if (rest < TENTHS_S) return tenths.format(Math.floor(rest * 10) / 10);
-    return `${Math.floor(rest / 60)}:${String(Math.floor(rest % 60)).padStart(2, '0')}`;
+  function gameTimeText(restS) {
+    if (restS < TENTHS_BELOW_S) return tenths.format(Math.floor(restS * 10) / 10);
+    return `${Math.floor(restS / 60)}:${String(Math.floor(restS % 60)).padStart(2, '0')}`;
   }
 
-  function paintPlate(plate) {
-    const { due, left: rest, time } = plate.dataset;
-    const now = left({ due, left: rest, limit: time });
-    const text = whole(now);
-    if (plate.textContent !== text) plate.textContent = text;
-    const box = plate.closest('.clk');
-    const isOver = Boolean(due) && now < HURRY_S && Math.floor(now) % 2 === 1;
+  function paintGameClock(clock) {
+    const { due, left, time } = clock.dataset;
+    const restS = remainingS({ due, left, limit: time });
+    const text = gameTimeText(restS);
+    if (clock.textContent !== text) clock.textContent = text;
+    const box = clock.closest('.clk');
+    // a clock blinks by losing its background every other second
+    const isOver = Boolean(due) && restS < BLINKS_BELOW_S && Math.floor(restS) % 2 === 1;
     if (box.classList.contains('over') !== isOver) box.classList.toggle('over', isOver);
-    if (due && now <= LAST_S) feel(now, due);
+    if (due && restS <= FINAL_S) vibrateOnce(restS, due);
   }
 
-  function feel(rest, due) {
-    const second = `${due} ${Math.ceil(rest)}`;
-    if (second === told || rest > LAST_S || rest <= 0) return;
-    told = second;
+  // Vibrate once in each of the last seconds, if this seat is on turn.
+  function vibrateOnce(restS, due) {
+    const second = `${due} ${Math.ceil(restS)}`;
+    if (second === lastVibration || restS > FINAL_S || restS <= 0) return;
+    lastVibration = second;
     if (page()?.dataset.asked !== undefined && navigator.userActivation?.hasBeenActive) navigator.vibrate?.(60);
   }
 
-  function paint() {
+  function paintRings() {
     for (const ring of document.querySelectorAll('[data-limit]')) {
-      const rest = left(ring.dataset);
+      const restS = remainingS(ring.dataset);
       const limit = Number(ring.dataset.limit);
-      const isLate = Boolean(ring.dataset.due) && rest <= LAST_S && limit > LAST_S;
-      ring.querySelector('.sweep').setAttribute('stroke-dasharray', `${(1000 * rest / limit).toFixed(2)} 2000`);
+      const isLate = Boolean(ring.dataset.due) && restS <= FINAL_S && limit > FINAL_S;
+      ring.querySelector('.sweep').setAttribute('stroke-dasharray', `${(1000 * restS / limit).toFixed(2)} 2000`);
       if (ring.classList.contains('late') !== isLate) ring.classList.toggle('late', isLate);
       const figures = ring.querySelector('[data-own="seconds"]');
-      const text = figures && figure(rest, Boolean(ring.dataset.due));
+      const text = figures && turnTimeText(restS, Boolean(ring.dataset.due));
       if (figures && figures.textContent !== text) figures.textContent = text;
       if (figures) ring.classList.toggle('minutes', text.includes(':'));
-      if (isLate) feel(rest, ring.dataset.due);
+      if (isLate) vibrateOnce(restS, ring.dataset.due);
     }
   }
 
-  // The reading time that is left at the end of a sign that tells.
-  function paintRuns() {
-    for (const each of document.querySelectorAll('[data-run]')) {
-      const rest = left({ due: each.dataset.due, left: each.dataset.run, limit: each.dataset.run });
-      each.firstElementChild.style.transform = `scaleX(${(rest / Number(each.dataset.run)).toFixed(3)})`;
+  // The bar at the end of a headline shrinks with the time that is left to read it.
+  function paintReadingTimes() {
+    for (const bar of document.querySelectorAll('[data-run]')) {
+      const restS = remainingS({ due: bar.dataset.due, left: bar.dataset.run, limit: bar.dataset.run });
+      bar.firstElementChild.style.transform = `scaleX(${(restS / Number(bar.dataset.run)).toFixed(3)})`;
     }
   }
 
-  function paintPlates() {
-    for (const each of document.querySelectorAll('[data-time]')) paintPlate(each);
+  function paintGameClocks() {
+    for (const clock of document.querySelectorAll('[data-time]')) paintGameClock(clock);
   }
 
-  function frame() {
-    paint();
-    paintPlates();
-    paintRuns();
-    requestAnimationFrame(frame);
+  function paintFrame() {
+    paintRings();
+    paintGameClocks();
+    paintReadingTimes();
+    requestAnimationFrame(paintFrame);
   }
 
-  document.addEventListener('shown', paint);
-  document.addEventListener('visibilitychange', compare);
-  addEventListener('pageshow', compare);
-  addEventListener('online', compare);
+  document.addEventListener('shown', paintRings);
+  document.addEventListener('visibilitychange', compareClocks);
+  addEventListener('pageshow', compareClocks);
+  addEventListener('online', compareClocks);
 
-  // Nothing is compared or drawn before there is a clock to be seen.
+  // Nothing is compared or drawn until the page has a clock.
   let isRunning = false;
   function begin() {
     if (isRunning || !document.querySelector('[data-limit], [data-time], [data-run]')) return;
     isRunning = true;
-    setInterval(compare, AGAIN_MS);
-    compare();
-    frame();
+    setInterval(compareClocks, COMPARE_INTERVAL_MS);
+    compareClocks();
+    paintFrame();
   }
   document.addEventListener('shown', begin);
   begin();
@@ -321,15 +339,16 @@ else addEventListener('DOMContentLoaded', open);
 
 // ---- tones ----
 
-// Tones of the table screen, in the table's own spelling: a note and its ms, `·n` for a pause. They sound where the voice
-// was switched on, or in the kiosk, and never in quiet hours.
-const HZ = { A4: 440, E5: 659.26, A5: 880, C6: 1046.5, E6: 1318.51, A6: 1760 };
-const RISE_S = 0.005;
+// The table screen plays the tones of a reveal, if its voice is switched on or it is the machine's own screen (kiosk), and
+// never in quiet hours. They are written as in the service: `A5 120` is a note with its milliseconds, `·40` a pause.
+const NOTES_HZ = { A4: 440, E5: 659.26, A5: 880, C6: 1046.5, E6: 1318.51, A6: 1760 };
+const RISE_S = 0.005; // a tone that begins at once clicks
+const MAX_GAIN = 0.15; // a square wave at full gain is far louder than speech
 let context = null;
-let loudness = null;
+let masterGain = null;
 
-const loud = () => Number(document.getElementById('voice')?.dataset.volume ?? 0);
-const isAudible = () => document.documentElement.classList.contains('kiosk') || isVoiceOn();
+const volume = () => Number(document.getElementById('voice')?.dataset.volume ?? 0);
+const mayPlay = () => document.documentElement.classList.contains('kiosk') || isVoiceOn();
 
 function isVoiceOn() {
   try {
@@ -339,160 +358,164 @@ function isVoiceOn() {
   }
 }
 
-export function sound(text, delayMs) {
-  if (!loud() || !isAudible()) return;
+function playTones(text, delayMs) {
+  if (!volume() || !mayPlay()) return;
   context ??= new AudioContext();
   if (context.state === 'suspended') context.resume().catch(() => {});
-  if (!loudness) {
-    loudness = context.createGain();
-    loudness.connect(context.destination);
+  if (!masterGain) {
+    masterGain = context.createGain();
+    masterGain.connect(context.destination);
   }
-  loudness.gain.value = loud() * 0.15;
-  let at = context.currentTime + delayMs / 1000;
+  masterGain.gain.value = volume() * MAX_GAIN;
+  let startS = context.currentTime + delayMs / 1000;
   const words = text.split(' ');
   while (words.length) {
     const word = words.shift();
-    if (word.startsWith('·')) at += Number(word.slice(1)) / 1000;
+    if (word.startsWith('·')) startS += Number(word.slice(1)) / 1000;
     else {
-      const end = at + Number(words.shift()) / 1000;
-      note(HZ[word], at, end);
-      at = end;
+      const endS = startS + Number(words.shift()) / 1000;
+      playNote(NOTES_HZ[word], startS, endS);
+      startS = endS;
     }
   }
 }
 
-function note(hz, from, to) {
+function playNote(hz, startS, endS) {
   const oscillator = new OscillatorNode(context, { type: 'square', frequency: hz });
-  const swell = new GainNode(context, { gain: 0 });
-  swell.gain.setTargetAtTime(1, from, RISE_S);
-  swell.gain.setTargetAtTime(0, to - RISE_S, RISE_S);
-  oscillator.connect(swell).connect(loudness);
-  oscillator.start(from);
-  oscillator.stop(to + 5 * RISE_S);
+  const envelope = new GainNode(context, { gain: 0 });
+  envelope.gain.setTargetAtTime(1, startS, RISE_S);
+  envelope.gain.setTargetAtTime(0, endS - RISE_S, RISE_S);
+  oscillator.connect(envelope).connect(masterGain);
+  oscillator.start(startS);
+  oscillator.stop(endS + 5 * RISE_S); // after five time constants nothing is heard
 }
 
-// What has not sounded yet never does.
-export function silence() {
-  loudness?.disconnect();
-  loudness = null;
+// Stop all tones, those that have not begun yet too.
+function stopTones() {
+  masterGain?.disconnect();
+  masterGain = null;
 }
 
 // ---- the reveal ----
 
-// The reveal as a small play, once for each step, beat by beat as the table has worked them out: hands' moves slide, then
-// what happened in its order, each with its sound, then the way home of who was hit; sums land part by part, both sides in
-// step. Nothing waits for it: any key or touch shows the end at once, and nothing moves for who asked for stillness.
+// The animation of a reveal, once for each step of a turn. It runs in beats, which the service has numbered (`beats_of` in
+// web/rendering/board_picture.py): first the pieces slide that hands move, then each thing that happened is drawn with its
+// tone, then pieces that were hit slide to their new places. Sums appear part by part, on both sides at the same time.
+// Nothing waits for it: any key or touch shows the end at once. With reduced motion nothing moves.
 {
-  const calm = matchMedia('(prefers-reduced-motion: reduce)');
-  const GO = 'cubic-bezier(.2,.7,.2,1)';
-  const LIFT_MS = 240; // the shutters, as in the style sheet
-  const SUM_MS = 240;
+  const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
+  const EASING = 'cubic-bezier(.2,.7,.2,1)';
+  const SHUTTER_MS = 240; // the shutters over sealed orders lift, as in the style sheet
+  const SUM_STEP_MS = 240;
   const PAUSE_MS = 60;
-  const MOST_MS = 3200;
-  const STILL_MS = 500;
-  const BACK = 'repeating-linear-gradient(135deg,var(--hatch-a) 0 9px,var(--hatch-b) 9px 18px)';
-  const way = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
-  // What a mark of the board does in its beat, and for how long.
-  const ACTS = {
-    slide: [420, GO, of => [{ transform: way(of) }, { transform: 'none' }]],
-    bump: [520, 'cubic-bezier(.3,1.3,.5,1)', of => [{ transform: 'none' }, { transform: way(of), offset: 0.4 }, { transform: 'none' }]],
-    flip: [360, GO, () => [{}, { transform: 'scaleX(0)', offset: 0.5 }, {}]],
-    grow: [260, GO, () => [{ strokeDasharray: '0 1' }, { strokeDasharray: '1 0' }]],
-    pop: [240, GO, () => [{ opacity: 0, transform: 'scale(.4)' }, { opacity: 1, transform: 'none' }]],
-    swell: [360, GO, () => [{ transform: 'none' }, { transform: 'scale(1.25)', offset: 0.4 }, { transform: 'none' }]],
+  const MIN_BEAT_MS = 200;
+  const MAX_BOARD_MS = 3200; // many beats are played faster
+  const RESULT_DELAY_MS = 500;
+  const CARD_BACK = 'repeating-linear-gradient(135deg,var(--hatch-a) 0 9px,var(--hatch-b) 9px 18px)';
+  const translation = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
+  // By the name of a mark's data attribute: duration in ms, easing, and a function that returns the keyframes.
+  const MOVEMENTS = {
+    slide: [420, EASING, offset => [{ transform: translation(offset) }, { transform: 'none' }]],
+    bump: [520, 'cubic-bezier(.3,1.3,.5,1)', offset => [{ transform: 'none' }, { transform: translation(offset), offset: 0.4 }, { transform: 'none' }]],
+    flip: [360, EASING, () => [{}, { transform: 'scaleX(0)', offset: 0.5 }, {}]],
+    grow: [260, EASING, () => [{ strokeDasharray: '0 1' }, { strokeDasharray: '1 0' }]],
+    pop: [240, EASING, () => [{ opacity: 0, transform: 'scale(.4)' }, { opacity: 1, transform: 'none' }]],
+    swell: [360, EASING, () => [{ transform: 'none' }, { transform: 'scale(1.25)', offset: 0.4 }, { transform: 'none' }]],
   };
-  let played = null;
-  let summed = '';
-  let running = [];
+  let shownScene = null;
+  let shownSums = '';
+  let animations = [];
 
-  // The marks of the board with their beats; a piece that turns over is named by its frame.
-  function cast() {
-    return [...document.querySelectorAll('#live [data-beat]')].flatMap(mark => Object.keys(ACTS)
-      .filter(act => mark.dataset[act] !== undefined)
-      .map(act => ({
-        act, beat: Number(mark.dataset.beat), of: mark.dataset[act],
-        target: act === 'flip' ? document.querySelector(`.board [data-at="${mark.dataset.flip}"]`) : mark,
+  // The movements of the board's marks, each with its beat. A frame stands for the piece that flips in it.
+  function boardMovements() {
+    return [...document.querySelectorAll('#live [data-beat]')].flatMap(mark => Object.keys(MOVEMENTS)
+      .filter(name => mark.dataset[name] !== undefined)
+      .map(name => ({
+        name, beat: Number(mark.dataset.beat), offset: mark.dataset[name],
+        target: name === 'flip' ? document.querySelector(`.board [data-at="${mark.dataset.flip}"]`) : mark,
       }))).filter(({ target }) => target);
   }
 
-  const scored = () => (document.getElementById('live').dataset.tones ?? '').split('|').filter(Boolean)
+  const tonesOfBeats = () => (document.getElementById('live').dataset.tones ?? '').split('|').filter(Boolean)
     .map(text => ({ beat: parseInt(text, 10), tone: text.slice(text.indexOf(' ') + 1) }));
 
-  function act({ target, act: name, of }, delay, speed) {
-    const [duration, easing, frames] = ACTS[name];
-    running.push(target.animate(frames(of), { duration: duration * speed, delay, easing, fill: 'backwards' }));
+  function animate({ target, name, offset }, delay, speed) {
+    const [duration, easing, keyframes] = MOVEMENTS[name];
+    animations.push(target.animate(keyframes(offset), { duration: duration * speed, delay, easing, fill: 'backwards' }));
   }
 
-  // One beat after the other; answers when the last one is over.
-  function board() {
-    const players = cast();
-    const tones = scored();
-    const beats = [...new Set([...players, ...tones].map(({ beat }) => beat))].sort((a, b) => a - b);
-    const length = beat => Math.max(200, ...players.filter(each => each.beat === beat).map(each => ACTS[each.act][0])) + PAUSE_MS;
-    const start = document.querySelector('#live .cell.now') ? LIFT_MS : 0;
-    const speed = Math.min(1, MOST_MS / beats.reduce((sum, beat) => sum + length(beat), 1));
-    let at = start;
+  // Animate the board, one beat after the other. Return the time in ms at which the last one ends.
+  function animateBoard() {
+    const movements = boardMovements();
+    const tones = tonesOfBeats();
+    const beats = [...new Set([...movements, ...tones].map(({ beat }) => beat))].sort((a, b) => a - b);
+    const durationMs = beat => Math.max(MIN_BEAT_MS, ...movements.filter(movement => movement.beat === beat).map(movement => MOVEMENTS[movement.name][0])) + PAUSE_MS;
+    const delayMs = document.querySelector('#live .cell.now') ? SHUTTER_MS : 0;
+    const speed = Math.min(1, MAX_BOARD_MS / beats.reduce((sum, beat) => sum + durationMs(beat), 1));
+    let startMs = delayMs;
     for (const beat of beats) {
-      for (const each of players.filter(player => player.beat === beat)) act(each, at, speed);
-      for (const { tone } of tones.filter(each => each.beat === beat)) sound(tone, at);
-      at += length(beat) * speed;
+      for (const movement of movements.filter(other => other.beat === beat)) animate(movement, startMs, speed);
+      for (const { tone } of tones.filter(other => other.beat === beat)) playTones(tone, startMs);
+      startMs += durationMs(beat) * speed;
     }
-    return at;
+    return startMs;
   }
 
-  // What the sums are made of, then what they come to; answers how long that takes.
-  function sums(start) {
-    const landing = place => ({ duration: SUM_MS, delay: start + SUM_MS * place, fill: 'backwards', easing: GO });
+  // Animate the parts of sums, then their totals. Return how long the parts take in ms.
+  function animateSums(startMs) {
+    const landing = place => ({ duration: SUM_STEP_MS, delay: startMs + SUM_STEP_MS * place, fill: 'backwards', easing: EASING });
     for (const part of document.querySelectorAll('[data-land]')) {
-      running.push(part.animate([{ opacity: 0, transform: 'translateY(.3em)' }, { opacity: 1, transform: 'none' }], landing(part.dataset.land)));
+      animations.push(part.animate([{ opacity: 0, transform: 'translateY(.3em)' }, { opacity: 1, transform: 'none' }], landing(part.dataset.land)));
     }
-    // A card lies face down until its turn has come, and shows its face once it stands on edge.
+    // A card is face down until its turn comes. Halfway through its flip it shows its face.
     for (const card of document.querySelectorAll('[data-up]')) {
-      const [duration, , frames] = ACTS.flip;
-      const delay = start + SUM_MS * card.dataset.up;
-      running.push(card.animate(frames(), { duration, delay, easing: 'ease-in-out' }));
-      running.push(card.animate({ background: [BACK, BACK], color: ['transparent', 'transparent'] }, delay + duration / 2));
+      const [duration, , keyframes] = MOVEMENTS.flip;
+      const delay = startMs + SUM_STEP_MS * card.dataset.up;
+      animations.push(card.animate(keyframes(), { duration, delay, easing: 'ease-in-out' }));
+      animations.push(card.animate({ background: [CARD_BACK, CARD_BACK], color: ['transparent', 'transparent'] }, delay + duration / 2));
     }
-    const plain = (each, timing) => {
-      const { color } = getComputedStyle(each.closest('.comes-to') ?? each.parentElement);
-      running.push(each.animate([{ background: 'transparent', color }, { background: 'transparent', color }], timing));
+    // The greater total, and the steps that it reaches, are filled only once it has appeared.
+    const hideFill = (element, timing) => {
+      const { color } = getComputedStyle(element.closest('.comes-to') ?? element.parentElement);
+      animations.push(element.animate([{ background: 'transparent', color }, { background: 'transparent', color }], timing));
     };
-    for (const total of document.querySelectorAll('.greater [data-turn]')) plain(total, landing(Number(total.dataset.turn) + 1));
-    for (const step of document.querySelectorAll('[data-fill]')) plain(step, { ...landing(0), duration: start + SUM_MS * step.dataset.fill });
-    return SUM_MS * (1 + Math.max(-1, ...[...document.querySelectorAll('[data-land]')].map(part => Number(part.dataset.land))));
+    for (const total of document.querySelectorAll('.greater [data-turn]')) hideFill(total, landing(Number(total.dataset.turn) + 1));
+    for (const step of document.querySelectorAll('[data-fill]')) hideFill(step, { ...landing(0), duration: startMs + SUM_STEP_MS * step.dataset.fill });
+    return SUM_STEP_MS * (1 + Math.max(-1, ...[...document.querySelectorAll('[data-land]')].map(part => Number(part.dataset.land))));
   }
 
-  // The end of the play, at once.
+  // Show the end of the animation at once.
   function skip() {
-    running.forEach(each => each.finish());
-    running = [];
-    for (const each of document.getAnimations()) if (each.effect.getTiming().iterations !== Infinity) each.finish();
-    silence();
+    animations.forEach(animation => animation.finish());
+    animations = [];
+    for (const animation of document.getAnimations()) if (animation.effect.getTiming().iterations !== Infinity) animation.finish();
+    stopTones();
   }
 
+  // Play the reveal of a scene that the page did not show before.
   function play() {
     const scene = document.getElementById('live')?.dataset.scene ?? '';
-    const isNew = played !== null && scene !== played;
-    played = scene;
-    const told = [...document.querySelectorAll('.tally')].map(tally => tally.textContent).join();
-    const isSummed = told === summed; // a later step shows the same sums: they lie there already
-    summed = told;
+    const isNew = shownScene !== null && scene !== shownScene;
+    shownScene = scene;
+    const sums = [...document.querySelectorAll('.tally')].map(tally => tally.textContent).join();
+    const areSumsShown = sums === shownSums; // a later step of the turn shows the same sums, which have appeared already
+    shownSums = sums;
     if (!isNew || !scene) return;
-    running = [];
-    if (calm.matches) {
-      scored().forEach(({ tone }, place) => { if (!place) sound(tone, 0); });
+    animations = [];
+    if (reducedMotion.matches) {
+      tonesOfBeats().forEach(({ tone }, place) => { if (!place) playTones(tone, 0); });
       return;
     }
-    let end = board();
-    if (!isSummed) end += sums(end);
-    // What came of it is told by a cut, once all has lain still for a moment. The sign says until then what is on.
-    for (const told of document.querySelectorAll('[data-drama]')) {
-      const isSign = told.dataset.meanwhile !== undefined;
+    let endMs = animateBoard();
+    if (!areSumsShown) endMs += animateSums(endMs);
+    // The result appears once everything has been still for a moment. Until then the sign shows the turn's title.
+    for (const result of document.querySelectorAll('[data-drama]')) {
+      const isSign = result.dataset.meanwhile !== undefined;
       const hidden = isSign ? { color: 'transparent' } : { opacity: 0 };
-      const rest = told.animate([hidden, hidden], end + STILL_MS);
-      told.classList.toggle('meanwhile', isSign);
-      rest.onfinish = () => told.classList.remove('meanwhile');
-      running.push(rest);
+      const hiding = result.animate([hidden, hidden], endMs + RESULT_DELAY_MS);
+      result.classList.toggle('meanwhile', isSign);
+      hiding.onfinish = () => result.classList.remove('meanwhile');
+      animations.push(hiding);
     }
   }
 
@@ -502,53 +525,53 @@ export function silence() {
   play();
 }
 
-// ---- a screen that sleeps ----
+// ---- a screen that stays awake ----
 
-// A table screen, and the seat whose turn it is, stay awake where the browser lets a page ask for it (HTTPS, or this very
-// machine). When nobody has played for long the table screen is black until a touch or the next event.
+// The table screen and the phone of a seat on turn stay awake, where the browser permits it (HTTPS, or the machine itself).
+// If nothing happens for long, the table screen turns black until a touch, a key or the next event.
 {
   const MINUTE_MS = 60000;
-  const dark = Object.assign(document.createElement('div'), { id: 'dark' });
-  let lock = null;
-  let later = 0;
+  const blackout = Object.assign(document.createElement('div'), { id: 'dark' });
+  let wakeLock = null;
+  let blackoutTimer = 0;
 
   async function stayAwake() {
     const { awake, asked } = document.getElementById('live')?.dataset ?? {};
-    const isWanted = !document.hidden && !dark.isConnected && (awake !== undefined || asked !== undefined);
-    if (isWanted === Boolean(lock && !lock.released)) return;
+    const isWanted = !document.hidden && !blackout.isConnected && (awake !== undefined || asked !== undefined);
+    if (isWanted === Boolean(wakeLock && !wakeLock.released)) return;
     if (!isWanted) {
-      lock.release();
+      wakeLock.release();
       return;
     }
     try {
-      lock = await navigator.wakeLock?.request('screen');
-    } catch { /* not now: the battery is low, or the page is hidden */ }
+      wakeLock = await navigator.wakeLock?.request('screen');
+    } catch { /* refused: the battery is low, or the page is hidden */ }
   }
 
-  function wake() {
-    dark.remove();
-    clearTimeout(later);
+  function lightUp() {
+    blackout.remove();
+    clearTimeout(blackoutTimer);
     const minutes = Number(document.getElementById('live')?.dataset.dark ?? 0);
-    if (minutes) later = setTimeout(sleep, minutes * MINUTE_MS);
+    if (minutes) blackoutTimer = setTimeout(turnBlack, minutes * MINUTE_MS);
     stayAwake();
   }
 
-  function sleep() {
-    document.body.append(dark);
+  function turnBlack() {
+    document.body.append(blackout);
     stayAwake();
   }
 
-  // What wakes the screen does nothing else.
-  dark.addEventListener('click', wake);
+  // The touch or key that lights up the screen does nothing else.
+  blackout.addEventListener('click', lightUp);
   addEventListener('keydown', event => {
-    if (dark.isConnected) {
+    if (blackout.isConnected) {
       event.preventDefault();
       event.stopImmediatePropagation();
     }
-    wake();
+    lightUp();
   }, true);
-  addEventListener('pointerdown', () => { if (!dark.isConnected) wake(); }, true);
-  document.addEventListener('shown', wake);
+  addEventListener('pointerdown', () => { if (!blackout.isConnected) lightUp(); }, true);
+  document.addEventListener('shown', lightUp);
   document.addEventListener('visibilitychange', stayAwake);
-  wake();
+  lightUp();
 }
