@@ -1,38 +1,39 @@
-// The live picture: one frame after the other is asked for, and none while nobody sees it.
-const PERIOD_MS = 250;
-const LATER_MS = 1000;
-const { root } = document.documentElement.dataset; // what every address begins with under a proxy's path
+// The camera's live picture on the owner's page. Frames are requested one after the other, and none while nobody sees them.
+const FRAME_INTERVAL_MS = 250; // shorter: smoother, but more work for a Raspberry Pi
+const MIN_PAUSE_MS = 20;
+const RETRY_MS = 1000;
+const { root } = document.documentElement.dataset; // prefix of every address, if a proxy serves the pages under a path
 const picture = document.getElementById('frame');
-let inView = true;
-let pulling = false;
-let shown = '';
+let isInView = true;
+let isRequesting = false;
+let shownUrl = '';
 
-const pause = ms => new Promise(done => { setTimeout(done, ms); });
+const pause = ms => new Promise(resolve => { setTimeout(resolve, ms); });
 
 function show(blob) {
-  URL.revokeObjectURL(shown);
-  shown = URL.createObjectURL(blob);
-  picture.src = shown;
+  URL.revokeObjectURL(shownUrl);
+  shownUrl = URL.createObjectURL(blob);
+  picture.src = shownUrl;
   document.getElementById('no-frame').hidden = true;
 }
 
-async function pull() {
-  if (pulling) return;
-  pulling = true;
-  while (inView && !document.hidden) {
-    const began = performance.now();
-    let good = false;
+async function requestFrames() {
+  if (isRequesting) return;
+  isRequesting = true;
+  while (isInView && !document.hidden) {
+    const startMs = performance.now();
+    let isGood = false;
     try {
       const answer = await fetch(`${root}/camera/frame.jpg`);
-      good = answer.ok;
-      if (good) show(await answer.blob());
-    } catch { /* the stream of the page says that the table is gone */ }
-    if (!good) document.getElementById('no-frame').hidden = false;
-    await pause(good ? Math.max(20, PERIOD_MS - (performance.now() - began)) : LATER_MS);
+      isGood = answer.ok;
+      if (isGood) show(await answer.blob());
+    } catch { /* the page's stream reports a lost connection */ }
+    if (!isGood) document.getElementById('no-frame').hidden = false;
+    await pause(isGood ? Math.max(MIN_PAUSE_MS, FRAME_INTERVAL_MS - (performance.now() - startMs)) : RETRY_MS);
   }
-  pulling = false;
+  isRequesting = false;
 }
 
-document.addEventListener('visibilitychange', pull);
-new IntersectionObserver(entries => { inView = entries.at(-1).isIntersecting; pull(); }).observe(picture.parentElement);
-pull();
+document.addEventListener('visibilitychange', requestFrames);
+new IntersectionObserver(entries => { isInView = entries.at(-1).isIntersecting; requestFrames(); }).observe(picture.parentElement);
+requestFrames();

@@ -1,102 +1,105 @@
-// Runs before anything else on a page; no module, so that it is there first.
+// Runs before all other scripts of a page. It is no module, because modules run late.
 
-// Nothing new under the finger: a key that comes, goes on to mean something else, or moves to where another key was or
-// under the last tap, rests for a moment. It looks as always; a tap meanwhile does nothing. Another key under the finger
-// rests longer: whoever taps twice does so within a second.
+// A finger must not hit a key that has just changed. So a key rests for a moment if it is new, has another meaning than
+// before, or has moved to the place of another key or of the last tap. A resting key looks as always, and a tap on it does
+// nothing. Another key under the finger rests longer, because a double tap takes up to a second.
 (() => {
   const REST_MS = 700;
-  const UNDER_MS = 1100;
-  const TAP_MS = 2000; // how long the place of a tap counts
-  const MOVED_PX = 8;
+  const REST_UNDER_FINGER_MS = 1100;
+  const TAP_MEMORY_MS = 2000; // how long the place of a tap counts
+  const MIN_OVERLAP_PX = 8;
   const KEYS = ':is(.key, .whole, button.wkey, .is-key, .as-key, a.code):not(.off, :disabled, span)';
   const CLOCKS = '[data-time], [data-limit], [data-run]';
-  let seen = [];
-  let tap = { at: -Infinity, x: 0, y: 0 };
+  let knownKeys = [];
+  let tap = { timeMs: -Infinity, x: 0, y: 0 };
 
-  // What a key does. Where a script gives it its meaning, its name and its turn stand for it, and its words tell it more closely.
-  const meaning = ({ id, name, value, tagName, dataset, href, textContent }) => [
+  // What a key does, as a text. For a key without an address, which a script handles, that is its id or its label.
+  const meaningOf = ({ id, name, value, tagName, dataset, href, textContent }) => [
     tagName, id, name, value, dataset.post, dataset.body, dataset.own, dataset.arm, dataset.key, id ? '' : href,
     id || dataset.post || href ? '' : textContent.trim(),
   ].join('|');
   const isInside = ({ x, y }, { left, right, top, bottom }) => x >= left && x <= right && y >= top && y <= bottom;
-  const meets = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > MOVED_PX
-    && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > MOVED_PX;
+  const overlaps = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > MIN_OVERLAP_PX
+    && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > MIN_OVERLAP_PX;
 
-  // The keys that can be pressed now. Behind a dialog there are none.
-  function keysOf() {
+  // The keys that can be pressed now. While a dialog is open, those are its own.
+  function pressableKeys() {
     const dialog = document.querySelector('dialog[open]');
     return [...(dialog ?? document).querySelectorAll(KEYS)].map(key => ({
-      key, rect: key.getBoundingClientRect(), meaning: meaning(key), text: key.id && !key.dataset.post ? key.textContent : '', isAsked: Boolean(dialog),
+      key, rect: key.getBoundingClientRect(), meaning: meaningOf(key), text: key.id && !key.dataset.post ? key.textContent : '', isInDialog: Boolean(dialog),
     })).filter(({ rect }) => rect.width > 0);
   }
 
-  function sinceOf(fresh, now) {
-    const isUnder = now - tap.at < TAP_MS && isInside(tap, fresh.rect);
-    const same = seen.find(each => each.meaning === fresh.meaning && meets(each.rect, fresh.rect));
-    if (same && (same.text === fresh.text || !isUnder)) return same.since;
-    const isOther = !seen.some(({ key }) => key === fresh.key);
-    if (isUnder && isOther) return now + UNDER_MS - REST_MS;
-    if (same || isUnder || fresh.isAsked) return now;
-    return seen.some(each => meets(each.rect, fresh.rect)) ? now : -Infinity;
+  // The time from which on a key rests for REST_MS. A key that stays what and where it was keeps its time.
+  function restStartMs(current, nowMs) {
+    const isUnderFinger = nowMs - tap.timeMs < TAP_MEMORY_MS && isInside(tap, current.rect);
+    const same = knownKeys.find(known => known.meaning === current.meaning && overlaps(known.rect, current.rect));
+    if (same && (same.text === current.text || !isUnderFinger)) return same.restStartMs;
+    const isNew = !knownKeys.some(({ key }) => key === current.key);
+    if (isUnderFinger && isNew) return nowMs + REST_UNDER_FINGER_MS - REST_MS;
+    if (same || isUnderFinger || current.isInDialog) return nowMs;
+    return knownKeys.some(known => overlaps(known.rect, current.rect)) ? nowMs : -Infinity;
   }
 
-  function look() {
-    const now = performance.now();
-    const fresh = keysOf();
-    for (const each of fresh) each.since = sinceOf(each, now);
-    const gone = seen.filter(each => !fresh.some(({ meaning: same }) => same === each.meaning));
-    for (const each of gone) each.gone ??= now;
-    seen = [...fresh, ...gone.filter(each => now - each.gone < REST_MS)];
+  function noteKeys() {
+    const nowMs = performance.now();
+    const current = pressableKeys();
+    for (const key of current) key.restStartMs = restStartMs(key, nowMs);
+    // the place of a key that has gone still counts for a moment
+    const gone = knownKeys.filter(known => !current.some(({ meaning }) => meaning === known.meaning));
+    for (const known of gone) known.goneMs ??= nowMs;
+    knownKeys = [...current, ...gone.filter(known => nowMs - known.goneMs < REST_MS)];
   }
 
-  // Whoever scrolls has moved the keys himself.
-  function place() {
-    for (const each of seen) if (each.key.isConnected) each.rect = each.key.getBoundingClientRect();
+  // Scrolling moves keys, but the person knows it. So it makes no key rest.
+  function notePlaces() {
+    for (const known of knownKeys) if (known.key.isConnected) known.rect = known.key.getBoundingClientRect();
   }
 
-  // How long a key still rests, in ms.
+  // The time in ms for which a key still rests.
   function restOf(key) {
-    const since = seen.find(each => each.key === key)?.since ?? -Infinity;
-    return Math.max(0, since + REST_MS - performance.now());
+    const startMs = knownKeys.find(known => known.key === key)?.restStartMs ?? -Infinity;
+    return Math.max(0, startMs + REST_MS - performance.now());
   }
   globalThis.restOf = restOf;
 
   const keyOf = ({ target }) => target.closest?.(KEYS);
-  function hold(event) {
+  function stopIfResting(event) {
     const key = keyOf(event);
     if (!key || restOf(key) === 0) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   }
   addEventListener('pointerdown', event => {
-    if (keyOf(event)?.dataset.edge !== undefined) hold(event);
-    tap = { at: performance.now(), x: event.clientX, y: event.clientY };
+    if (keyOf(event)?.dataset.edge !== undefined) stopIfResting(event);
+    tap = { timeMs: performance.now(), x: event.clientX, y: event.clientY };
   }, true);
   addEventListener('click', event => {
-    hold(event);
+    stopIfResting(event);
     const key = keyOf(event);
     if (event.detail || !event.isTrusted || !key) return;
-    const { left, right, top, bottom } = key.getBoundingClientRect(); // by keyboard
-    tap = { at: performance.now(), x: (left + right) / 2, y: (top + bottom) / 2 };
+    // a press by keyboard counts as a tap in the middle of its key
+    const { left, right, top, bottom } = key.getBoundingClientRect();
+    tap = { timeMs: performance.now(), x: (left + right) / 2, y: (top + bottom) / 2 };
   }, true);
 
-  // A page that was reached by a tap has new keys under it, too.
+  // A tap that leads to another page counts there, too.
   const STORE = 'tap';
   addEventListener('pagehide', () => {
     try {
-      sessionStorage.setItem(STORE, JSON.stringify({ ...tap, at: performance.timeOrigin + tap.at }));
-    } catch { /* a browser that keeps nothing */ }
+      sessionStorage.setItem(STORE, JSON.stringify({ ...tap, timeMs: performance.timeOrigin + tap.timeMs }));
+    } catch { /* a browser that stores nothing */ }
   });
   try {
     const before = JSON.parse(sessionStorage.getItem(STORE));
-    if (before) tap = { ...before, at: before.at - performance.timeOrigin };
-  } catch { /* a browser that keeps nothing */ }
+    if (before) tap = { ...before, timeMs: before.timeMs - performance.timeOrigin };
+  } catch { /* a browser that stores nothing */ }
 
   const isOfClock = ({ target }) => (target.nodeType === Node.TEXT_NODE ? target.parentElement : target)?.closest(CLOCKS);
-  let isWaiting = false;
+  let isFrameRequested = false;
   function begin() {
-    look();
-    new MutationObserver(changes => { if (!changes.every(isOfClock)) look(); }).observe(document.body, {
+    noteKeys();
+    new MutationObserver(changes => { if (!changes.every(isOfClock)) noteKeys(); }).observe(document.body, {
       subtree: true, childList: true, characterData: true,
       attributeFilter: ['hidden', 'disabled', 'class', 'open', 'href', 'data-post', 'data-body', 'data-own'],
     });
@@ -104,39 +107,39 @@
   addEventListener('DOMContentLoaded', begin, { once: true });
   for (const cause of ['scroll', 'resize']) {
     addEventListener(cause, () => {
-      if (isWaiting) return;
-      isWaiting = true;
-      requestAnimationFrame(() => { isWaiting = false; place(); });
+      if (isFrameRequested) return;
+      isFrameRequested = true;
+      requestAnimationFrame(() => { isFrameRequested = false; notePlaces(); });
     }, { capture: true, passive: true });
   }
 })();
 
-// Whoever opens the table screen on a phone wants to sit down: a small screen that fingers alone can touch. Who has asked
-// for the table screen (?screen) gets it.
+// Somebody who opens the table screen on a phone wants to sit down, and is redirected to the page for that. A phone is a
+// small touch screen without a mouse. `?screen` shows the table screen anyway.
 {
-  const SMALL_PX = 450; // a small display for the table has 800 x 480
+  const MAX_PHONE_PX = 450; // shorter side: the smallest displays for tables have 800 x 480
   const { classList } = document.documentElement;
-  const isTable = classList.contains('to-join') && !classList.contains('asked') && !classList.contains('kiosk');
-  const isTouched = matchMedia('(hover: none) and (pointer: coarse)').matches;
-  if (isTable && isTouched && Math.min(screen.width, screen.height) < SMALL_PX) location.replace(`${document.documentElement.dataset.root}/join`);
+  const mayRedirect = classList.contains('to-join') && !classList.contains('asked') && !classList.contains('kiosk');
+  const isTouchOnly = matchMedia('(hover: none) and (pointer: coarse)').matches;
+  if (mayRedirect && isTouchOnly && Math.min(screen.width, screen.height) < MAX_PHONE_PX) location.replace(`${document.documentElement.dataset.root}/join`);
 }
 
-// A name that this browser knows is filled in: who types another one need not delete it.
+// A known name is filled in. It is selected, so that typing another name replaces it.
 addEventListener('focusin', ({ target }) => { if (target.id === 'name') target.select(); });
 
 (() => {
   const root = document.documentElement;
 
-  // Who covers what he enters must not see it flash up.
+  // If the player keeps entries covered, they must not flash up before the scripts run.
   try {
     if (root.classList.contains('may-cover') && localStorage.getItem('cover') === 'on') root.classList.add('covered');
-  } catch { /* a browser that keeps nothing covers nothing */ }
+  } catch { /* a browser that stores nothing covers nothing */ }
 
-  // A script or a stylesheet that is lost on the way: the page says so, and loads again by itself, once.
-  const AGAIN_MS = 1500;
-  let isWhole = true;
-  const unloaded = () => {
-    isWhole = false;
+  // If a script or style sheet does not load, the page says so and reloads itself once.
+  const RELOAD_DELAY_MS = 1500;
+  let isComplete = true;
+  const reportMissing = () => {
+    isComplete = false;
     const show = () => {
       const line = document.getElementById('unloaded');
       if (line) line.hidden = false;
@@ -145,33 +148,33 @@ addEventListener('focusin', ({ target }) => { if (target.id === 'name') target.s
     else show();
     if (history.state?.again) return;
     history.replaceState({ again: true }, '');
-    setTimeout(() => location.reload(), AGAIN_MS);
+    setTimeout(() => location.reload(), RELOAD_DELAY_MS);
   };
   addEventListener('error', ({ target }) => {
-    if (target instanceof HTMLScriptElement || target instanceof HTMLLinkElement) unloaded();
+    if (target instanceof HTMLScriptElement || target instanceof HTMLLinkElement) reportMissing();
   }, true);
-  addEventListener('unloaded', unloaded);
+  addEventListener('unloaded', reportMissing);
   addEventListener('load', () => {
-    if (isWhole && history.state?.again) history.replaceState(null, '');
+    if (isComplete && history.state?.again) history.replaceState(null, '');
   });
 
-  // A tap on a key whose script is still on its way is kept, and done once all scripts have run.
-  let kept = [];
+  // A tap on a key whose script has not run yet is repeated once all scripts have run.
+  let earlyTaps = []; // null afterwards
   addEventListener('click', event => {
-    if (!kept || !event.target.closest?.('#live :is([type=button], .board)')) return;
+    if (!earlyTaps || !event.target.closest?.('#live :is([type=button], .board)')) return;
     event.stopImmediatePropagation();
-    kept.push(event);
+    earlyTaps.push(event);
   }, true);
-  let waits = 2; // for all files, and for the words of the page's language (page.js tells)
-  const go = () => {
-    waits -= 1;
-    if (waits) return;
-    const taps = kept;
-    kept = null;
+  let awaitedEvents = 2; // the document with its scripts, and `scripts` of page.js, which waits for its translations
+  const repeatTaps = () => {
+    awaitedEvents -= 1;
+    if (awaitedEvents) return;
+    const taps = earlyTaps;
+    earlyTaps = null;
     for (const { target, clientX, clientY } of taps) {
       target.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX, clientY }));
     }
   };
-  addEventListener('DOMContentLoaded', go, { once: true });
-  addEventListener('scripts', go, { once: true });
+  addEventListener('DOMContentLoaded', repeatTaps, { once: true });
+  addEventListener('scripts', repeatTaps, { once: true });
 })();

@@ -1,36 +1,36 @@
-// Pages before a seat: the code for sitting down, and pages that wait for something.
+// Pages before a player has a seat: the join code, and pages that wait for something.
 import { forget, recall, remember } from './page.js';
 
-// ---- the code ----
+// ---- the join code ----
 
-// The code for sitting down comes in the address behind a #, which no server and no log ever sees: from there into the
-// form, and out of the address at once. It is kept for this tab alone.
+// A scanned address has the join code behind a #, which browsers send to no server. It moves from the address into the form
+// at once, and is stored for this tab only.
 {
-  const KEPT = 'join-code';
+  const STORE = 'join-code';
   const field = document.querySelector('input[name="code"]');
-  const given = location.hash.slice(1);
+  const scanned = location.hash.slice(1);
 
-  if (/^[2-9a-z]{6}$/.test(given)) {
-    remember(KEPT, given);
+  if (/^[2-9a-z]{6}$/.test(scanned)) {
+    remember(STORE, scanned);
     history.replaceState(null, '', location.pathname + location.search);
   }
-  const kept = recall(KEPT) ?? '';
+  const stored = recall(STORE) ?? '';
   if (field?.dataset.wrong !== undefined) {
-    forget(name => name === KEPT);
-    if (field.value === kept) field.value = ''; // scanned, not typed: there is nothing to be mended in it
-  } else if (field && !field.value) field.value = kept;
+    forget(name => name === STORE);
+    if (field.value === stored) field.value = ''; // a scanned code has no typing error that could be corrected
+  } else if (field && !field.value) field.value = stored;
 }
 
 // ---- waiting ----
 
-// A page that waits for something: it asks again by itself, while somebody looks, and shows what has changed. An answer
-// that does not come is asked for once more; only what is no such page any more is loaded anew.
+// A page that waits for something (data-again: every so many seconds) fetches itself while it is visible, and replaces the
+// parts that have changed. If a fetch fails, the next one follows. If the answer is another page, that page is loaded.
 if (document.querySelector('[data-again]')) {
   const waiting = document.querySelector('[data-again]');
-  let asking = false;
+  let isFetching = false;
 
-  function show(fresh) {
-    const parts = [...fresh.children];
+  function show(newer) {
+    const parts = [...newer.children];
     parts.forEach((part, place) => {
       const old = waiting.children[place];
       if (!old) waiting.append(part);
@@ -39,24 +39,24 @@ if (document.querySelector('[data-again]')) {
     while (waiting.children.length > parts.length) waiting.lastElementChild.remove();
   }
 
-  async function ask() {
-    if (document.hidden || asking) return;
-    asking = true;
+  async function refresh() {
+    if (document.hidden || isFetching) return;
+    isFetching = true;
     try {
       const answer = await fetch(location.href, { cache: 'no-store', headers: { Accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      const fresh = page.querySelector('[data-again]');
-      if (fresh && !answer.redirected) show(fresh);
+      const newer = page.querySelector('[data-again]');
+      if (newer && !answer.redirected) show(newer);
       else {
-        clearInterval(timer); // what comes may be a file, which leaves this page where it is
+        clearInterval(timer); // the address may be a download now, which leaves this page open
         location.replace(location.href);
       }
     } catch {
-      // No connection: the next time comes soon.
+      // no connection: the next fetch comes soon
     }
-    asking = false;
+    isFetching = false;
   }
 
-  const timer = setInterval(ask, waiting.dataset.again * 1000);
-  document.addEventListener('visibilitychange', ask);
+  const timer = setInterval(refresh, waiting.dataset.again * 1000);
+  document.addEventListener('visibilitychange', refresh);
 }

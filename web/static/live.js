@@ -343,7 +343,7 @@ else addEventListener('DOMContentLoaded', openStream);
 // never in quiet hours. They are written as in the service: `A5 120` is a note with its milliseconds, `·40` a pause.
 const NOTES_HZ = { A4: 440, E5: 659.26, A5: 880, C6: 1046.5, E6: 1318.51, A6: 1760 };
 const RISE_S = 0.005; // a tone that begins at once clicks
-const MAX_GAIN = 0.15; // a square wave at full gain is far louder than speech
+const MAX_GAIN = 0.15; // gain at full volume
 let context = null;
 let masterGain = null;
 

@@ -1,26 +1,27 @@
-// What pages share: sentences, requests, what a browser keeps, keys that ask for something, proofs that are checked.
+// Shared by all pages: sentences, requests, the browser's storage, keys and forms that send requests, and the check of
+// receipts and of chance.
 import { sha256 } from './sha256.js';
 
 // ---- sentences ----
 
-// What the scripts say, in the page's language: the English pattern is the key, the catalogue comes from the service.
+// Sentences are translated by a catalogue from the service, whose keys are the English patterns.
 const language = document.documentElement.lang;
-const words = language === 'en' ? {} : await import(`./words.${language}.js`).then(
-  found => found.default,
+const translations = language === 'en' ? {} : await import(`./words.${language}.js`).then(
+  module => module.default,
   () => {
-    dispatchEvent(new Event('unloaded')); // the page speaks English meanwhile
+    dispatchEvent(new Event('unloaded')); // early.js reloads the page, which is in English until then
     return {};
   },
 );
 
-// A sentence from its English pattern; parts stand for its {names}.
+// Return a sentence in the page's language, with `parts` in the places of its {names}.
 export function say(pattern, parts = {}) {
-  return (words[pattern] || pattern).replace(/\{(\w+)\}/g, (_, name) => parts[name]);
+  return (translations[pattern] || pattern).replace(/\{(\w+)\}/g, (_, name) => parts[name]);
 }
 
 const plural = new Intl.PluralRules(language);
 
-// A sentence about n things; in French none is one too.
+// Return a sentence about n things. Languages differ in which numbers are singular: French has 0 and 1.
 export function sayN(one, many, n, parts = {}) {
   const isOne = plural.select(n) === 'one';
   return say(isOne ? one : many, { ...parts, n });
@@ -28,56 +29,57 @@ export function sayN(one, many, n, parts = {}) {
 
 // ---- requests ----
 
-// What every address of the table begins with: nothing, or the path that a proxy gives these pages.
+// Prefix of every address: empty, or the path under which a proxy serves these pages.
 export const root = document.documentElement.dataset.root;
 
-// Asks the table for something; a refusal is said next to the keys.
+const REQUEST_TIMEOUT_MS = 20000;
+const REFUSAL_MS = 8000; // how long a refusal is shown
+let refusalTimer = 0;
 
-const PATIENCE_MS = 20000;
-let quiet = 0;
-
-/* Says why not; `link` is the address and the name of the paragraph of the rules that says so. */
+// Show beside the keys why a request was refused. An empty text removes it. `link` has the address and the name of a
+// paragraph of the rules. A hint is no refusal: what was tapped is right, but too early.
 export function refuse(text, link, isHint = false) {
   const place = document.getElementById('said');
   if (!place) return;
-  place.classList.toggle('hint', isHint); // what is right, but not yet
+  place.classList.toggle('hint', isHint);
   place.textContent = text;
   if (text && link) {
     const rule = document.createElement('a');
     [rule.href, rule.textContent] = link;
     place.append(' ', rule);
   }
-  clearTimeout(quiet);
-  if (text) quiet = setTimeout(() => { document.getElementById('said').textContent = ''; }, 8000);
+  clearTimeout(refusalTimer);
+  if (text) refusalTimer = setTimeout(() => { document.getElementById('said').textContent = ''; }, REFUSAL_MS);
 }
 
+// Send a JSON request, and show a refusal. Return the fields of the answer with `ok` and `status` (0 without an answer).
 export async function post(url, body = {}) {
   try {
     const answer = await fetch(root + url, {
       method: 'POST',
-      signal: AbortSignal.timeout?.(PATIENCE_MS),
-      keepalive: true, // a key let go while the page is closed is let go all the same
+      signal: AbortSignal.timeout?.(REQUEST_TIMEOUT_MS),
+      keepalive: true, // the release of a key is sent even if the page closes meanwhile
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify(body),
     });
-    const told = await answer.json();
-    refuse(answer.ok ? '' : told.error.message, told.error?.link, told.error?.reason === 'lesson');
-    return { ok: answer.ok, status: answer.status, ...told };
+    const content = await answer.json();
+    refuse(answer.ok ? '' : content.error.message, content.error?.link, content.error?.reason === 'lesson');
+    return { ok: answer.ok, status: answer.status, ...content };
   } catch (error) {
-    refuse(error.name === 'TimeoutError' // six windows of one browser have all its connections to one table
+    refuse(error.name === 'TimeoutError' // a browser has six connections to one server, and each window's stream takes one
       ? say('No answer from the table: close other windows of these pages, then try again')
       : say('No connection to the table: try again'));
     return { ok: false, status: 0 };
   }
 }
 
-// ---- what a browser keeps ----
+// ---- the browser's storage ----
 
-// What a player has entered and not handed in: in this tab's storage, and in this page alone where a browser keeps nothing
-// or has no room left.
-const entered = new Map();
+// Drafts, which a player has entered but not handed in, are stored for this tab. If the browser stores nothing or has no
+// room left, this page alone remembers them.
+const pageStorage = new Map();
 
-function tab() {
+function tabStorage() {
   try {
     return sessionStorage;
   } catch {
@@ -86,24 +88,25 @@ function tab() {
 }
 
 export function remember(name, value) {
-  entered.set(name, value);
+  pageStorage.set(name, value);
   try {
-    tab()?.setItem(name, value);
+    tabStorage()?.setItem(name, value);
   } catch { /* no room: this page still has it */ }
 }
 
-export const recall = name => entered.get(name) ?? tab()?.getItem(name) ?? null;
+export const recall = name => pageStorage.get(name) ?? tabStorage()?.getItem(name) ?? null;
 
+// Remove the drafts whose name is old.
 export function forget(isOld) {
-  const kept = tab();
-  for (const name of new Set([...entered.keys(), ...Object.keys(kept ?? {})])) {
+  const stored = tabStorage();
+  for (const name of new Set([...pageStorage.keys(), ...Object.keys(stored ?? {})])) {
     if (!isOld(name)) continue;
-    entered.delete(name);
-    kept?.removeItem(name);
+    pageStorage.delete(name);
+    stored?.removeItem(name);
   }
 }
 
-// What this browser was told to keep for all its pages.
+// A setting is stored for all pages of this browser. Null stands for the default.
 export function setting(name) {
   try {
     return localStorage.getItem(name);
@@ -116,159 +119,161 @@ export function keepSetting(name, value) {
   try {
     if (value === null) localStorage.removeItem(name);
     else localStorage.setItem(name, value);
-  } catch { /* a browser that keeps nothing: as delivered */ }
+  } catch { /* a browser that stores nothing has the defaults */ }
 }
 
 // ---- keys ----
 
-// Keys that ask the table for something (data-post; data-edge: at the touch, data-space: by the space bar too). What cannot
-// be undone asks first (data-sure), and something more appears for who wants it (data-arm).
-const SURE_MS = 8000;
+// Keys send requests (`data-post` has the address, `data-body` the JSON). `data-edge`: already at the touch, not at the
+// click. `data-space`: also by the space bar. `data-sure`: a question comes first. `data-arm`: shows another key.
+const QUESTION_MS = 8000; // an unanswered question disappears
 
-// Asks before something that cannot be undone: the question stands where the page's sign is, the key that goes on is
-// on the other side of the one just tapped, and the harmless one under the finger. It has the focus, too.
+// Ask before something that cannot be undone. The question covers the page's sign. The harmless answer has the focus and is
+// on the side of the key that was tapped, so that a second tap does no harm. `act` runs after the other answer.
 export function askFirst(key, { question, yes, no }, act) {
   const { left, right } = key.getBoundingClientRect();
   const dialog = Object.assign(document.createElement('dialog'), { className: 'sure' });
   const sign = Object.assign(document.createElement('p'), { className: 'sign down', id: 'sure', textContent: question });
   const row = Object.assign(document.createElement('div'), { className: 'sure-keys' });
   const button = text => Object.assign(document.createElement('button'), { className: 'key', type: 'button', textContent: text });
-  const [going, staying] = [button(yes), button(no)];
+  const [yesKey, noKey] = [button(yes), button(no)];
   const isLeft = left + right < innerWidth;
-  going.dataset.yes = '';
-  staying.dataset.no = '';
+  yesKey.dataset.yes = '';
+  noKey.dataset.no = '';
   dialog.setAttribute('aria-labelledby', 'sure');
-  row.append(...(isLeft ? [staying, going] : [going, staying]));
+  row.append(...(isLeft ? [noKey, yesKey] : [yesKey, noKey]));
   dialog.append(sign, row);
-  const shown = document.querySelector('.phone>.sign')?.getBoundingClientRect();
-  if (shown && shown.top >= 0 && shown.bottom < innerHeight / 2) {
-    dialog.style.setProperty('--sign-top', `${shown.top}px`);
-    dialog.style.setProperty('--sign-height', `${shown.height}px`);
+  const pageSign = document.querySelector('.phone>.sign')?.getBoundingClientRect();
+  if (pageSign && pageSign.top >= 0 && pageSign.bottom < innerHeight / 2) {
+    dialog.style.setProperty('--sign-top', `${pageSign.top}px`);
+    dialog.style.setProperty('--sign-height', `${pageSign.height}px`);
     dialog.classList.add('placed');
   }
-  const asked = JSON.stringify(key.dataset);
-  const look = () => { if (!key.isConnected || JSON.stringify(key.dataset) !== asked) dialog.close(); }; // it is over
-  const end = setTimeout(() => dialog.close(), SURE_MS);
-  going.addEventListener('click', () => { dialog.close(); act(); });
-  staying.addEventListener('click', () => dialog.close());
+  // the question is void once the key is gone or means something else
+  const meaning = JSON.stringify(key.dataset);
+  const closeIfVoid = () => { if (!key.isConnected || JSON.stringify(key.dataset) !== meaning) dialog.close(); };
+  const timer = setTimeout(() => dialog.close(), QUESTION_MS);
+  yesKey.addEventListener('click', () => { dialog.close(); act(); });
+  noKey.addEventListener('click', () => dialog.close());
   dialog.addEventListener('close', () => {
-    clearTimeout(end);
-    document.removeEventListener('shown', look);
+    clearTimeout(timer);
+    document.removeEventListener('shown', closeIfVoid);
     document.documentElement.classList.remove('asks-first');
     dialog.remove();
     const menu = key.closest('.menu:not([open])');
     (menu ? menu.querySelector('summary') : key).focus({ preventScroll: true });
   });
-  document.addEventListener('shown', look);
+  document.addEventListener('shown', closeIfVoid);
   document.documentElement.classList.add('asks-first');
   document.body.append(dialog);
   dialog.showModal();
-  staying.focus({ preventScroll: true });
+  noKey.focus({ preventScroll: true });
 }
 
 {
-  const MORE_MS = 20000;
-  const DISAGREES_MS = 5000;
+  const SECOND_KEY_MS = 20000; // then a second key disappears again
+  const OVERRULE_AFTER_MS = 5000; // gives the camera time to see a move that was just made
 
-  function reveal(id) {
-    const more = document.getElementById(id);
-    if (!more) return;
-    more.hidden = false;
-    more.focus({ preventScroll: true });
-    setTimeout(() => hide(more), MORE_MS);
+  function showSecondKey(id) {
+    const key = document.getElementById(id);
+    if (!key) return;
+    key.hidden = false;
+    key.focus({ preventScroll: true });
+    setTimeout(() => hideSecondKey(key), SECOND_KEY_MS);
   }
 
-  // The focus goes back to the first key.
-  function hide(more) {
-    if (document.activeElement === more) document.querySelector(`[data-arm=${more.id}]`)?.focus();
-    more.hidden = true;
+  // Hide a second key, and return its focus to the first one.
+  function hideSecondKey(key) {
+    if (document.activeElement === key) document.querySelector(`[data-arm=${key.id}]`)?.focus();
+    key.hidden = true;
   }
 
-  function shut(menu) {
+  function closeMenu(menu) {
     menu.removeAttribute('open');
     menu.querySelector('summary').focus({ preventScroll: true });
   }
 
-  // The camera disagrees with what people say: only when it has done so for a while can they overrule it.
-  let disagreement = '';
-  let waiting = 0;
-  function disagree(isRefused) {
+  // The key that overrules the camera (#force) appears only after the camera has disagreed with people for a while:
+  // `isRefused` is a refused confirmation, and data-wrong marks a board that the camera finds wrong.
+  let disagreement = ''; // the body of the key's request, which names the disputed step
+  let overruleTimer = 0;
+  function noteDisagreement(isRefused) {
     const key = document.getElementById('force');
     if (!key || (!isRefused && key.dataset.wrong === undefined && disagreement !== key.dataset.body)) {
-      clearTimeout(waiting);
+      clearTimeout(overruleTimer);
       disagreement = '';
       if (key) key.hidden = true;
       return;
     }
     if (disagreement === key.dataset.body) return;
-    clearTimeout(waiting);
+    clearTimeout(overruleTimer);
     disagreement = key.dataset.body;
     key.hidden = true;
-    waiting = setTimeout(() => {
-      const now = document.getElementById('force');
-      if (now?.dataset.body === disagreement) now.hidden = false;
-    }, DISAGREES_MS);
+    overruleTimer = setTimeout(() => {
+      const currentKey = document.getElementById('force');
+      if (currentKey?.dataset.body === disagreement) currentKey.hidden = false;
+    }, OVERRULE_AFTER_MS);
   }
-  document.addEventListener('shown', () => disagree(false));
-  disagree(false);
+  document.addEventListener('shown', () => noteDisagreement(false));
+  noteDisagreement(false);
 
-  async function ask(key) {
+  async function sendRequest(key) {
     if (key.dataset.busy !== undefined) return;
     key.dataset.busy = '';
     const menu = key.closest('details');
     const { post: url, body, then, refused } = key.dataset;
     const answer = await post(url, JSON.parse(body));
     delete key.dataset.busy;
-    if (menu?.open) shut(menu); // it lies over what is refused, too
+    if (menu?.open) closeMenu(menu); // an open menu would cover the refusal
     if (answer.ok && then) {
-      const both = frameElement?.closest('.here'); // beside the table screen: the whole window finds its way
-      if (both) parent.location.reload();
+      const sharedWindow = frameElement?.closest('.here'); // seat and table screen in one window, which decides what it shows
+      if (sharedWindow) parent.location.reload();
       else location.assign(root + then);
     }
-    if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) disagree(true);
+    if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) noteDisagreement(true);
     if (answer.ok && 'second' in key.dataset) key.hidden = true;
     if (answer.ok) document.dispatchEvent(new CustomEvent('answered', { detail: { ...answer, url } }));
   }
 
-  // A key without an address sends its form, or tells whoever knows what it does.
-  function go(key) {
-    if (key.dataset.post) ask(key);
+  // Act after a question was answered. A key without an address sends its form, or leaves the action to another script.
+  function act(key) {
+    if (key.dataset.post) sendRequest(key);
     else if (key.form) key.form.requestSubmit();
     else key.dispatchEvent(new Event('sure', { bubbles: true }));
   }
 
   function press(key) {
     const { arm, sure, yes, no } = key.dataset;
-    if (arm) reveal(arm);
-    else if (sure) askFirst(key, { question: sure, yes, no }, () => go(key));
-    else ask(key);
+    if (arm) showSecondKey(arm);
+    else if (sure) askFirst(key, { question: sure, yes, no }, () => act(key));
+    else sendRequest(key);
   }
 
   document.addEventListener('click', event => {
     const key = event.target.closest?.('[data-post], [data-arm], [data-sure]');
-    // What ends a turn counts from the finger's touch; the click that follows it is not another one.
+    // A key with data-edge has acted at the touch. Only a click without a touch, as by keyboard, counts here.
     if (key && (key.dataset.edge === undefined || event.detail === 0)) press(key);
   });
   document.addEventListener('pointerdown', event => {
     const key = event.target.closest?.('[data-post][data-edge]');
-    if (key && event.button === 0) ask(key);
+    if (key && event.button === 0) sendRequest(key);
   });
   document.addEventListener('keydown', event => {
     const key = event.key === ' ' && document.querySelector('[data-space]');
     if (!key || event.target.closest?.('input, textarea, summary, dialog')) return;
     event.preventDefault();
-    if (!event.repeat && !globalThis.restOf(key)) ask(key);
+    if (!event.repeat && !globalThis.restOf(key)) sendRequest(key);
   });
 
   document.addEventListener('keydown', event => {
     if (event.key !== 'Escape' || document.querySelector('dialog[open]')) return;
-    const more = document.querySelector('button[data-second]:not([hidden], #force)');
+    const secondKey = document.querySelector('button[data-second]:not([hidden], #force)');
     const menu = document.querySelector('details[open]');
-    if (more) hide(more);
-    else if (menu) shut(menu);
+    if (secondKey) hideSecondKey(secondKey);
+    else if (menu) closeMenu(menu);
     else document.querySelector('[data-escape]')?.click();
   });
-  // An open menu closes before the focus goes behind it.
+  // An open menu closes when the focus leaves it, so that it does not cover the focus.
   document.addEventListener('focusin', ({ target }) => {
     if (!target.closest('.menu')) document.querySelector('.menu[open]')?.removeAttribute('open');
   });
@@ -276,7 +281,7 @@ export function askFirst(key, { question, yes, no }, act) {
 
 // ---- forms ----
 
-// A form that is sent as JSON: its fields are those of the request, and a refusal is said on its page.
+// A form with data-json is sent as JSON with its fields. A refusal is shown on its page.
 document.addEventListener('submit', async event => {
   const form = event.target.closest('form[data-json]');
   if (!form) return;
@@ -287,114 +292,115 @@ document.addEventListener('submit', async event => {
   if (answer.ok) location.assign(root + form.dataset.then);
 });
 
-// ---- work that takes its time ----
+// ---- downloads that take long ----
 
-// Work that takes its time says so on the key that asked for it, until its answer is there: then the service sets a cookie.
+// While a page waits for a file that takes long to make (data-wait), its key says so and counts the seconds. Scripts do not
+// learn when a download begins. So the request carries a token, and the answer sets a cookie with that token.
 {
-  const LOOK_MS = 250;
-  const works = new Map();
+  const CHECK_INTERVAL_MS = 250;
+  const waits = new Map(); // by the key: the function that ends the wait
 
-  function begin(key, words, token) {
+  function beginWait(key, words, token) {
     const note = key.querySelector('small') ?? key.appendChild(document.createElement('small'));
     const before = note.textContent;
-    const since = performance.now();
+    const startMs = performance.now();
     const end = () => {
       clearInterval(timer);
-      works.delete(key);
+      waits.delete(key);
       key.removeAttribute('data-busy');
       note.textContent = before;
     };
-    const tell = () => {
-      const seconds = Math.floor((performance.now() - since) / 1000);
+    const update = () => {
+      const seconds = Math.floor((performance.now() - startMs) / 1000);
       note.textContent = seconds ? `${words} ${seconds} s` : words;
       if (document.cookie.includes(`made=${token}`)) end();
     };
-    const timer = setInterval(tell, LOOK_MS);
+    const timer = setInterval(update, CHECK_INTERVAL_MS);
     key.setAttribute('data-busy', '');
-    works.set(key, end);
-    tell();
+    waits.set(key, end);
+    update();
   }
 
-  const fresh = () => crypto.getRandomValues(new Uint32Array(1))[0].toString(36);
+  const newToken = () => crypto.getRandomValues(new Uint32Array(1))[0].toString(36);
 
   document.addEventListener('click', event => {
     const key = event.target.closest?.('a[data-wait]');
     if (!key) return;
-    if (works.has(key)) {
+    if (waits.has(key)) {
       event.preventDefault();
       return;
     }
     const url = new URL(key.href);
-    const token = fresh();
+    const token = newToken();
     url.searchParams.set('wait', token);
     key.href = url;
-    begin(key, key.dataset.wait, token);
+    beginWait(key, key.dataset.wait, token);
   });
 
   document.addEventListener('submit', event => {
     const form = event.target.closest('form[data-wait]');
     if (!form || !event.submitter) return;
-    if (works.has(event.submitter)) {
+    if (waits.has(event.submitter)) {
       event.preventDefault();
       return;
     }
-    const token = fresh();
+    const token = newToken();
     const field = form.querySelector('[name=wait]') ?? form.appendChild(Object.assign(document.createElement('input'), { type: 'hidden', name: 'wait' }));
     field.value = token;
-    begin(event.submitter, form.dataset.wait, token);
+    beginWait(event.submitter, form.dataset.wait, token);
   });
 
-  addEventListener('pageshow', () => { for (const end of [...works.values()]) end(); });
+  addEventListener('pageshow', () => { for (const end of [...waits.values()]) end(); });
 }
 
 // ---- fair chance ----
 
-// Fair chance: checks in this browser, when a game is over, that the table was bound to its secret and that the seed
-// comes from it. docs/security.md, "Fair chance", says how.
+// After a game this browser checks that the table was bound to its secret from the start, and that the seed of all chance
+// was made from that secret. docs/security.md, "Fair chance", explains both.
 {
   const bytesOf = digits => new Uint8Array((digits.match(/../g) ?? []).map(pair => parseInt(pair, 16)));
 
-  function mark(place, fits, word) {
+  function showVerdict(place, isRight, word) {
     if (!place || place.dataset.said === word) return;
     place.dataset.said = word;
-    const drawing = `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${fits ? 'tick' : 'cross'}"/></svg>`;
+    const drawing = `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${isRight ? 'tick' : 'cross'}"/></svg>`;
     place.innerHTML = `${drawing}<span>${word}</span>`;
   }
 
   function check(section) {
-    const told = JSON.parse(section.dataset.chance);
-    const parts = {
-      commitment: sha256(bytesOf(told.secret)) === told.commitment,
-      seed: sha256(told.text) === told.seed && told.text.startsWith(`${told.commitment} ${told.secret} `),
+    const chance = JSON.parse(section.dataset.chance);
+    const results = {
+      commitment: sha256(bytesOf(chance.secret)) === chance.commitment,
+      seed: sha256(chance.text) === chance.seed && chance.text.startsWith(`${chance.commitment} ${chance.secret} `),
     };
-    for (const [part, fits] of Object.entries(parts)) {
-      mark(section.querySelector(`[data-part="${part}"]`), fits, fits ? told.words.fits : told.words.not);
+    for (const [part, isRight] of Object.entries(results)) {
+      showVerdict(section.querySelector(`[data-part="${part}"]`), isRight, isRight ? chance.words.fits : chance.words.not);
     }
-    const fits = parts.commitment && parts.seed && !told.faults;
-    mark(section.querySelector('[data-part="all"]'), fits, fits ? told.words.all : told.words.not);
+    const isAllRight = results.commitment && results.seed && !chance.faults;
+    showVerdict(section.querySelector('[data-part="all"]'), isAllRight, isAllRight ? chance.words.all : chance.words.not);
   }
 
-  const look = () => document.querySelectorAll('[data-chance]').forEach(check);
+  const checkAll = () => document.querySelectorAll('[data-chance]').forEach(check);
 
-  document.addEventListener('shown', look);
-  look();
+  document.addEventListener('shown', checkAll);
+  checkAll();
 }
 
 // ---- receipts ----
 
-// Checks receipts in the browser, so that nobody has to trust the table.
+// Receipts are checked in the browser, so that nobody has to trust the table.
 {
-  const mark = fits => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${fits ? 'tick' : 'cross'}"/></svg>`;
+  const drawing = isRight => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${isRight ? 'tick' : 'cross'}"/></svg>`;
 
   document.addEventListener('click', event => {
     const key = event.target.closest?.('[data-check]');
     if (!key) return;
     for (const proof of key.closest('.proofs').querySelectorAll('.proof')) {
-      const fits = sha256(proof.dataset.text) === proof.dataset.receipt;
-      proof.querySelector('.verdict').innerHTML = `${mark(fits)}${fits ? say('matches') : say('does not match')}`;
+      const isRight = sha256(proof.dataset.text) === proof.dataset.receipt;
+      proof.querySelector('.verdict').innerHTML = `${drawing(isRight)}${isRight ? say('matches') : say('does not match')}`;
     }
   });
 }
 
-// Modules that import this one run next: then nothing is missing any more (early.js).
+// Tell early.js that all scripts have run. The time-out lets the modules that import this one run first.
 setTimeout(() => dispatchEvent(new Event('scripts')));
