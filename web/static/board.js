@@ -1,4 +1,5 @@
-// Acting on the board: plays, orders piece by piece, pieces placed in secret, face-offs.
+// Entering an action on a seat's board, in one of four ways (`data-mode` of the page): plays by taps, orders piece by piece,
+// pieces placed in secret, and a card for a face-off. Nothing is sent before the player hands it in.
 import { askFirst, forget, post, recall, refuse, remember, root, say } from './page.js';
 import { handIn, takeReturned } from './seat.js';
 import {
@@ -7,75 +8,81 @@ import {
 
 // ---- plays ----
 
-// Plays by taps: a piece, then where it goes, and once more there; or the main key. Nothing is sent before.
+// A play is a legal action. The service lists them all, each with the squares to be tapped for it (`touches`) and perhaps the
+// key that begins it. A player taps a piece and the squares of its path, then the last square once more or the main key.
 {
+  const RETRY_MS = 2000;
   const form = () => document.getElementById('plays');
   let plays = [];
-  let moment = '';
-  let asking = '';
-  let key = ''; // what was chosen beside the board: a boulder, or a kick where its square could mean a run as well
+  let moment = ''; // the moment of these plays
+  let requestedMoment = '';
+  let key = ''; // name of the chosen key beside the board, where squares alone would not say which play is meant
   let taps = [];
-  let isMeant = false; // the key was not tapped: it is the only one
-  let path = 0; // which of the plays that come to the tapped square
-  let early = []; // tapped before the plays were here
+  let isKeyImplied = false; // the key was not tapped, but is the only one for the tapped square
+  let path = 0; // number of the chosen play, if several consist of the same taps
+  let earlyTaps = []; // made before the plays have arrived
 
-  // ---- what is legal ----
+  // ---- legal plays ----
 
   async function fetchPlays() {
-    const now = page().dataset.moment;
-    if (now === moment || now === asking) return;
-    asking = now;
+    const currentMoment = page().dataset.moment;
+    if (currentMoment === moment || currentMoment === requestedMoment) return;
+    requestedMoment = currentMoment;
     try {
       const answer = await fetch(`${root}/api/seat/${page().dataset.seat}/plays`, { cache: 'no-store' });
-      const told = await answer.json();
-      if (!answer.ok) throw new Error(told.error?.message);
-      plays = told.plays.map(([text, squares, label, begins, touches, meets]) => ({ text, squares, label, key: begins, touches, meets }));
-      if (moment !== told.moment) choose([], '');
-      moment = told.moment;
+      const content = await answer.json();
+      if (!answer.ok) throw new Error(content.error?.message);
+      plays = content.plays.map(([text, squares, label, begins, touches, meets]) => ({ text, squares, label, key: begins, touches, meets }));
+      if (moment !== content.moment) choose([], '');
+      moment = content.moment;
     } catch {
-      setTimeout(paint, 2000);
+      setTimeout(paint, RETRY_MS); // which requests them again
     }
-    asking = '';
-    early.splice(0).forEach(tap);
+    requestedMoment = '';
+    earlyTaps.splice(0).forEach(tap);
     paint();
   }
 
-  const fitting = (tapped, begins = key) => plays.filter(play => play.key === begins && play.touches.length && tapped.every((square, at) => play.touches[at] === square));
-  const whole = () => (taps.length ? fitting(taps).filter(play => play.touches.length === taps.length) : []);
-  const current = () => whole()[path];
-  const next = (tapped = taps) => new Set(fitting(tapped).map(play => play.touches[tapped.length]).filter(Boolean));
-  // Where a tap goes now: on from what is tapped, or to another square instead of the last one.
-  const targets = () => new Set([...next(), ...(taps.length > 1 || current() ? next(taps.slice(0, -1)) : [])]);
-  // Where a tap begins a play: with the chosen key, or on a piece that waits for one.
-  const begins = (play, square) => play.touches[0] === square && (play.key === key || pieceOn(square) !== '');
-  const beginnings = () => new Set(plays.filter(play => play.touches.length && begins(play, play.touches[0])).map(play => play.touches[0]));
+  // The plays that begin with these taps, and those that consist of the taps so far.
+  const playsFrom = (squares, keyName = key) => plays.filter(play => play.key === keyName && play.touches.length && squares.every((square, number) => play.touches[number] === square));
+  const completePlays = () => (taps.length ? playsFrom(taps).filter(play => play.touches.length === taps.length) : []);
+  const chosenPlay = () => completePlays()[path];
+  const nextSquares = (squares = taps) => new Set(playsFrom(squares).map(play => play.touches[squares.length]).filter(Boolean));
+  // Squares that continue the taps, or replace the last one.
+  const targets = () => new Set([...nextSquares(), ...(taps.length > 1 || chosenPlay() ? nextSquares(taps.slice(0, -1)) : [])]);
+  // A tap begins a play with the chosen key. A tap on a piece also begins one whose key is chosen later.
+  const isBeginning = (play, square) => play.touches[0] === square && (play.key === key || pieceOn(square) !== '');
+  const beginnings = () => new Set(plays.filter(play => play.touches.length && isBeginning(play, play.touches[0])).map(play => play.touches[0]));
 
-  function choose(squares, name = key) {
-    [taps, key, path, isMeant] = [squares, name, 0, isMeant && name === key];
+  // ---- choosing ----
+
+  function choose(squares, keyName = key) {
+    [taps, key, path, isKeyImplied] = [squares, keyName, 0, isKeyImplied && keyName === key];
   }
 
   function tap(square) {
     refuse('');
     if (page().dataset.moment !== moment) {
-      early.push(square);
+      earlyTaps.push(square);
       return;
     }
-    const play = current();
+    const play = chosenPlay();
     if (play && square === taps.at(-1)) {
       send(play.text);
       return;
     }
-    const changed = [[...taps, square], ...(taps.length > 1 ? [[...taps.slice(0, -1), square]] : [])];
-    const fits = taps.length && changed.find(tapped => fitting(tapped).length);
-    if (!fits && isMeant) choose(taps, '');
-    if (fits) choose(fits);
+    // the square continues the taps, or replaces the last one
+    const candidates = [[...taps, square], ...(taps.length > 1 ? [[...taps.slice(0, -1), square]] : [])];
+    const newTaps = taps.length && candidates.find(squares => playsFrom(squares).length);
+    if (!newTaps && isKeyImplied) choose(taps, '');
+    if (newTaps) choose(newTaps);
     else if (square === taps[0]) choose([]);
-    else if (fitting([square]).length) choose([square]);
-    else if (plays.some(each => begins(each, square))) {
-      // It does nothing with the key that is chosen: another one is meant when there is but one.
-      const ways = [...new Set(plays.filter(each => each.touches[0] === square).map(each => each.key))];
-      choose([square], ways.length === 1 ? ways[0] : '');
-      isMeant = Boolean(key);
+    else if (playsFrom([square]).length) choose([square]);
+    else if (plays.some(other => isBeginning(other, square))) {
+      // no play begins here with the chosen key: if there is only one other key, it is meant
+      const keys = [...new Set(plays.filter(other => other.touches[0] === square).map(other => other.key))];
+      choose([square], keys.length === 1 ? keys[0] : '');
+      isKeyImplied = Boolean(key);
     } else {
       choose([]);
       if (plays.length) refuse(say('Nothing can be done with {square} now', { square }));
@@ -83,10 +90,11 @@ import {
     paint();
   }
 
-  function begin(name) {
-    choose(taps, key === name && !isMeant ? '' : name);
-    isMeant = false;
-    if (!fitting(taps).length) choose([]);
+  // Choose a key, or release it if it was chosen by a tap.
+  function tapKey(name) {
+    choose(taps, key === name && !isKeyImplied ? '' : name);
+    isKeyImplied = false;
+    if (!playsFrom(taps).length) choose([]);
     if (!plays.some(play => play.key === key)) {
       refuse(say('That cannot be done now'));
       choose(taps, '');
@@ -100,21 +108,22 @@ import {
     paint();
   }
 
-  // ---- what it looks like ----
+  // ---- painting ----
 
-  const keysOf = () => JSON.parse(form().dataset.keys);
+  const keysOfGame = () => JSON.parse(form().dataset.keys);
 
-  // What the main key does now: its words, and the play behind it; without one it says what is missing.
-  function main() {
-    const chosen = current();
+  // Return label and action of the main key. Without an action the label says what is missing.
+  function mainKey() {
+    const chosen = chosenPlay();
     if (chosen) return { label: chosen.label, action: chosen.text };
-    if (taps.length) return { label: fitting(taps).length ? say('Tap where it goes') : say('Choose what to do') };
-    if (key) return { label: say('{key}: tap the board', { key: keysOf().find(each => each.name === key)?.label }) };
-    const straight = keysOf().find(each => each.is_main);
-    if (!straight) return { label: plays.length ? say('Tap a square') : say('Wait') };
-    const play = plays.find(each => each.key === straight.name && !each.squares.length);
-    // Too early: the table says what is still due. While something can be moved, ending is no more than possible.
-    return { label: straight.label, action: play?.text ?? form().dataset.open, isEarly: !play, isPlain: beginnings().size > 0 };
+    if (taps.length) return { label: playsFrom(taps).length ? say('Tap where it goes') : say('Choose what to do') };
+    if (key) return { label: say('{key}: tap the board', { key: keysOfGame().find(gameKey => gameKey.name === key)?.label }) };
+    const endKey = keysOfGame().find(gameKey => gameKey.is_main);
+    if (!endKey) return { label: plays.length ? say('Tap a square') : say('Wait') };
+    const play = plays.find(other => other.key === endKey.name && !other.squares.length);
+    // If it is too early, the action is sent nevertheless: the table's refusal says what is missing. While pieces can be
+    // moved, the key is not highlighted.
+    return { label: endKey.label, action: play?.text ?? form().dataset.open, isEarly: !play, isPlain: beginnings().size > 0 };
   }
 
   function paint() {
@@ -125,51 +134,56 @@ import {
       return;
     }
     form().dataset.taps = [key, ...taps, ''].join(' ');
-    const { label, action, isEarly, isPlain } = main();
+    const { label, action, isEarly, isPlain } = mainKey();
     const commit = document.getElementById('commit');
     commit.className = !action || isEarly ? 'key off' : isPlain ? 'key' : 'key go';
     commit.textContent = label;
-    document.getElementById('other-path').hidden = whole().length < 2;
-    for (const each of document.querySelectorAll('[data-begin]')) {
-      const isOpen = taps.length ? fitting(taps, each.dataset.begin).length : plays.some(play => play.key === each.dataset.begin);
-      each.classList.toggle('off', !isOpen && each.dataset.begin !== key);
-      each.setAttribute('aria-pressed', String(each.dataset.begin === key));
+    document.getElementById('other-path').hidden = completePlays().length < 2;
+    for (const button of document.querySelectorAll('[data-begin]')) {
+      const name = button.dataset.begin;
+      const isUsable = taps.length ? playsFrom(taps, name).length : plays.some(play => play.key === name);
+      button.classList.toggle('off', !isUsable && name !== key);
+      button.setAttribute('aria-pressed', String(name === key));
     }
     const sign = document.getElementById('to-do');
-    const words = current() ? say('Tap again, or the key below') : taps.length || key ? label : '';
+    const instruction = taps.length || key ? label : '';
+    const words = chosenPlay() ? say('Tap again, or the key below') : instruction;
     if (sign && sign.textContent !== words) sign.textContent = words;
     const [first] = taps;
-    // Where a new piece can be placed is shown at once; else first what is tapped.
-    const shows = [...targets()].filter(square => (taps.length || key ? !taps.includes(square) : !pieceOn(square)));
-    const [held, free] = [true, false].map(isHeld => shows.filter(square => Boolean(pieceOn(square)) === isHeld));
-    mark(frames(held) + dots(free), way(), first && pieceOn(first) ? [first] : []);
+    // Before the first tap only free squares are marked, where a new piece can be placed.
+    const marked = [...targets()].filter(square => (taps.length || key ? !taps.includes(square) : !pieceOn(square)));
+    const [occupied, free] = [true, false].map(hasPiece => marked.filter(square => Boolean(pieceOn(square)) === hasPiece));
+    mark(frames(occupied) + dots(free), chosenPlaySvg(), first && pieceOn(first) ? [first] : []);
   }
 
-  // What is chosen: whom it meets, the frame of its target with the piece faint in it, and its path.
-  function way() {
-    const play = current();
+  // Draw the chosen play: its path, the pieces that it meets, and the piece, faint, in the frame of its target.
+  function chosenPlaySvg() {
+    const play = chosenPlay();
     if (!play) return pieceOn(taps[0]) ? '' : taps.map(target).join('');
     const [first, last] = [play.touches[0], play.touches.at(-1)];
     const piece = pieceOn(first);
     if (!piece) return (play.touches.length < 2 ? play.squares : play.touches).map(target).join('');
     const [[x0, y0], [x1, y1]] = [centre(first), centre(last)];
-    const stays = key || pieceOn(last) || play.squares.at(-1) === first;
-    const faint = stays ? '' : `<g class="ghost" transform="translate(${x1 - x0} ${y1 - y0})">${piece}</g>`;
-    const paths = play.touches.length > 2 ? play.touches.slice(0, -1).map(start => [start, last]) : [play.squares.includes(last) ? play.squares : [...play.squares, last]];
+    const staysInPlace = key || pieceOn(last) || play.squares.at(-1) === first;
+    const ghost = staysInPlace ? '' : `<g class="ghost" transform="translate(${x1 - x0} ${y1 - y0})">${piece}</g>`;
+    // more than two touches are several pieces that go to one square, each by its own arrow
+    const pieceArrows = play.touches.slice(0, -1).map(start => [start, last]);
+    const pathSquares = play.squares.includes(last) ? play.squares : [...play.squares, last];
+    const arrows = play.touches.length > 2 ? pieceArrows : [pathSquares];
     const met = play.meets.map(square => `<circle class="meets" cx="${centre(square)[0]}" cy="${centre(square)[1]}" r="45"/>`).join('');
-    return `${faint}${paths.map(arrow).join('')}${met}${target(last)}`;
+    return `${ghost}${arrows.map(arrow).join('')}${met}${target(last)}`;
   }
 
   document.addEventListener('click', event => {
     if (!form()) return;
-    const hit = event.target.closest?.('[data-begin], #other-path, #commit');
-    if (!hit) return;
-    if (hit.dataset.begin) begin(hit.dataset.begin);
-    else if (hit.id === 'other-path') {
-      path = (path + 1) % whole().length;
+    const button = event.target.closest?.('[data-begin], #other-path, #commit');
+    if (!button) return;
+    if (button.dataset.begin) tapKey(button.dataset.begin);
+    else if (button.id === 'other-path') {
+      path = (path + 1) % completePlays().length;
       paint();
     } else {
-      const { action, label } = main();
+      const { action, label } = mainKey();
       if (action) send(action);
       else refuse(label);
     }
@@ -189,36 +203,40 @@ import {
 
 // ---- orders piece by piece ----
 
-// Orders piece by piece, drawn over the own board; they stay in this browser until they are handed in.
+// Every piece (unit) gets an order: a kind, and for some kinds a direction. Orders are drawn over the own board, and stay in this
+// browser until they are handed in.
 {
   const form = () => document.getElementById('sheet');
   const store = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;
-  let given = {}; // by the unit's name: { kind: its number, way: a letter or '' }
-  let unit = '';
-  let drawn = '';
+  let orders = {}; // by the unit's name: { kind: its number, way: the letter of a direction or '' }
+  let unit = ''; // name of the chosen unit
+  let drawnStore = ''; // seat and moment of the orders on the page
   let sheet = { units: [], kinds: [], directions: [] };
 
-  function keep() {
+  function storeOrders() {
     forget(name => name.startsWith('orders:') && name !== store());
-    remember(store(), JSON.stringify(given));
+    remember(store(), JSON.stringify(orders));
   }
 
   const unitOf = name => sheet.units.find(each => each.name === name);
-  const wayOf = letter => sheet.directions.find(each => each.letter === letter);
+  const directionOf = letter => sheet.directions.find(each => each.letter === letter);
   const kindOf = order => sheet.kinds[order?.kind];
-  const isDone = order => Boolean(order) && (!kindOf(order).has_direction || Boolean(order.way));
-  const written = (order, own) => (order ? `${kindOf(order).letter}${(own && wayOf(order.way)?.initial) || order.way}` : '');
-  const idle = () => sheet.units.filter(each => !isDone(given[each.name]));
+  const isComplete = order => Boolean(order) && (!kindOf(order).has_direction || Boolean(order.way));
+  // An order as text: in the notation, or with the initials of the player's language.
+  const orderText = (order, hasInitials) => (order ? `${kindOf(order).letter}${(hasInitials && directionOf(order.way)?.initial) || order.way}` : '');
+  const unitsWithoutOrder = () => sheet.units.filter(each => !isComplete(orders[each.name]));
 
-  function text() {
-    const orders = sheet.units.filter(each => isDone(given[each.name])).map(each => `${each.name}:${written(given[each.name])}`);
-    return orders.join(' ') || `${sheet.units[0].name}:${sheet.nothing}`;
+  // All orders in the notation.
+  function notation() {
+    const texts = sheet.units.filter(each => isComplete(orders[each.name])).map(each => `${each.name}:${orderText(orders[each.name])}`);
+    return texts.join(' ') || `${sheet.units[0].name}:${sheet.nothing}`;
   }
 
-  function goOn() {
-    const at = sheet.units.findIndex(each => each.name === unit);
-    const row = [...sheet.units.slice(at + 1), ...sheet.units.slice(0, at)];
-    unit = row.find(each => !given[each.name])?.name ?? unit;
+  // Choose the next unit without an order.
+  function chooseNext() {
+    const number = sheet.units.findIndex(each => each.name === unit);
+    const others = [...sheet.units.slice(number + 1), ...sheet.units.slice(0, number)];
+    unit = others.find(each => !orders[each.name])?.name ?? unit;
   }
 
   function choose(name) {
@@ -227,81 +245,86 @@ import {
     paint();
   }
 
-  function order(kind, way) {
-    const before = given[unit];
-    const isSame = before && before.kind === kind && (before.way === way || !sheet.kinds[kind].has_direction);
-    if (isSame && isDone(before)) delete given[unit];
-    else given[unit] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
-    if (isDone(given[unit])) goOn();
+  // Give the chosen unit an order. The same order once more removes it.
+  function giveOrder(kind, way) {
+    const old = orders[unit];
+    const isSame = old && old.kind === kind && (old.way === way || !sheet.kinds[kind].has_direction);
+    if (isSame && isComplete(old)) delete orders[unit];
+    else orders[unit] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
+    if (isComplete(orders[unit])) chooseNext();
     refuse('');
-    keep();
+    storeOrders();
     paint();
   }
 
   function clear() {
-    given = {};
+    orders = {};
     unit = '';
     refuse('');
-    keep();
+    storeOrders();
     paint();
   }
 
-  // A kind that is pressed is let go: the next direction is a plain step again.
+  // A tap on the kind that is chosen removes the order.
   function tapKind(kind) {
-    const before = given[unit];
-    if (before?.kind === kind) {
-      delete given[unit];
-      keep();
+    const old = orders[unit];
+    if (old?.kind === kind) {
+      delete orders[unit];
+      storeOrders();
       paint();
-    } else order(kind, sheet.kinds[kind].has_direction && kindOf(before)?.has_direction ? before.way : '');
+    } else giveOrder(kind, sheet.kinds[kind].has_direction && kindOf(old)?.has_direction ? old.way : '');
   }
 
-  function tapWay(letter) {
-    const kind = kindOf(given[unit])?.has_direction ? given[unit].kind : sheet.kinds.findIndex(each => each.has_direction);
-    order(kind, letter);
+  // A direction without a kind is that of the first kind that has one, a plain step.
+  function tapDirection(letter) {
+    const kind = kindOf(orders[unit])?.has_direction ? orders[unit].kind : sheet.kinds.findIndex(each => each.has_direction);
+    giveOrder(kind, letter);
   }
 
   function tapSquare(square) {
-    const own = sheet.units.find(each => each.square === square);
-    const from = unitOf(unit)?.square;
-    const way = from && sheet.directions.find(each => shifted(from, each.step) === square);
-    const waits = given[unit] && !isDone(given[unit]);
-    if (own && !waits) choose(own.name);
-    else if (way) tapWay(way.letter);
-    else if (own) choose(own.name);
+    const ownUnit = sheet.units.find(each => each.square === square);
+    const origin = unitOf(unit)?.square;
+    const direction = origin && sheet.directions.find(each => shifted(origin, each.step) === square);
+    // an order that lacks its direction comes before the choice of another unit
+    const lacksDirection = orders[unit] && !isComplete(orders[unit]);
+    if (ownUnit && !lacksDirection) choose(ownUnit.name);
+    else if (direction) tapDirection(direction.letter);
+    else if (ownUnit) choose(ownUnit.name);
   }
 
-  // ---- what it looks like ----
+  // ---- painting ----
 
-  function drawOrder(each) {
-    const set = given[each.name];
-    const kind = kindOf(set);
-    if (!kind || !isDone(set)) return '';
-    const [x, y] = centre(each.square);
-    if (!kind.has_direction) return use(kind.drawing, [x, y - 4], 112, each.name === unit ? 'deed on' : 'deed');
-    const { step } = wayOf(set.way);
-    const [across, down] = isTurned() ? [-step[0], step[1]] : [step[0], -step[1]];
-    const to = shifted(each.square, step);
-    const degrees = Math.atan2(down, across) * 180 / Math.PI;
-    // An arrow of the keys points up and leads wholly into the next square; what is drawn over the edge points right.
-    if (!kind.drawing.startsWith('order-')) return `<g class="deed">${use(kind.drawing, [x + across * 50, y + down * 50], 46, 'blade', degrees)}</g>`;
-    const arrow = use(kind.drawing, [x + across * 74, y + down * 74], 58, 'deed', degrees + 90);
-    return (to ? target(to) : '') + arrow;
+  function orderSvg({ name, square }) {
+    const order = orders[name];
+    const kind = kindOf(order);
+    if (!kind || !isComplete(order)) return '';
+    const [x, y] = centre(square);
+    if (!kind.has_direction) return use(kind.drawing, [x, y - 4], 112, name === unit ? 'deed on' : 'deed');
+    const { step } = directionOf(order.way);
+    const [right, down] = isTurned() ? [-step[0], step[1]] : [step[0], -step[1]];
+    const nextSquare = shifted(square, step);
+    const degrees = Math.atan2(down, right) * 180 / Math.PI;
+    // Drawings of keys (order-…) are arrows that point up, drawn in the next square. All others point right, and are drawn
+    // across the edge.
+    if (!kind.drawing.startsWith('order-')) return `<g class="deed">${use(kind.drawing, [x + right * 50, y + down * 50], 46, 'blade', degrees)}</g>`;
+    const arrow = use(kind.drawing, [x + right * 74, y + down * 74], 58, 'deed', degrees + 90);
+    return (nextSquare ? target(nextSquare) : '') + arrow;
   }
 
-  function ordered(name) {
-    const set = given[name];
-    return [kindOf(set)?.label, set?.way && wayOf(set.way).label].filter(Boolean).join(' ').toLowerCase();
+  function orderLabel(name) {
+    const order = orders[name];
+    return [kindOf(order)?.label, order?.way && directionOf(order.way).label].filter(Boolean).join(' ').toLowerCase();
   }
 
-  function deed(name) {
-    return given[name] ? say('{option}: {choice}', { option: name, choice: ordered(name) }) : say('{unit}: no order yet', { unit: name });
+  function unitWords(name) {
+    return orders[name] ? say('{option}: {choice}', { option: name, choice: orderLabel(name) }) : say('{unit}: no order yet', { unit: name });
   }
 
-  function words() {
-    const set = given[unit];
-    if (kindOf(set)?.has_direction && !set.way) return [deed(unit), say('In which direction?')];
-    return [deed(unit), set ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
+  // Return what the line beside the board says: the chosen unit's order, and what to do next.
+  function lineWords() {
+    const order = orders[unit];
+    if (kindOf(order)?.has_direction && !order.way) return [unitWords(unit), say('In which direction?')];
+    return [unitWords(unit), order ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
   }
 
   function paintUnits() {
@@ -310,8 +333,8 @@ import {
       const key = Object.assign(document.createElement('button'), { type: 'button', className: 'key unit' });
       key.dataset.unit = each.name;
       key.setAttribute('aria-pressed', String(each.name === unit));
-      key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: each.name, note: each.note, order: ordered(each.name) || say('no order yet') }));
-      key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${written(given[each.name], true)}` }));
+      key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: each.name, note: each.note, order: orderLabel(each.name) || say('no order yet') }));
+      key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${orderText(orders[each.name], true)}` }));
       key.append(Object.assign(document.createElement('small'), { textContent: each.note }));
       return key;
     });
@@ -321,57 +344,57 @@ import {
     if (focused) keys.find(key => key.dataset.unit === focused)?.focus({ preventScroll: true });
   }
 
-  // The orders of a text, as `text` writes them.
-  function read(action) {
-    const all = sheet.kinds.flatMap((each, kind) => (each.has_direction ? sheet.directions.map(({ letter }) => letter) : ['']).map(way => ({ kind, way })));
-    const orders = action.split(' ').map(order => order.split(':'));
-    return Object.fromEntries(orders.map(([name, order]) => [name, all.find(set => written(set) === order)]).filter(([, set]) => set));
+  // Parse orders in the notation.
+  function ordersIn(action) {
+    const possibleOrders = sheet.kinds.flatMap((each, kind) => (each.has_direction ? sheet.directions.map(({ letter }) => letter) : ['']).map(way => ({ kind, way })));
+    const parts = action.split(' ').map(part => part.split(':'));
+    return Object.fromEntries(parts.map(([name, text]) => [name, possibleOrders.find(order => orderText(order) === text)]).filter(([, order]) => order));
   }
 
   function commit() {
-    const rest = idle().map(each => each.name).join(', ');
-    const words = { question: say('No orders yet: {units}', { units: rest }), yes: say('Hand in'), no: say('Keep planning') };
-    if (rest) askFirst(document.getElementById('commit'), words, () => handIn(text()));
-    else handIn(text());
+    const units = unitsWithoutOrder().map(each => each.name).join(', ');
+    const words = { question: say('No orders yet: {units}', { units }), yes: say('Hand in'), no: say('Keep planning') };
+    if (units) askFirst(document.getElementById('commit'), words, () => handIn(notation()));
+    else handIn(notation());
   }
 
   function paint() {
     if (!form()) return;
     sheet = JSON.parse(form().dataset.sheet);
-    if (drawn !== store()) {
-      drawn = store();
-      given = JSON.parse(recall(drawn) ?? '{}');
+    if (drawnStore !== store()) {
+      drawnStore = store();
+      orders = JSON.parse(recall(drawnStore) ?? '{}');
       unit = '';
     }
-    const before = takeReturned();
-    if (before) {
-      given = read(before);
-      keep();
+    const returnedOrders = takeReturned();
+    if (returnedOrders) {
+      orders = ordersIn(returnedOrders);
+      storeOrders();
     }
-    if (!unitOf(unit)) unit = (idle()[0] ?? sheet.units[0]).name;
+    if (!unitOf(unit)) unit = (unitsWithoutOrder()[0] ?? sheet.units[0]).name;
     paintUnits();
-    const set = given[unit];
-    for (const key of document.querySelectorAll('[data-kind]')) key.setAttribute('aria-pressed', String(set?.kind === Number(key.dataset.kind)));
-    for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(set) && set.way === key.dataset.way));
-    const rest = idle().map(each => each.name).join(', ');
-    const main = document.getElementById('commit');
-    main.className = rest ? 'key off' : 'key go';
-    main.textContent = rest ? say('No orders yet: {units}', { units: rest }) : say('Hand in');
-    tell(...words());
+    const order = orders[unit];
+    for (const key of document.querySelectorAll('[data-kind]')) key.setAttribute('aria-pressed', String(order?.kind === Number(key.dataset.kind)));
+    for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(order) && order.way === key.dataset.way));
+    const units = unitsWithoutOrder().map(each => each.name).join(', ');
+    const commitKey = document.getElementById('commit');
+    commitKey.className = units ? 'key off' : 'key go';
+    commitKey.textContent = units ? say('No orders yet: {units}', { units }) : say('Hand in');
+    tell(...lineWords());
     const { square } = unitOf(unit);
-    const around = isDone(set) ? [] : sheet.directions.map(each => shifted(square, each.step)).filter(Boolean);
-    const [held, free] = [true, false].map(isHeld => around.filter(each => Boolean(pieceOn(each)) === isHeld));
-    const [still, going] = [false, true].map(isGoing => sheet.units.filter(each => Boolean(kindOf(given[each.name])?.has_direction) === isGoing));
-    mark(still.map(drawOrder).join('') + frames(held) + dots(free), going.map(drawOrder).join(''), [square]);
+    const neighbours = isComplete(order) ? [] : sheet.directions.map(each => shifted(square, each.step)).filter(Boolean);
+    const [occupied, free] = [true, false].map(hasPiece => neighbours.filter(each => Boolean(pieceOn(each)) === hasPiece));
+    const [staying, moving] = [false, true].map(isMoving => sheet.units.filter(each => Boolean(kindOf(orders[each.name])?.has_direction) === isMoving));
+    mark(staying.map(orderSvg).join('') + frames(occupied) + dots(free), moving.map(orderSvg).join(''), [square]);
   }
 
   document.addEventListener('click', event => {
-    const hit = form() && event.target.closest?.('[data-unit], [data-kind], [data-way], #clear, #commit');
-    if (!hit) return;
-    if (hit.dataset.unit) choose(hit.dataset.unit);
-    else if (hit.dataset.kind) tapKind(Number(hit.dataset.kind));
-    else if (hit.dataset.way) tapWay(hit.dataset.way);
-    else if (hit.id === 'clear') clear();
+    const key = form() && event.target.closest?.('[data-unit], [data-kind], [data-way], #clear, #commit');
+    if (!key) return;
+    if (key.dataset.unit) choose(key.dataset.unit);
+    else if (key.dataset.kind) tapKind(Number(key.dataset.kind));
+    else if (key.dataset.way) tapDirection(key.dataset.way);
+    else if (key.id === 'clear') clear();
     else commit();
   });
 
@@ -379,9 +402,9 @@ import {
     if (!form() || event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
     const letter = event.key.length === 1 ? event.key : '';
     const kind = sheet.kinds.findIndex(each => each.letter && each.letter.toLowerCase() === letter.toLowerCase());
-    const way = sheet.directions.find(each => (each.initial || each.letter) === letter.toUpperCase());
+    const direction = sheet.directions.find(each => (each.initial || each.letter) === letter.toUpperCase());
     if (unitOf(letter)) choose(letter);
-    else if (letter && way) tapWay(way.letter);
+    else if (letter && direction) tapDirection(direction.letter);
     else if (letter && kind >= 0) tapKind(kind);
   });
 
@@ -392,122 +415,127 @@ import {
 
 // ---- pieces placed in secret ----
 
-// Pieces placed in secret: they stand in this browser alone until they are handed in.
+// Where a player has placed pieces is known to this browser only, until it is handed in.
 {
   const form = () => document.getElementById('placing');
   const store = () => `placing:${page().dataset.seat}:${page().dataset.moment}`;
-  let squares = []; // where each piece stands
-  let chosen = -1;
-  let drawn = '';
-  let asked = { pieces: [], squares: [], proposal: [] };
+  let squares = []; // the square of each piece
+  let chosen = -1; // the chosen piece, or -1
+  let drawnStore = '';
+  let placing = { pieces: [], squares: [], proposal: [] };
 
-  function keep() {
+  function storeSquares() {
     forget(name => name.startsWith('placing:') && name !== store());
     remember(store(), JSON.stringify(squares));
   }
 
-  // Pieces with one letter mean the same wherever they stand: they are written in the order of their squares.
-  function text() {
-    const left = new Map();
-    asked.pieces.forEach(({ letter }, number) => left.set(letter, [...(left.get(letter) ?? []), squares[number]].sort()));
-    return asked.pieces.map(({ letter }) => `${letter}@${left.get(letter).shift()}`).join(' ');
+  // The placing in the notation. Pieces with the same letter are interchangeable, so they are written in order of their squares.
+  function notation() {
+    const squaresOf = new Map();
+    placing.pieces.forEach(({ letter }, number) => squaresOf.set(letter, [...(squaresOf.get(letter) ?? []), squares[number]].sort()));
+    return placing.pieces.map(({ letter }) => `${letter}@${squaresOf.get(letter).shift()}`).join(' ');
   }
 
   function tap(square) {
-    const here = squares.indexOf(square);
+    const pieceHere = squares.indexOf(square);
     refuse('');
     if (chosen < 0) {
-      if (here >= 0) chosen = here;
+      if (pieceHere >= 0) chosen = pieceHere;
       else refuse(say('Tap one of your pieces first'));
-    } else if (here === chosen) chosen = -1;
-    else if (!asked.squares.includes(square)) refuse(say('Your pieces start on the framed squares'));
+    } else if (pieceHere === chosen) chosen = -1;
+    else if (!placing.squares.includes(square)) refuse(say('Your pieces start on the framed squares'));
     else {
-      if (here >= 0) squares[here] = squares[chosen];
+      if (pieceHere >= 0) squares[pieceHere] = squares[chosen]; // the two change places
       squares[chosen] = square;
       chosen = -1;
-      keep();
+      storeSquares();
     }
     paint();
   }
 
   function clear() {
-    squares = [...asked.proposal];
+    squares = [...placing.proposal];
     chosen = -1;
     refuse('');
-    keep();
+    storeSquares();
     paint();
   }
 
   function paint() {
     if (!form()) return;
-    asked = JSON.parse(form().dataset.placing);
-    if (drawn !== store()) {
-      drawn = store();
-      squares = JSON.parse(recall(drawn) ?? 'null') ?? [...asked.proposal];
+    placing = JSON.parse(form().dataset.placing);
+    if (drawnStore !== store()) {
+      drawnStore = store();
+      squares = JSON.parse(recall(drawnStore) ?? 'null') ?? [...placing.proposal];
       chosen = -1;
     }
-    const before = takeReturned().split(' ').filter(Boolean).map(piece => piece.split('@'));
-    if (before.length) {
-      squares = asked.pieces.map(({ letter }) => before.splice(before.findIndex(([name]) => name === letter), 1)[0][1]);
-      keep();
+    // letter and square of each piece of a placing that was taken back
+    const returnedPieces = takeReturned().split(' ').filter(Boolean).map(piece => piece.split('@'));
+    if (returnedPieces.length) {
+      squares = placing.pieces.map(({ letter }) => {
+        const number = returnedPieces.findIndex(([name]) => name === letter);
+        const [[, square]] = returnedPieces.splice(number, 1);
+        return square;
+      });
+      storeSquares();
     }
-    const pieces = asked.pieces.map(({ drawn: piece }, number) => {
+    const pieces = placing.pieces.map(({ drawn: svg }, number) => {
       const [x, y] = centre(squares[number]);
-      return `<g transform="translate(${x} ${y})"${number === chosen ? ' class="on"' : ''}>${piece}</g>`;
+      return `<g transform="translate(${x} ${y})"${number === chosen ? ' class="on"' : ''}>${svg}</g>`;
     });
-    // The board in words: the table does not know yet what stands here.
-    board().setAttribute('aria-label', asked.pieces.map(({ face }, number) => `${face} ${squares[number]}`).join(', '));
-    const free = asked.squares.filter(square => chosen < 0 || square !== squares[chosen]);
+    // The board's description: the table does not know this placing yet.
+    board().setAttribute('aria-label', placing.pieces.map(({ face }, number) => `${face} ${squares[number]}`).join(', '));
+    const free = placing.squares.filter(square => chosen < 0 || square !== squares[chosen]);
     if (chosen < 0) tell('');
-    else tell(`${asked.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it starts. On another piece the two change places.'));
+    else tell(`${placing.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it starts. On another piece the two change places.'));
     mark(frames(free), pieces.join(''), chosen < 0 ? [] : [squares[chosen]]);
   }
 
   document.addEventListener('click', event => {
-    if (form() && event.target.closest?.('#commit')) handIn(text());
+    if (form() && event.target.closest?.('#commit')) handIn(notation());
     if (form() && event.target.closest?.('#clear')) clear();
   });
 
-  document.addEventListener('covered', () => { chosen = -1; paint(); }); // what is half chosen would tell where it stands
+  document.addEventListener('covered', () => { chosen = -1; paint(); }); // a chosen piece would show where it is
 
-  onTap('placing', { tap, paint, wanted: () => new Set(asked.squares) });
+  onTap('placing', { tap, paint, wanted: () => new Set(placing.squares) });
   document.addEventListener('shown', paint);
   paint();
 }
 
 // ---- face-offs ----
 
-// A face-off: a card of the own hand, chosen in this browser, and the sum that it makes.
+// A face-off is decided by a card of each hand. The page shows the sum that the chosen card makes.
 {
   const form = () => document.getElementById('duel');
   let card = '';
-  let moment = '';
+  let drawnMoment = '';
 
   function paint() {
     if (!form()) return;
-    if (moment !== page().dataset.moment) {
-      moment = page().dataset.moment;
+    if (drawnMoment !== page().dataset.moment) {
+      drawnMoment = page().dataset.moment;
       card = '';
     }
     card = takeReturned() || card;
     for (const key of document.querySelectorAll('[data-card]')) key.setAttribute('aria-pressed', String(key.dataset.card === card));
-    const place = document.getElementById('mine');
-    place.replaceChildren(Object.assign(document.createElement('span'), { textContent: card }));
-    place.classList.toggle('open', !card);
+    const ownCard = document.getElementById('mine');
+    ownCard.replaceChildren(Object.assign(document.createElement('span'), { textContent: card }));
+    ownCard.classList.toggle('open', !card);
     const commit = document.getElementById('commit');
     commit.className = card ? 'key go' : 'key off';
     commit.textContent = card ? say('Hand in {card}', { card }) : say('Hand in: choose a card');
     const strength = Number(form().dataset.strength);
-    const written = number => String(number).replace('-', '−');
-    const sum = { strength: written(strength), card, sum: written(strength + Number(card)) };
+    const numberText = number => String(number).replace('-', '−'); // with a minus sign
+    const sum = { strength: numberText(strength), card, sum: numberText(strength + Number(card)) };
     tell(card ? say('{strength} with card {card} makes {sum}.', sum) : '', form().dataset.rule);
   }
 
   document.addEventListener('click', event => {
-    const hit = form() && event.target.closest?.('.deal-keys [data-card], #commit');
-    if (!hit) return;
-    if (hit.dataset.card) {
-      card = hit.dataset.card === card ? '' : hit.dataset.card;
+    const key = form() && event.target.closest?.('.deal-keys [data-card], #commit');
+    if (!key) return;
+    if (key.dataset.card) {
+      card = key.dataset.card === card ? '' : key.dataset.card;
       refuse('');
       paint();
     } else if (card) handIn(card);

@@ -1,46 +1,48 @@
-// A seat's page: what is handed in and what keeps it secret, orders in slots, help, and the guide of a first game.
+// The page of a seat: handing in orders and keeping them secret, orders in slots, help, and the guide of a first game.
 import { forget, keepSetting, post, recall, refuse, remember, root, say, setting } from './page.js';
 import { sha256 } from './sha256.js';
 import { board, centre, frames, page } from './squares.js';
 
-const SHOWN_MS = 300; // what is sealed is shown first, then its receipt is checked
-let unheard = {}; // an order of which the table has said nothing: the same once more is this one, with its salt
+const RECEIPT_DELAY_MS = 300; // the page shows the sealed order first, because SHA-256 takes a slow phone some time
+let unanswered = {}; // an order that was sent without an answer. Sent again, it has the same salt, so it is the same order
 
 export const icon = drawing => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${drawing}"/></svg>`;
 
-function check(receipt, text) {
+// ---- handing in ----
+
+function checkReceipt(receipt, text) {
   if (receipt !== sha256(text)) refuse(say('The receipt does not match your order: take it back'));
 }
 
-const drawn = () => [...crypto.getRandomValues(new Uint8Array(16))].map(n => n.toString(16).padStart(2, '0')).join('');
+const newSalt = () => [...crypto.getRandomValues(new Uint8Array(16))].map(n => n.toString(16).padStart(2, '0')).join('');
 
-// Seal an action; answers whether it is in.
+// Seal an action. Return whether the table has accepted it.
 export async function handIn(action) {
   const { seat, moment } = page().dataset;
   const order = `${moment} ${seat} ${action}`;
-  if (unheard.order !== order) unheard = { order, salt: drawn() };
-  const { salt } = unheard;
+  if (unanswered.order !== order) unanswered = { order, salt: newSalt() };
+  const { salt } = unanswered;
   const key = document.getElementById('hand-in');
   key?.setAttribute('data-busy', '');
   const answer = await post(`/api/seat/${seat}/hand-in`, { moment, action, salt });
   key?.removeAttribute('data-busy');
-  if (answer.status && answer.status < 500) unheard = {};
-  // A press that waits until the board lies still has none yet.
-  if (answer.receipt) setTimeout(() => check(answer.receipt, `${order} ${salt}`), SHOWN_MS);
+  if (answer.status && answer.status < 500) unanswered = {};
+  // An action that waits until the board is still has no receipt yet.
+  if (answer.receipt) setTimeout(() => checkReceipt(answer.receipt, `${order} ${salt}`), RECEIPT_DELAY_MS);
   return answer.ok;
 }
 
-// What was taken back is another order when it is handed in again: its receipt must not say that it is the same.
-// It comes back as it was, and waits until its form is there.
+// An order that is taken back returns to its form once that is on the page. Handed in again, it gets a new salt, because its
+// receipt must not tell that the order is the same.
 let returned = {};
 document.addEventListener('answered', ({ detail: { url, action } }) => {
   if (!url.endsWith('/take-back')) return;
-  unheard = {};
+  unanswered = {};
   returned = { action, moment: page().dataset.moment };
   document.dispatchEvent(new Event('shown'));
 });
 
-// The order that was taken back, once; empty if there is none.
+// Return the order that was taken back, the first time only. Empty if there is none.
 export function takeReturned() {
   const { action, moment } = returned;
   returned = {};
@@ -53,29 +55,30 @@ document.addEventListener('submit', event => {
   handIn(event.target.elements.action.value.trim());
 });
 
-// The receipt's type comes while nothing else is to do: its first letters take a phone long to find. Safari has no idle
-// callback.
+// The first text in the receipt's font takes a phone long. So the font is prepared while the browser is idle. Safari has no
+// idle callback.
 (globalThis.requestIdleCallback ?? setTimeout)(() => {
-  const pen = document.createElement('canvas').getContext('2d');
-  if (!pen) return;
-  pen.font = `18px ${getComputedStyle(document.body).getPropertyValue('--mono')}`;
-  pen.measureText('0123456789abcdef');
+  const canvas = document.createElement('canvas').getContext('2d');
+  if (!canvas) return;
+  canvas.font = `18px ${getComputedStyle(document.body).getPropertyValue('--mono')}`;
+  canvas.measureText('0123456789abcdef');
 });
 
-// A rematch leads to the other seat's page: whoever pressed it by keyboard goes on at its sign.
+// A rematch may lead to the other seat's page. After a press by keyboard the focus goes to that page's sign.
 addEventListener('pagehide', () => {
   remember('again', document.activeElement.matches('.rematch:focus-visible') ? 'yes' : '');
 });
 if (recall('again')) document.querySelector('.sign')?.focus();
 
-// ---- what a player sets for this browser ----
+// ---- switches ----
 
-// What a player sets for this browser: it stays in its storage, and keys with data-switch show and change it.
+// A player's switches for this browser: `signal` when the seat is on turn, and `cover` over entered orders. Keys with
+// data-switch show and change them.
 
-const DELIVERED = { signal: true, cover: false };
+const DEFAULTS = { signal: true, cover: false };
 
 function isOn(name) {
-  return (setting(name) ?? (DELIVERED[name] ? 'on' : 'off')) === 'on';
+  return (setting(name) ?? (DEFAULTS[name] ? 'on' : 'off')) === 'on';
 }
 
 function toggle(name) {
@@ -87,11 +90,13 @@ function paintSwitches() {
   for (const key of document.querySelectorAll('[data-switch]')) {
     const on = isOn(key.dataset.switch);
     const small = key.querySelector('small');
-    // Either the key says what it would do, or it stays down while it is on.
-    const place = small ?? key;
-    const text = small ? (on ? say('on') : say('off')) : on ? key.dataset.on : key.dataset.off;
+    // A key with a small text shows its state there. Another key's label says what a tap would do.
+    const label = small ?? key;
+    const state = on ? say('on') : say('off');
+    const action = on ? key.dataset.on : key.dataset.off;
+    const text = small ? state : action;
     if (small) key.setAttribute('aria-pressed', String(on));
-    if (place.textContent !== text) place.textContent = text;
+    if (label.textContent !== text) label.textContent = text;
   }
 }
 
@@ -101,171 +106,172 @@ document.addEventListener('click', event => {
 });
 document.addEventListener('switched', paintSwitches);
 document.addEventListener('shown', paintSwitches);
-addEventListener('storage', () => document.dispatchEvent(new Event('switched'))); // another tab turned it
+addEventListener('storage', () => document.dispatchEvent(new Event('switched'))); // changed in another tab
 paintSwitches();
 
 // ---- the shutter ----
 
-// Eyes that should not see: what a seat has entered lies under the shutter until it is touched, and again some seconds
-// after the last touch. The same shutter for all that a seat may hold: what is under it is neither drawn nor spoken.
+// The switch `cover` puts a shutter over everything secret on the page (data-secret), so that nobody else sees it. A touch
+// opens it for some seconds. What is under the shutter is neither drawn nor read by screen readers.
 {
-  const LOOK_MS = 8000;
-  const page = document.documentElement;
-  let end = 0;
-  let isLooking = false;
+  const OPEN_MS = 8000; // after the last touch
+  const rootElement = document.documentElement;
+  let closeTimer = 0;
+  let isOpen = false;
 
   function paint() {
-    const isCovered = isOn('cover') && !isLooking;
-    const changes = page.classList.contains('covered') !== isCovered;
-    page.classList.toggle('covered', isCovered);
+    const isCovered = isOn('cover') && !isOpen;
+    const hasChanged = rootElement.classList.contains('covered') !== isCovered;
+    rootElement.classList.toggle('covered', isCovered);
     const focused = document.activeElement;
     for (const place of document.querySelectorAll('[data-secret]')) {
-      const hides = isCovered && place !== focused && place.contains(focused);
-      const opens = !isCovered && place === focused;
-      const marks = { tabindex: '0', role: 'button', 'aria-label': say('Covered: touch it to look') };
-      for (const [name, value] of Object.entries(marks)) {
+      const hidesFocus = isCovered && place !== focused && place.contains(focused);
+      const opensAtFocus = !isCovered && place === focused;
+      const attributes = { tabindex: '0', role: 'button', 'aria-label': say('Covered: touch it to look') };
+      for (const [name, value] of Object.entries(attributes)) {
         if (isCovered) place.setAttribute(name, value);
         else place.removeAttribute(name);
       }
-      // The focus follows: onto the shutter, or to what lay under it.
-      if (hides) place.focus({ preventScroll: true });
-      if (opens) place.querySelector('button:not(:disabled, [hidden]), [tabindex="0"]')?.focus({ preventScroll: true });
+      // The focus moves from a covered element to the shutter, and back from an opened shutter.
+      if (hidesFocus) place.focus({ preventScroll: true });
+      if (opensAtFocus) place.querySelector('button:not(:disabled, [hidden]), [tabindex="0"]')?.focus({ preventScroll: true });
     }
-    if (changes) document.dispatchEvent(new Event(isCovered ? 'covered' : 'uncovered'));
+    if (hasChanged) document.dispatchEvent(new Event(isCovered ? 'covered' : 'uncovered'));
   }
 
-  function look() {
-    isLooking = true;
-    clearTimeout(end);
-    end = setTimeout(hide, LOOK_MS);
+  function open() {
+    isOpen = true;
+    clearTimeout(closeTimer);
+    closeTimer = setTimeout(close, OPEN_MS);
     paint();
   }
 
-  function hide() {
-    isLooking = false;
-    clearTimeout(end);
+  function close() {
+    isOpen = false;
+    clearTimeout(closeTimer);
     paint();
   }
 
-  // Answers whether the touch only opened the shutter.
+  // Open the shutter, or keep it open. Return whether the touch has opened it.
   function touch(event) {
     if (!isOn('cover')) return false;
-    const opens = !isLooking && event.target.closest?.('[data-secret], .veil');
-    if (isLooking || opens) look();
-    return Boolean(opens);
+    const opensNow = !isOpen && event.target.closest?.('[data-secret], .veil');
+    if (isOpen || opensNow) open();
+    return Boolean(opensNow);
   }
 
-  let opened = false;
-  document.addEventListener('pointerdown', event => { opened = touch(event); }, true);
+  let hasTouchOpened = false;
+  document.addEventListener('pointerdown', event => { hasTouchOpened = touch(event); }, true);
   document.addEventListener('click', event => {
-    // A screen reader clicks without touching; the click after the touch that opened the shutter does nothing else.
-    if (!opened && !touch(event)) return;
-    opened = false;
+    // The click after the touch that has opened the shutter does nothing else. Screen readers click without a touch.
+    if (!hasTouchOpened && !touch(event)) return;
+    hasTouchOpened = false;
     event.preventDefault();
     event.stopPropagation();
   }, true);
   document.addEventListener('keydown', event => {
-    if (isLooking) touch(event);
+    if (isOpen) touch(event);
     else if (event.target.matches?.('[data-secret]') && ['Enter', ' '].includes(event.key)) {
       event.preventDefault();
       event.stopPropagation();
-      look();
+      open();
     }
   }, true);
-  document.addEventListener('visibilitychange', hide);
-  addEventListener('pagehide', hide);
-  document.addEventListener('switched', hide);
+  document.addEventListener('visibilitychange', close);
+  addEventListener('pagehide', close);
+  document.addEventListener('switched', close);
   document.addEventListener('shown', paint);
   paint();
 }
 
-// ---- one phone for both ----
+// ---- one phone for both seats ----
 
-// One phone for both seats: whatever is on the page goes when the page goes, and the way back leads to the cover.
+// Players hand one phone to each other. A page that is left or hidden is emptied, and the browser's back key leads to the
+// cover.
 if (document.querySelector('.passed, .passing')) {
   const seat = document.getElementById('live')?.dataset.seat;
 
   const clear = () => document.getElementById('live')?.replaceChildren();
-  const cover = () => location.replace(`${root}/pass`);
+  const showCover = () => location.replace(`${root}/pass`);
 
-  // What the other side has entered and not handed in is in this browser under the other side's cover only.
+  // The drafts of the other side must not be readable while this side is shown.
   if (seat) {
     const other = seat === 'south' ? 'north' : 'south';
     forget(name => name.includes(`:${other}:`));
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) return;
       clear();
-      cover();
+      showCover();
     });
     addEventListener('pagehide', clear);
     document.addEventListener('click', event => {
       if (!event.target.closest?.('#cover-now')) return;
       event.preventDefault();
       clear();
-      cover();
+      showCover();
     });
   }
-  addEventListener('pageshow', event => { if (event.persisted) cover(); });
+  addEventListener('pageshow', event => { if (event.persisted) showCover(); });
 }
 
-// ---- the turn comes to this seat ----
+// ---- the signal of a turn ----
 
-// The turn comes to this seat: the phone shakes and says it by a short tone, whatever the orders will be. Nothing is
-// heard before the page was touched: browsers forbid it.
+// When this seat comes on turn, the phone vibrates and plays a short tone. Browsers permit tones only after the page was
+// touched.
 {
-  const SHAKE_MS = 120;
-  const LATE_MS = 100;
-  const idle = globalThis.requestIdleCallback ?? (later => setTimeout(later, LATE_MS)); // Safari has none
-  const TONE = { hz: 1046.5, s: 0.08, loud: 0.12 }; // C6 80, as on the buzzer
+  const VIBRATION_MS = 120;
+  const MAX_DELAY_MS = 100;
+  const whenIdle = globalThis.requestIdleCallback ?? (callback => setTimeout(callback, MAX_DELAY_MS)); // Safari has none
+  const TONE = { hz: 1046.5, durationS: 0.08, gain: 0.12 }; // C6 for 80 ms, as on the buzzer
   let audio = null;
-  let asked = null;
+  let wasOnTurn = null; // null until the page has been read once
 
-  function wake() {
+  function prepareAudio() {
     if (!isOn('signal')) return;
     audio ??= new AudioContext();
     if (audio.state === 'suspended') audio.resume();
   }
 
-  function sound() {
+  function playTone() {
     if (audio?.state !== 'running') return;
-    const now = audio.currentTime;
-    const loud = new GainNode(audio, { gain: 0 });
-    loud.gain.linearRampToValueAtTime(TONE.loud, now + 0.005);
-    loud.gain.setValueAtTime(TONE.loud, now + TONE.s);
-    loud.gain.linearRampToValueAtTime(0, now + TONE.s + 0.02);
-    const voice = new OscillatorNode(audio, { type: 'triangle', frequency: TONE.hz });
-    voice.connect(loud).connect(audio.destination);
-    voice.start(now);
-    voice.stop(now + TONE.s + 0.02);
+    const nowS = audio.currentTime;
+    const envelope = new GainNode(audio, { gain: 0 });
+    envelope.gain.linearRampToValueAtTime(TONE.gain, nowS + 0.005);
+    envelope.gain.setValueAtTime(TONE.gain, nowS + TONE.durationS);
+    envelope.gain.linearRampToValueAtTime(0, nowS + TONE.durationS + 0.02);
+    const oscillator = new OscillatorNode(audio, { type: 'triangle', frequency: TONE.hz });
+    oscillator.connect(envelope).connect(audio.destination);
+    oscillator.start(nowS);
+    oscillator.stop(nowS + TONE.durationS + 0.02);
   }
 
-  function look() {
-    const now = document.getElementById('live')?.dataset.asked !== undefined;
-    if (now && asked === false && isOn('signal')) {
-      if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(SHAKE_MS);
-      idle(sound, { timeout: LATE_MS }); // what is new is drawn first
+  function signalTurn() {
+    const isOnTurn = document.getElementById('live')?.dataset.asked !== undefined;
+    if (isOnTurn && wasOnTurn === false && isOn('signal')) {
+      if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(VIBRATION_MS);
+      whenIdle(playTone, { timeout: MAX_DELAY_MS }); // the page is drawn first
     }
-    asked = now;
+    wasOnTurn = isOnTurn;
   }
 
-  // The answer to a touch is drawn first: an audio context takes its time.
-  for (const touch of ['pointerdown', 'keydown']) document.addEventListener(touch, () => idle(wake), { passive: true });
-  document.addEventListener('shown', look);
-  look();
-  if (navigator.userActivation?.hasBeenActive) wake();
+  // The effect of the touch is drawn first, because making an audio context takes long.
+  for (const touch of ['pointerdown', 'keydown']) document.addEventListener(touch, () => whenIdle(prepareAudio), { passive: true });
+  document.addEventListener('shown', signalTurn);
+  signalTurn();
+  if (navigator.userActivation?.hasBeenActive) prepareAudio();
 }
 
-// ---- a look at what is sealed ----
+// ---- the own sealed order ----
 
-// Look again: the order comes when the key is held, and goes with it.
+// While its key (#look) is held down, a seat sees its own sealed order.
 {
-  let holds = false;
+  let isHeld = false;
 
-  async function look() {
-    holds = true;
+  async function show() {
+    isHeld = true;
     const answer = await post(`/api/seat/${page().dataset.seat}/mine`);
     const shutter = document.getElementById('shutter');
-    if (!holds || !answer.ok || !shutter || !answer.action) return;
+    if (!isHeld || !answer.ok || !shutter || !answer.action) return;
     const peek = document.createElement('div');
     peek.className = 'peek';
     peek.innerHTML = answer.orders.map(order => `<span>${icon(order.drawing)}</span>`).join('');
@@ -275,76 +281,75 @@ if (document.querySelector('.passed, .passing')) {
   }
 
   function hide() {
-    holds = false;
+    isHeld = false;
     document.querySelectorAll('.peek').forEach(peek => peek.remove());
   }
 
-  const isLook = event => event.target.closest?.('#look');
+  const isOnKey = event => event.target.closest?.('#look');
   document.addEventListener('pointerdown', event => {
-    if (!isLook(event)) return;
+    if (!isOnKey(event)) return;
     event.target.setPointerCapture?.(event.pointerId);
-    look();
+    show();
   });
   document.addEventListener('keydown', event => {
-    if (isLook(event) && !event.repeat && (event.key === ' ' || event.key === 'Enter')) look();
+    if (isOnKey(event) && !event.repeat && (event.key === ' ' || event.key === 'Enter')) show();
   });
   for (const end of ['pointerup', 'pointercancel', 'keyup', 'visibilitychange']) document.addEventListener(end, hide);
   for (const end of ['blur', 'pagehide']) addEventListener(end, hide);
-  document.addEventListener('contextmenu', event => { if (isLook(event)) event.preventDefault(); });
+  document.addEventListener('contextmenu', event => { if (isOnKey(event)) event.preventDefault(); });
 }
 
-// ---- the last turn once more ----
+// ---- the last turn in a loop ----
 
-// While one waits: its pictures one after the other, a second each, then the last one for two more. It stands still for
-// who asked for stillness.
+// While a seat waits, the pictures of the last turn are shown one after the other. With reduced motion they stand still.
 {
-  const REST = 2;
-  const STEP_MS = 1000;
-  const calm = matchMedia('(prefers-reduced-motion: reduce)');
-  let beat = 0;
+  const PICTURE_MS = 1000;
+  const EXTRA_LAST = 2; // the last picture stays for two more intervals
+  const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
+  let position = 0;
 
   function step() {
     const pictures = [...(document.getElementById('loop')?.children ?? [])];
-    if (!pictures.length || calm.matches) return;
-    beat = (beat + 1) % (pictures.length + REST);
-    const shown = Math.min(beat, pictures.length - 1);
+    if (!pictures.length || reducedMotion.matches) return;
+    position = (position + 1) % (pictures.length + EXTRA_LAST);
+    const shown = Math.min(position, pictures.length - 1);
     pictures.forEach((picture, place) => { picture.hidden = place !== shown; });
     document.getElementById('loop-at').textContent = `${shown + 1} / ${pictures.length}`;
     document.getElementById('loop-bar').firstElementChild.style.transform = `scaleX(${(shown + 1) / pictures.length})`;
   }
 
-  setInterval(step, STEP_MS);
+  setInterval(step, PICTURE_MS);
 }
 
 // ---- orders in slots ----
 
-// The buffer of a seat's orders, slot by slot: it lives in this browser until it is handed in. A key fills the chosen
-// slot, else the first free one; slots change places by drag, by the keys below, or by the arrows on the keyboard.
+// The draft of a seat's orders, one letter in each slot. It stays in this browser until it is handed in. An order's key fills
+// the chosen slot, or else the first free one. Slots can be moved by dragging, by keys, or by the keyboard's arrows.
 {
   const FREE = ' ';
-  const DRAG_PX = 8;
+  const MIN_DRAG_PX = 8; // a shorter movement is a tap
   const ARROWS = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
   const form = () => document.querySelector('.entry[data-length]');
   const store = () => `draft:${page().dataset.seat}:${page().dataset.moment}`;
   const slots = () => [...document.querySelectorAll('.slot')];
-  const keys = () => [...document.querySelectorAll('.order')];
-  const keyOf = letter => keys().find(key => key.dataset.letter === letter);
-  // What is typed: the letter on a key, else that of the notation.
-  const typed = letter => keys().find(key => key.dataset.initial === letter) ?? keyOf(letter);
+  const orderKeys = () => [...document.querySelectorAll('.order')];
+  const keyOf = letter => orderKeys().find(key => key.dataset.letter === letter);
+  // The key for a typed letter: the initial in the player's language, or else the letter of the notation.
+  const keyOfTyped = letter => orderKeys().find(key => key.dataset.initial === letter) ?? keyOf(letter);
   let draft = []; // a letter for each slot, or FREE
-  let chosen = -1;
-  let touched = 0; // the slot that was changed last
-  let planned = '';
-  let drawn = '';
+  let chosen = -1; // the chosen slot, or -1
+  let lastChosen = 0;
+  let plannedDraft = '';
+  let drawnStore = ''; // the seat and moment of the draft on the page
 
-  function keep() {
+  function storeDraft() {
     const text = draft.join('');
     forget(name => name.startsWith('draft:') && (name !== store() || !text.trim()));
     if (text.trim()) remember(store(), text);
     if (form()) tabs?.postMessage({ name: store(), text });
   }
 
-  // Every tab of this seat has the same slots; a new one asks the others.
+  // All tabs of a seat have the same draft. A new tab asks the others for it by a message without text.
   const tabs = globalThis.BroadcastChannel ? new BroadcastChannel('draft') : null;
   tabs?.addEventListener('message', ({ data: { name, text } }) => {
     if (!form() || name !== store() || text === draft.join('')) return;
@@ -356,118 +361,120 @@ if (document.querySelector('.passed, .passing')) {
   });
 
   const missing = () => draft.filter(letter => letter === FREE).length;
-  const next = () => (chosen >= 0 ? chosen : draft.indexOf(FREE));
+  const nextSlot = () => (chosen >= 0 ? chosen : draft.indexOf(FREE));
 
   // ---- what it looks like ----
 
   function paintSlot(slot, place) {
     const key = keyOf(draft[place]);
-    slot.className = `slot${key ? ' full' : place === next() ? ' next' : ''}${place === chosen ? ' chosen' : ''}`;
+    slot.className = `slot${key ? ' full' : place === nextSlot() ? ' next' : ''}${place === chosen ? ' chosen' : ''}`;
     slot.setAttribute('aria-pressed', String(place === chosen));
     const number = place + 1;
     const order = key?.dataset.word ?? key?.getAttribute('aria-label');
     slot.setAttribute('aria-label', key ? say('Slot {number}: {order}', { number, order }) : say('Slot {number}: free', { number }));
-    const inside = `<span class="k">${number}</span>${key ? `${icon(key.dataset.drawing)}<b>${key.dataset.initial}</b>` : ''}`;
-    if (slot.innerHTML !== inside) slot.innerHTML = inside;
+    const content = `<span class="k">${number}</span>${key ? `${icon(key.dataset.drawing)}<b>${key.dataset.initial}</b>` : ''}`;
+    if (slot.innerHTML !== content) slot.innerHTML = content;
     slot.dataset.letter = draft[place].trim();
   }
 
   function paint() {
     if (!form()) {
-      if (!drawn || page().dataset.question !== undefined) return; // the orders wait until it is answered
+      if (!drawnStore || page().dataset.question !== undefined) return; // a question hides the form for a while only
       draft = [];
-      drawn = '';
-      keep();
+      drawnStore = '';
+      storeDraft();
       return;
     }
-    if (drawn !== store()) {
+    if (drawnStore !== store()) {
       const length = Number(form().dataset.length);
       draft = [...(recall(store()) ?? '').padEnd(length, FREE)].slice(0, length);
       chosen = -1;
       if (missing() === length) tabs?.postMessage({ name: store() });
     }
-    drawn = store();
-    const before = takeReturned();
-    if (before) {
-      draft = [...before.padEnd(draft.length, FREE)].slice(0, draft.length);
-      keep();
+    drawnStore = store();
+    const returnedOrder = takeReturned();
+    if (returnedOrder) {
+      draft = [...returnedOrder.padEnd(draft.length, FREE)].slice(0, draft.length);
+      storeDraft();
     }
     slots().forEach(paintSlot);
     const focused = document.activeElement;
     const number = missing();
     const tools = chosen >= 0 ? 'one' : 'all';
     for (const key of document.querySelectorAll('[data-slots]')) key.hidden = key.dataset.slots !== tools;
-    if (focused?.matches('[data-slots][hidden]')) slots()[touched]?.focus({ preventScroll: true });
+    if (focused?.matches('[data-slots][hidden]')) slots()[lastChosen]?.focus({ preventScroll: true });
     const main = document.getElementById('hand-in');
     main.className = number ? 'key off' : 'key go';
     main.textContent = number ? say('Hand in: {number} missing', { number }) : say('Hand in');
     const sign = document.getElementById('to-go');
     const words = sign?.dataset.words.split('|')[number];
     if (words && sign.textContent !== words) sign.textContent = words;
-    plan();
+    drawPlan();
   }
 
-  async function plan() {
-    const place = document.getElementById('plan');
+  // Draw where the orders before the first free slot would lead.
+  async function drawPlan() {
+    const layer = document.getElementById('plan');
     const entered = draft.join('').split(FREE)[0];
-    const wanted = `${store()} ${entered}`;
-    if (!place) return;
+    const currentDraft = `${store()} ${entered}`;
+    if (!layer) return;
     if (!entered) {
-      place.innerHTML = '';
-      planned = wanted;
-    } else if (wanted !== planned || !place.innerHTML) {
-      planned = wanted;
+      layer.innerHTML = '';
+      plannedDraft = currentDraft;
+    } else if (currentDraft !== plannedDraft || !layer.innerHTML) {
+      plannedDraft = currentDraft;
       const { seat, moment } = page().dataset;
       const answer = await post(`/api/seat/${seat}/plan`, { moment, entered });
-      const now = document.getElementById('plan');
-      if (answer.ok && now && wanted === planned) now.innerHTML = answer.svg;
+      const currentLayer = document.getElementById('plan');
+      if (answer.ok && currentLayer && currentDraft === plannedDraft) currentLayer.innerHTML = answer.svg;
     }
   }
 
-  // ---- what is done ----
+  // ---- changes ----
 
-  function change(letters, at = -1) {
+  function change(letters, slot = -1) {
     draft = letters;
-    if (chosen >= 0) touched = chosen;
-    chosen = at;
+    if (chosen >= 0) lastChosen = chosen;
+    chosen = slot;
     refuse('');
-    keep();
+    storeDraft();
     paint();
   }
 
-  function enter(letter, place = next()) {
+  function enter(letter, place = nextSlot()) {
     if (place < 0) refuse(say('All slots are full: hand in, or go back'));
-    else change(changed(place, letter));
+    else change(withLetter(place, letter));
   }
 
-  const changed = (place, letter) => draft.map((before, number) => (number === place ? letter : before));
-  const clear = place => change(changed(place, FREE));
+  const withLetter = (place, letter) => draft.map((old, number) => (number === place ? letter : old));
+  const clear = place => change(withLetter(place, FREE));
 
-  function back() {
-    const full = draft.join('').trimEnd().length;
+  // Clear the chosen slot, or else the last one that is full.
+  function removeLast() {
+    const length = draft.join('').trimEnd().length;
     if (chosen >= 0) clear(chosen);
-    else if (full) clear(full - 1);
+    else if (length) clear(length - 1);
   }
 
-  // Take the order of one slot to another; those between move up.
-  function move(from, to, follow) {
+  // Move an order to another slot. The orders in between shift by one slot.
+  function move(from, to, staysChosen) {
     if (to < 0 || to >= draft.length || from === to) return;
     const letters = draft.filter((_, place) => place !== from);
     letters.splice(to, 0, draft[from]);
-    change(letters, follow ? to : -1);
+    change(letters, staysChosen ? to : -1);
   }
 
   async function tryHandIn() {
     const number = missing();
     if (number) refuse(say('{number} missing: press a key for each slot', { number }));
     else if (await handIn(draft.join(''))) {
-      draft = draft.map(() => FREE); // drawn by the next fragment: what is sealed
-      keep();
+      draft = draft.map(() => FREE); // the next fragment shows the sealed order
+      storeDraft();
     }
   }
 
   const TOOLS = {
-    back,
+    back: removeLast,
     clear: () => change(draft.map(() => FREE)),
     'slot-left': () => move(chosen, chosen - 1, true),
     'slot-right': () => move(chosen, chosen + 1, true),
@@ -476,36 +483,37 @@ if (document.querySelector('.passed, .passing')) {
   };
 
   document.addEventListener('click', event => {
-    const hit = form() && event.target.closest?.('.order, .slot, .entry .act .key');
-    if (!hit) return;
-    if (TOOLS[hit.id]) TOOLS[hit.id]();
-    else if (hit.matches('.order')) enter(hit.dataset.letter);
+    const key = form() && event.target.closest?.('.order, .slot, .entry .act .key');
+    if (!key) return;
+    if (TOOLS[key.id]) TOOLS[key.id]();
+    else if (key.matches('.order')) enter(key.dataset.letter);
     else {
-      const place = slots().indexOf(hit);
+      const place = slots().indexOf(key);
       change(draft, place === chosen ? -1 : place);
     }
   });
 
-  // Whoever types into a slot goes on to the next free one, then to the key that hands in.
-  function goOn(here) {
+  // After a letter is typed into a slot, focus the next free slot, or else the key that hands in.
+  function focusNextSlot(here) {
     const place = draft.indexOf(FREE, here + 1);
     (slots()[place >= 0 ? place : draft.indexOf(FREE)] ?? document.getElementById('hand-in')).focus();
   }
 
-  function pressed(event, here) {
-    const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (here >= 0 && way) {
-      move(here, here + way, here === chosen);
-      slots()[here + way]?.focus();
+  // Act on a key of the keyboard. `here` is the slot that has the focus, or -1. Return whether the key has an effect.
+  function pressKey(event, here) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (here >= 0 && step) {
+      move(here, here + step, here === chosen);
+      slots()[here + step]?.focus();
       return true;
     }
-    const pad = ARROWS[event.key];
-    const key = pad ? document.querySelector(`.order[data-pad="${pad}"]`) : typed(event.key.toUpperCase());
+    const direction = ARROWS[event.key];
+    const key = direction ? document.querySelector(`.order[data-pad="${direction}"]`) : keyOfTyped(event.key.toUpperCase());
     if (key) {
       enter(key.dataset.letter, here >= 0 ? here : undefined);
-      if (here >= 0) goOn(here);
+      if (here >= 0) focusNextSlot(here);
     } else if (here >= 0 && ['Backspace', 'Delete'].includes(event.key)) clear(here);
-    else if (event.key === 'Backspace') back();
+    else if (event.key === 'Backspace') removeLast();
     else if (event.key === 'Escape' && chosen >= 0) change(draft);
     else if (event.key === 'Enter' && !event.target.closest('button, a, summary')) tryHandIn();
     else return false;
@@ -515,12 +523,12 @@ if (document.querySelector('.passed, .passing')) {
   document.addEventListener('keydown', event => {
     if (!form() || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches?.('input, textarea') || document.querySelector('details[open]')) return;
-    // A key that is kept down is one press, except for taking away.
-    const isDoubled = event.repeat && !['Backspace', 'Delete'].includes(event.key);
-    const isOurs = isDoubled
+    // A key that is held down counts as one press, unless it removes orders.
+    const isRepetition = event.repeat && !['Backspace', 'Delete'].includes(event.key);
+    const isHandled = isRepetition
       ? ARROWS[event.key] || event.key === 'Enter'
-      : pressed(event, slots().indexOf(event.target));
-    if (isOurs) event.preventDefault();
+      : pressKey(event, slots().indexOf(event.target));
+    if (isHandled) event.preventDefault();
   });
 
   // ---- drag ----
@@ -534,23 +542,23 @@ if (document.querySelector('.passed, .passing')) {
 
   document.addEventListener('pointermove', event => {
     if (!drag) return;
-    const across = event.clientX - drag.x;
-    if (!drag.isMoved && Math.abs(across) < DRAG_PX) return;
+    const distancePx = event.clientX - drag.x;
+    if (!drag.isMoved && Math.abs(distancePx) < MIN_DRAG_PX) return;
     if (!drag.isMoved) drag.slot.setPointerCapture(event.pointerId);
     drag.isMoved = true;
-    drag.slot.style.transform = `translateX(${across}px)`;
+    drag.slot.style.transform = `translateX(${distancePx}px)`;
   });
 
   function drop(event) {
-    const done = drag;
+    const dropped = drag;
     drag = null;
-    if (!done) return;
-    done.slot.style.transform = '';
-    if (!done.isMoved || event.type === 'pointercancel') return;
-    const far = slot => { const box = slot.getBoundingClientRect(); return Math.abs((box.left + box.right) / 2 - event.clientX); };
-    const to = slots().reduce((best, slot, place, all) => (far(slot) < far(all[best]) ? place : best), 0);
-    move(done.from, to);
-    // The click that ends a drag chooses nothing.
+    if (!dropped) return;
+    dropped.slot.style.transform = '';
+    if (!dropped.isMoved || event.type === 'pointercancel') return;
+    const distance = slot => { const box = slot.getBoundingClientRect(); return Math.abs((box.left + box.right) / 2 - event.clientX); };
+    const nearest = slots().reduce((best, slot, place, all) => (distance(slot) < distance(all[best]) ? place : best), 0);
+    move(dropped.from, nearest);
+    // Swallow the click that ends the drag. If the browser sends none, an artificial one removes this listener.
     addEventListener('click', click => click.stopPropagation(), { capture: true, once: true });
     setTimeout(() => dispatchEvent(new Event('click')), 0);
   }
@@ -563,9 +571,12 @@ if (document.querySelector('.passed, .passing')) {
 
 // ---- the taps of an action ----
 
-// How an action that is told in notation is entered, tap by tap up to the one that hands it in: what is tapped, a selector or a square as
-// @c4; how one sees that it is done, selectors and perhaps the texts of their elements; and a selector with what is tapped first while it matches.
-const press = key => [key, [[`${key}[aria-pressed=true]`]]];
+// The guide of a first game knows the next action in notation, and shows how to enter it. Functions here return its taps up to
+// the one that hands it in. A tap is a list of
+//   - its target: a selector, or a square such as @c4,
+//   - the signs that it is done: selectors, each perhaps with the text of its element, of which any is enough,
+//   - a mistake that may come first: a selector of it, and the target that corrects it.
+const tapOn = key => [key, [[`${key}[aria-pressed=true]`]]];
 
 function slotTaps(text) {
   const taps = [...text].map((letter, place) => {
@@ -575,44 +586,44 @@ function slotTaps(text) {
   return [...taps, ['#hand-in']];
 }
 
-// The first key of a card needs no tap.
+// A card, one of its keys and a lane. The first key of a card is chosen with the card.
 function cardTaps(text) {
   const picks = document.getElementById('picks');
   const choices = JSON.parse(picks?.dataset.choices ?? '[]');
   const choice = choices.find(([notation]) => notation === text);
   if (!choice) return [];
   const [, key, card, lane] = choice;
-  const keys = choices.filter(each => each[2] === card).map(each => each[1]);
-  const first = [...picks.querySelectorAll('.pick')].find(each => keys.includes(each.dataset.key))?.dataset.key;
+  const keys = choices.filter(other => other[2] === card).map(other => other[1]);
+  const firstKey = [...picks.querySelectorAll('.pick')].find(pick => keys.includes(pick.dataset.key))?.dataset.key;
   return [
-    ...(card ? [press(`.card[data-card="${card}"]`)] : []),
-    ...(!card || first !== key ? [press(`.pick[data-key="${key}"]`)] : []),
+    ...(card ? [tapOn(`.card[data-card="${card}"]`)] : []),
+    ...(!card || firstKey !== key ? [tapOn(`.pick[data-key="${key}"]`)] : []),
     ...(lane === null ? [] : [[`.ln[data-lane="${lane}"]`]]),
   ];
 }
 
-// Each piece, its kind of order and its direction. Whole codes are compared, as a kind may have no letter.
+// Each piece, its kind of order and its direction. Whole codes are compared, because a kind may have no letter.
 function unitTaps(text) {
   const { kinds, directions } = JSON.parse(document.getElementById('sheet').dataset.sheet);
   return text.split(' ').flatMap(part => {
     const [unit, code] = part.split(':');
-    const number = kinds.findIndex(({ letter, has_direction }) => (has_direction ? directions.some(way => letter + way.letter === code) : letter === code));
+    const number = kinds.findIndex(({ letter, has_direction }) => (has_direction ? directions.some(each => letter + each.letter === code) : letter === code));
     const { letter, has_direction } = kinds[number];
-    const way = directions.find(each => letter + each.letter === code);
-    const own = `[data-unit="${unit}"]`;
-    // what the piece shows once its order is complete
-    const whole = [`${own} b`, `${unit}:${letter}${has_direction ? way.initial || way.letter : ''}`];
+    const direction = directions.find(each => letter + each.letter === code);
+    const key = `[data-unit="${unit}"]`;
+    // the text on the piece's key once its order is complete
+    const complete = [`${key} b`, `${unit}:${letter}${has_direction ? direction.initial || direction.letter : ''}`];
     return [
-      [own, [whole, [`${own}[aria-pressed=true]`]]],
-      ...(letter ? [[`[data-kind="${number}"]`, [whole, [`[data-kind="${number}"][aria-pressed=true]`]]]] : []),
-      ...(has_direction ? [[`[data-way=${way.letter}]`, [whole]]] : []),
+      [key, [complete, [`${key}[aria-pressed=true]`]]],
+      ...(letter ? [[`[data-kind="${number}"]`, [complete, [`[data-kind="${number}"][aria-pressed=true]`]]]] : []),
+      ...(has_direction ? [[`[data-way=${direction.letter}]`, [complete]]] : []),
     ];
   });
 }
 
-// A key that begins the play, then its squares: the page lists the taps so far, with a blank after each.
+// A key that begins a play, then its squares. `data-taps` of the page lists the taps so far, with a space after each.
 function playTaps([key, squares]) {
-  const taps = key ? [press(`[data-begin="${key}"]`)] : [];
+  const taps = key ? [tapOn(`[data-begin="${key}"]`)] : [];
   let tapped = `${key} `;
   for (const square of squares) {
     tapped += `${square} `;
@@ -625,19 +636,20 @@ function tapsFor(text, play) {
   if (page().classList.contains('cards')) return cardTaps(text);
   if (document.getElementById('slots')) return slotTaps(text);
   const mode = page().querySelector('[data-mode]')?.dataset.mode;
-  const taps = mode === 'sheet' ? unitTaps(text) : mode === 'duel' ? [press(`[data-card="${text}"]`)] : playTaps(play);
+  const taps = mode === 'sheet' ? unitTaps(text) : mode === 'duel' ? [tapOn(`[data-card="${text}"]`)] : playTaps(play);
   return [...taps, ['#commit']];
 }
 
 // ---- help ----
 
-// “What can I do now?”: a sheet over the keys of a seat's page, asked for when it is opened; sign and board stay.
+// “What can I do now?”: a sheet that covers the keys of the page, but not sign and board. Its content is requested whenever it
+// opens.
 {
   const SVG = 'http://www.w3.org/2000/svg';
   const sheet = () => document.getElementById('help');
 
-  // The squares it speaks of, in frames of their own: whoever draws on the board goes on meanwhile.
-  function mark(squares) {
+  // Frame the squares that the help mentions, in a group of their own, so that other marks on the board stay.
+  function frameSquares(squares) {
     document.getElementById('can')?.remove();
     if (!board() || !squares.length) return;
     const group = Object.assign(document.createElementNS(SVG, 'g'), { id: 'can' });
@@ -647,31 +659,31 @@ function tapsFor(text, play) {
 
   function close() {
     sheet().hidden = true;
-    mark([]);
+    frameSquares([]);
     document.querySelector('.ask')?.focus({ preventScroll: true });
   }
 
   async function open() {
     const { seat, moment } = page().dataset;
-    const entered = [...document.querySelectorAll('#slots .slot')].map(each => each.dataset.letter ?? '').join('');
+    const entered = [...document.querySelectorAll('#slots .slot')].map(slot => slot.dataset.letter ?? '').join('');
     const answer = await post(`/api/seat/${seat}/help`, { moment, entered });
     if (!answer.ok || !sheet()) return;
     sheet().innerHTML = answer.html;
     sheet().hidden = false;
     sheet().querySelector('h2').tabIndex = -1;
     sheet().querySelector('h2').focus({ preventScroll: true });
-    mark(answer.squares);
+    frameSquares(answer.squares);
   }
 
-  // The coach's answer, for as long as the sheet is open; the keys rest while it thinks.
+  // Show the coach's answer in the sheet. Its keys are disabled while it thinks.
   async function advise(key) {
     const advice = sheet().querySelector('#advice');
     const { seat, moment } = page().dataset;
     const keys = sheet().querySelectorAll('[data-coach]');
     advice.textContent = key.dataset.coach === 'theirs' ? '' : advice.dataset.wait;
-    for (const each of keys) each.disabled = true;
+    for (const coachKey of keys) coachKey.disabled = true;
     const answer = await post(`/api/seat/${seat}/coach`, { moment, about: key.dataset.coach });
-    for (const each of keys) each.disabled = false;
+    for (const coachKey of keys) coachKey.disabled = false;
     if (answer.ok) advice.innerHTML = answer.html;
     else advice.textContent = answer.error?.message ?? say('No connection to the table: try again');
   }
@@ -688,89 +700,91 @@ function tapsFor(text, play) {
     if (event.key === '?') open();
     else if (event.key === 'Escape' && !sheet().hidden) close();
   });
-  document.addEventListener('shown', () => { if (sheet()?.hidden ?? true) mark([]); });
+  document.addEventListener('shown', () => { if (sheet()?.hidden ?? true) frameSquares([]); });
 }
 
 // ---- the guide ----
 
-// The guide of a first game: hangs “Press this” over what is to be touched next, worked out of what the page shows.
+// The guide of a first game: a tag “Press this” points at the next key or square. Which one that is follows from what the page
+// shows.
 {
-  const tag = () => document.getElementById('press');
+  const findTag = () => document.getElementById('press');
   const find = selector => (selector ? page().querySelector(selector) : null);
   const isSeen = key => Boolean(key?.getClientRects().length) && !key.matches(':disabled');
 
-  const isDone = done => done.some(([selector, text]) => [...page().querySelectorAll(selector)].some(each => !text || each.textContent === text));
+  const isDone = signs => signs.some(([selector, text]) => [...page().querySelectorAll(selector)].some(element => !text || element.textContent === text));
 
-  // What is next: a selector, or a square as @c4; null: nothing is asked of this seat.
-  function next() {
+  // Return the target of the next tap: a selector, or a square such as @c4. Null if this seat has nothing to do.
+  function nextTarget() {
     const { order, play } = JSON.parse(document.getElementById('guide').dataset.guide);
-    for (const [target, done = [], [wrong, instead] = []] of order === null ? [] : tapsFor(order, play)) {
-      if (done.length && isDone(done)) continue;
-      return find(wrong) ? instead : target;
+    for (const [target, signs = [], [mistake, correction] = []] of order === null ? [] : tapsFor(order, play)) {
+      if (signs.length && isDone(signs)) continue;
+      return find(mistake) ? correction : target;
     }
-    return ['[data-post="/workbench/tidy"]', '.act.hands .go', '[data-post$="/resume"]'].find(each => isSeen(find(each))) ?? null;
+    return ['[data-post="/workbench/tidy"]', '.act.hands .go', '[data-post$="/resume"]'].find(selector => isSeen(find(selector))) ?? null;
   }
 
-  // Where the tag’s tip may point, in the page’s own measure, and whether the tag hangs below: at a key or a square from
-  // above, or from below.
-  function tips(target) {
-    const here = page().getBoundingClientRect();
+  // Return the points at which the tag may point: x and y in px from the page's corner, and whether the tag is below it.
+  function tagPoints(target) {
+    const pageRect = page().getBoundingClientRect();
     if (!target.startsWith('@')) {
       const box = find(target)?.getBoundingClientRect();
-      return box ? [[box.top + 10, false], [box.bottom - 10, true]].map(([y, isUnder]) => [box.left + box.width / 2 - here.left, y - here.top, isUnder]) : [];
+      return box ? [[box.top + 10, false], [box.bottom - 10, true]].map(([y, isUnder]) => [box.left + box.width / 2 - pageRect.left, y - pageRect.top, isUnder]) : [];
     }
     if (!board()) return [];
     const [x, y] = centre(target.slice(1));
-    return [[-20, false], [40, true]].map(([down, isUnder]) => {
-      const at = new DOMPoint(x, y + down).matrixTransform(board().getScreenCTM());
-      return [at.x - here.left, at.y - here.top, isUnder];
+    return [[-20, false], [40, true]].map(([offset, isUnder]) => {
+      const point = new DOMPoint(x, y + offset).matrixTransform(board().getScreenCTM());
+      return [point.x - pageRect.left, point.y - pageRect.top, isUnder];
     });
   }
 
-  const TIP = 8; // so much of the tag is only its tip
+  const TIP_PX = 8; // height of the tag's tip, which hides nothing
+  const MARGIN_PX = 4;
 
-  // How much of a piece or a word lies under the tag, in square pixels.
-  const hidden = (box, left, top, width, height) => Math.max(0, Math.min(box.right, left + width) - Math.max(box.left, left))
+  // Return the area of a box that the tag would hide, in square pixels.
+  const hiddenArea = (box, left, top, width, height) => Math.max(0, Math.min(box.right, left + width) - Math.max(box.left, left))
     * Math.max(0, Math.min(box.bottom, top + height) - Math.max(box.top, top));
 
-  // The tag’s place there, as far to the left or right as hides least: of other pieces, or at a key of the words of keys and orders.
-  function place(target, width, height) {
-    const here = page().getBoundingClientRect();
+  // Return the place of the tag that hides least: of other pieces for a square, of the texts of keys and slots for a key.
+  function bestPlace(target, width, height) {
+    const pageRect = page().getBoundingClientRect();
     const isKey = !target.startsWith('@');
-    const others = [...page().querySelectorAll(isKey ? '.key :is(b, .leg), .slot b' : '.view [data-at]')].filter(each => `@${each.dataset.at}` !== target)
-      .map(each => each.getBoundingClientRect());
-    const most = page().clientWidth - width - 4;
-    const places = tips(target).flatMap(([x, y, isUnder]) => (isKey ? [.5, .3, .7] : [.5, .35, .65, .2, .8, .13, .87]).map(share => {
-      const left = Math.max(4, Math.min(most, x - share * width));
+    const others = [...page().querySelectorAll(isKey ? '.key :is(b, .leg), .slot b' : '.view [data-at]')].filter(element => `@${element.dataset.at}` !== target)
+      .map(element => element.getBoundingClientRect());
+    const maxLeft = page().clientWidth - width - MARGIN_PX;
+    // the share of the tag's width that is left of its tip
+    const places = tagPoints(target).flatMap(([x, y, isUnder]) => (isKey ? [.5, .3, .7] : [.5, .35, .65, .2, .8, .13, .87]).map(share => {
+      const left = Math.max(MARGIN_PX, Math.min(maxLeft, x - share * width));
       const top = isUnder ? y : y - height;
-      const body = isKey ? [top + here.top + (isUnder ? TIP : 0), width, height - TIP] : [top + here.top, width, height];
-      const hides = others.reduce((sum, box) => sum + hidden(box, left + here.left, ...body), 0);
-      return { left, top, isUnder, at: x - left, hides };
+      const body = isKey ? [top + pageRect.top + (isUnder ? TIP_PX : 0), width, height - TIP_PX] : [top + pageRect.top, width, height];
+      const hidden = others.reduce((sum, box) => sum + hiddenArea(box, left + pageRect.left, ...body), 0);
+      return { left, top, isUnder, tip: x - left, hidden };
     }));
-    return places.reduce((best, each) => (each.hides < best.hides ? each : best), places[0]);
+    return places.reduce((best, candidate) => (candidate.hidden < best.hidden ? candidate : best), places[0]);
   }
 
-  let waits = 0;
+  let requestedFrame = 0;
   function paint() {
-    waits = 0;
-    const tip = tag();
-    if (!tip) return;
-    const target = next();
-    for (const each of page().querySelectorAll('[data-press]')) if (each !== find(target?.startsWith('@') ? '' : target)) each.removeAttribute('data-press');
+    requestedFrame = 0;
+    const tag = findTag();
+    if (!tag) return;
+    const target = nextTarget();
+    for (const key of page().querySelectorAll('[data-press]')) if (key !== find(target?.startsWith('@') ? '' : target)) key.removeAttribute('data-press');
     if (target && !target.startsWith('@')) find(target)?.setAttribute('data-press', '');
-    tip.dataset.at = target ?? '';
-    tip.hidden = !target;
-    const best = target && place(target, tip.offsetWidth, tip.offsetHeight);
-    tip.hidden = !best;
+    tag.dataset.at = target ?? '';
+    tag.hidden = !target;
+    const best = target && bestPlace(target, tag.offsetWidth, tag.offsetHeight);
+    tag.hidden = !best;
     if (!best) return;
-    tip.classList.toggle('under', best.isUnder);
-    tip.style.transform = `translate(${best.left}px, ${best.top}px)`;
-    tip.style.setProperty('--at', `${best.at}px`);
+    tag.classList.toggle('under', best.isUnder);
+    tag.style.transform = `translate(${best.left}px, ${best.top}px)`;
+    tag.style.setProperty('--at', `${best.tip}px`);
   }
 
-  const later = () => { waits ||= requestAnimationFrame(paint); };
-  new MutationObserver(later).observe(document.body, { subtree: true, childList: true, attributeFilter: ['class', 'aria-pressed', 'data-taps', 'hidden'] });
-  addEventListener('resize', later);
-  document.addEventListener('shown', later);
+  const paintSoon = () => { requestedFrame ||= requestAnimationFrame(paint); };
+  new MutationObserver(paintSoon).observe(document.body, { subtree: true, childList: true, attributeFilter: ['class', 'aria-pressed', 'data-taps', 'hidden'] });
+  addEventListener('resize', paintSoon);
+  document.addEventListener('shown', paintSoon);
   paint();
 }
