@@ -166,10 +166,10 @@ import {
     const [[x0, y0], [x1, y1]] = [centre(first), centre(last)];
     const staysInPlace = key || pieceOn(last) || play.squares.at(-1) === first;
     const ghost = staysInPlace ? '' : `<g class="ghost" transform="translate(${x1 - x0} ${y1 - y0})">${piece}</g>`;
-    // more than two touches are several pieces that go to one square, each by its own arrow
-    const pieceArrows = play.touches.slice(0, -1).map(start => [start, last]);
+    // with more than two taps an arrow leads from each to the last one, as for two pieces that act together
+    const arrowsToLast = play.touches.slice(0, -1).map(start => [start, last]);
     const pathSquares = play.squares.includes(last) ? play.squares : [...play.squares, last];
-    const arrows = play.touches.length > 2 ? pieceArrows : [pathSquares];
+    const arrows = play.touches.length > 2 ? arrowsToLast : [pathSquares];
     const met = play.meets.map(square => `<circle class="meets" cx="${centre(square)[0]}" cy="${centre(square)[1]}" r="45"/>`).join('');
     return `${ghost}${arrows.map(arrow).join('')}${met}${target(last)}`;
   }

@@ -1,53 +1,54 @@
-// A hand of cards, and open cards tapped in.
+// Entering an action in a game of cards: from a hand of cards, or by tapping in the open cards that lie on the table.
 import { forget, post, recall, refuse, remember, say, sayN } from './page.js';
 import { page } from './squares.js';
 
 // ---- the hand ----
 
-// A hand of cards: what is tapped stays in this browser until it is exactly one legal action; then it is handed in.
+// A choice is a legal action: its notation, its key, and a card and a lane if it needs them. A player taps these in any order.
+// What is tapped (`picked`) is handed in as soon as it means exactly one choice.
 {
   const all = selector => [...document.querySelectorAll(selector)];
-  let chosen = {}; // card, lane, key
+  let chosen = {}; // what is tapped: card, lane, key
   let moment = '';
-  let read = { text: null, choices: [] };
+  let parsed = { text: null, choices: [] };
 
   function choices() {
     const text = document.getElementById('picks')?.dataset.choices ?? '[]';
-    if (text !== read.text) {
-      read = { text, choices: JSON.parse(text).map(([action, key, card, lane]) => ({ action, key, card, lane })) };
+    if (text !== parsed.text) {
+      parsed = { text, choices: JSON.parse(text).map(([action, key, card, lane]) => ({ action, key, card, lane })) };
     }
-    return read.choices;
+    return parsed.choices;
   }
 
-  // Does a choice agree with what is tapped, as far as it needs it?
-  const fits = (choice, picked) => (!picked.key || choice.key === picked.key)
+  // Whether a choice agrees with what is tapped. A card or lane that it does not need is no contradiction.
+  const isPossible = (choice, picked) => (!picked.key || choice.key === picked.key)
     && (!picked.card || choice.card === null || choice.card === picked.card)
     && (picked.lane === undefined || choice.lane === null || choice.lane === picked.lane);
-  const needs = (choice, picked) => [
-    ...(choice.card !== null && choice.card !== picked.card ? ['card'] : []),
-    ...(choice.lane !== null && choice.lane !== picked.lane ? ['lane'] : []),
-  ];
+  // Whether a choice needs no further tap on a card or a lane.
+  const isComplete = (choice, picked) => (choice.card === null || choice.card === picked.card)
+    && (choice.lane === null || choice.lane === picked.lane);
   const keyOf = name => all('.pick').find(key => key.dataset.key === name);
-  const inOrder = (one, other) => all('.pick').indexOf(keyOf(one.key)) - all('.pick').indexOf(keyOf(other.key));
+  const byOrderOfKeys = (one, other) => all('.pick').indexOf(keyOf(one.key)) - all('.pick').indexOf(keyOf(other.key));
 
-  // The ways of a card, in the order of the keys: the first is meant unless another one was chosen.
-  function waysOf(picked) {
-    const found = choices().filter(each => each.card === picked.card && fits(each, { ...picked, key: null }));
-    return [...new Set(found.sort(inOrder).map(each => each.key))];
+  // The keys with which a card can be played, in their order on the page. The first is meant unless another one is chosen.
+  function keysOfCard(picked) {
+    const found = choices().filter(each => each.card === picked.card && isPossible(each, { ...picked, key: null }));
+    return [...new Set(found.sort(byOrderOfKeys).map(each => each.key))];
   }
 
-  // What a lane alone means, where no card can be played and lanes are good for one thing only: with an empty hand, to draw.
-  function wayOfLanes() {
+  // The key that a tap on a lane alone means, or null: lanes have one use only and need no card, as drawing with an empty hand.
+  function keyOfLanes() {
     const found = choices().filter(each => each.lane !== null);
     const keys = new Set(found.map(each => each.key));
     return keys.size === 1 && found.every(each => each.card === null) ? [...keys][0] : null;
   }
 
-  function complete(picked) {
-    const way = picked.lane === undefined ? null : picked.card ? waysOf(picked)[0] : wayOfLanes();
-    const key = picked.key ?? way;
+  // Return the only choice that is meant by what is tapped, or null.
+  function completeChoice(picked) {
+    const impliedKey = picked.card ? keysOfCard(picked)[0] : keyOfLanes();
+    const key = picked.key ?? (picked.lane === undefined ? null : impliedKey);
     if (!key) return null;
-    const found = choices().filter(each => each.key === key && fits(each, picked) && !needs(each, picked).length);
+    const found = choices().filter(each => each.key === key && isPossible(each, picked) && isComplete(each, picked));
     return found.length === 1 ? found[0] : null;
   }
 
@@ -60,19 +61,19 @@ import { page } from './squares.js';
 
   function choose(picked) {
     chosen = picked;
-    const choice = complete(picked);
+    const choice = completeChoice(picked);
     if (choice) act(choice);
     else {
-      refuse(missing(picked));
+      refuse(impossibleWords(picked));
       paint();
     }
   }
 
-  // Why nothing of what is tapped can be done; empty while it still can.
-  function missing(picked) {
+  // Return why nothing can be done with what is tapped. Empty while something can.
+  function impossibleWords(picked) {
     if (!picked.key && !picked.card) return '';
-    if (choices().some(each => fits(each, picked) && (!picked.card || each.card === picked.card))) return '';
-    const key = keyOf(picked.key ?? waysOf({ card: picked.card })[0]);
+    if (choices().some(each => isPossible(each, picked) && (!picked.card || each.card === picked.card))) return '';
+    const key = keyOf(picked.key ?? keysOfCard({ card: picked.card })[0]);
     return key?.dataset.hint || say('That cannot be done now');
   }
 
@@ -83,19 +84,20 @@ import { page } from './squares.js';
       choose({ ...chosen, card, key });
       return;
     }
-    const ways = waysOf({ card, lane: chosen.lane });
-    if (ways.length < 2) {
+    // another tap on the chosen card chooses its next key, or releases a card that has only one
+    const keys = keysOfCard({ card, lane: chosen.lane });
+    if (keys.length < 2) {
       chosen = {};
       paint();
       return;
     }
-    const next = ways[(ways.indexOf(chosen.key ?? ways[0]) + 1) % ways.length];
-    choose({ ...chosen, key: next });
+    const nextKey = keys[(keys.indexOf(chosen.key ?? keys[0]) + 1) % keys.length];
+    choose({ ...chosen, key: nextKey });
   }
 
   function tapLane(lane) {
-    const same = chosen.lane === lane && !chosen.card && !chosen.key;
-    choose({ ...chosen, lane: same ? undefined : lane });
+    const isRelease = chosen.lane === lane && !chosen.card && !chosen.key;
+    choose({ ...chosen, lane: isRelease ? undefined : lane });
   }
 
   function tapKey(key) {
@@ -113,43 +115,50 @@ import { page } from './squares.js';
     choose({ key, card, lane });
   }
 
-  // ---- what it looks like ----
+  // ---- painting ----
 
-  function label(key) {
+  function paintKey(key) {
     const found = choices().filter(each => each.key === key.dataset.key);
-    const isOff = !found.some(each => fits(each, { card: chosen.card, lane: chosen.lane }));
+    const isOff = !found.some(each => isPossible(each, { card: chosen.card, lane: chosen.lane }));
     key.classList.toggle('off', isOff);
-    const way = chosen.card ? chosen.key ?? waysOf(chosen)[0] : chosen.key;
-    key.setAttribute('aria-pressed', String(!isOff && key.dataset.key === way));
+    const chosenKey = chosen.card ? chosen.key ?? keysOfCard(chosen)[0] : chosen.key;
+    key.setAttribute('aria-pressed', String(!isOff && key.dataset.key === chosenKey));
   }
 
-  function words() {
-    const place = document.getElementById('told');
+  // Write below the keys what is chosen and what to tap next.
+  function paintWords() {
+    const line = document.getElementById('told');
     if (!choices().length) return;
     const lane = all('.ln[data-lane]').find(each => each.dataset.lane === chosen.lane);
     const card = all('.card').find(each => each.dataset.card === chosen.card);
-    const ways = chosen.card ? waysOf(chosen) : [];
-    const key = keyOf(chosen.key ?? ways[0]);
+    const keys = chosen.card ? keysOfCard(chosen) : [];
+    const key = keyOf(chosen.key ?? keys[0]);
     const what = [card?.dataset.shown, lane && say('Lane {lane}', { lane: chosen.lane })].filter(Boolean).join(', ');
     const head = what && key ? say('{option}: {choice}', { option: what, choice: key.dataset.label.toLowerCase() }) : what || key?.dataset.label;
-    const next = ways.find(way => way !== key?.dataset.key);
-    const wantsLane = key && (card || !choices().some(each => each.key === key.dataset.key && each.card));
-    const more = lane && !key ? lane.dataset.words
-      : next ? say('Tap a lane. Again: {key}.', { key: keyOf(next).dataset.label.toLowerCase() })
-        : wantsLane ? say('Tap a lane.') : key ? say('Tap a card.')
-          : wayOfLanes() ? say('Tap a lane: {key}.', { key: keyOf(wayOfLanes()).dataset.label.toLowerCase() }) : place.dataset.hint;
-    place.replaceChildren();
-    if (head) place.append(Object.assign(document.createElement('b'), { textContent: head }));
-    place.append(more);
+    const labelOf = name => keyOf(name).dataset.label.toLowerCase();
+
+    function nextStep() {
+      if (lane && !key) return lane.dataset.words;
+      const nextKey = keys.find(name => name !== key?.dataset.key);
+      if (nextKey) return say('Tap a lane. Again: {key}.', { key: labelOf(nextKey) });
+      const needsLane = key && (card || !choices().some(each => each.key === key.dataset.key && each.card));
+      if (needsLane) return say('Tap a lane.');
+      if (key) return say('Tap a card.');
+      return keyOfLanes() ? say('Tap a lane: {key}.', { key: labelOf(keyOfLanes()) }) : line.dataset.hint;
+    }
+
+    line.replaceChildren();
+    if (head) line.append(Object.assign(document.createElement('b'), { textContent: head }));
+    line.append(nextStep());
   }
 
-  // Lanes in words, then as they are written there; under the shutter, as everybody sees them.
-  function nameLanes() {
+  // Describe lanes for screen readers: in words, then the text in them. Under the shutter only what everybody sees.
+  function labelLanes() {
     const isCovered = document.documentElement.classList.contains('covered');
     for (const lane of all('.ln[data-lane]')) {
-      const { lane: name, open, words: own } = lane.dataset;
-      const written = lane.textContent.trim().replace(/\s+/g, ' ');
-      lane.setAttribute('aria-label', say('{option}: {choice}', { option: say('Lane {lane}', { lane: name }), choice: isCovered ? open : `${own} ${written}` }));
+      const { lane: name, open, words } = lane.dataset;
+      const content = lane.textContent.trim().replace(/\s+/g, ' ');
+      lane.setAttribute('aria-label', say('{option}: {choice}', { option: say('Lane {lane}', { lane: name }), choice: isCovered ? open : `${words} ${content}` }));
     }
   }
 
@@ -158,43 +167,43 @@ import { page } from './squares.js';
       moment = page().dataset.moment;
       chosen = {};
     }
-    nameLanes();
+    labelLanes();
     if (!document.getElementById('picks')) return;
-    const open = choices();
+    const open = choices(); // empty while the seat is not on turn
     for (const card of all('.card')) {
       const name = card.dataset.card;
       card.classList.toggle('on', chosen.card === name);
       card.setAttribute('aria-pressed', String(chosen.card === name));
-      const possible = open.some(each => each.card === name && fits(each, { key: chosen.key, lane: chosen.lane }));
+      const possible = open.some(each => each.card === name && isPossible(each, { key: chosen.key, lane: chosen.lane }));
       card.classList.toggle('dim', open.length > 0 && !possible);
     }
     for (const lane of all('.ln[data-lane]')) {
       const name = lane.dataset.lane;
       lane.classList.toggle('on', chosen.lane === name);
       lane.setAttribute('aria-pressed', String(chosen.lane === name));
-      const possible = open.filter(each => each.lane === name && fits(each, { ...chosen, lane: name }));
+      const possible = open.filter(each => each.lane === name && isPossible(each, { ...chosen, lane: name }));
       const hasCard = !chosen.card || possible.some(each => each.card === chosen.card);
       lane.classList.toggle('dim', open.length > 0 && (!possible.length || !hasCard));
     }
-    all('.pick').forEach(label);
-    words();
+    all('.pick').forEach(paintKey);
+    paintWords();
   }
 
   document.addEventListener('click', event => {
-    const hit = event.target.closest?.('.card[data-card], .ln[data-lane], .pick');
-    if (!hit) return;
-    if (hit.dataset.card) tapCard(hit.dataset.card);
-    else if (hit.dataset.lane) tapLane(hit.dataset.lane);
-    else tapKey(hit.dataset.key);
+    const target = event.target.closest?.('.card[data-card], .ln[data-lane], .pick');
+    if (!target) return;
+    if (target.dataset.card) tapCard(target.dataset.card);
+    else if (target.dataset.lane) tapLane(target.dataset.lane);
+    else tapKey(target.dataset.key);
   });
 
-  function drop() {
+  function clear() {
     chosen = {};
     paint();
   }
-  document.addEventListener('keydown', event => { if (event.key === 'Escape') drop(); });
+  document.addEventListener('keydown', event => { if (event.key === 'Escape') clear(); });
   document.addEventListener('uncovered', paint);
-  document.addEventListener('covered', drop); // what is half chosen would tell of the hand
+  document.addEventListener('covered', clear); // a chosen card would show a part of the hand
 
   document.addEventListener('shown', paint);
   paint();
@@ -202,30 +211,33 @@ import { page } from './squares.js';
 
 // ---- open cards ----
 
-// Open cards tapped in, where the camera does not read them all: a value, then a suit, for each zone. What is tapped
-// stays as it is whatever the camera reads meanwhile.
+// Where the camera does not read all open cards, a player taps them in: a value, then a suit, for each zone of cards. A zone that
+// was changed by hand stays so, whatever the camera reads meanwhile.
 {
   const UNKNOWN = 'X';
   const form = () => document.getElementById('enter');
   const zones = () => [...document.querySelectorAll('[data-zone]')];
   const store = () => `cards:${page().dataset.seat}:${page().dataset.moment}`;
-  const fresh = () => ({ zones: {}, at: null, value: '', layOpen: false, up: [] });
-  let state = fresh();
-  let drawn = '';
+  // Cards by zone, the chosen place (null: the first one that is free), the tapped value, whether the cards of the open zone
+  // lay face up before, and which other cards did.
+  const emptyDraft = () => ({ zones: {}, at: null, value: '', layOpen: false, up: [] });
+  let draft = emptyDraft();
+  let drawnStore = '';
 
-  function keep() {
+  function storeDraft() {
     forget(name => name.startsWith('cards:') && name !== store());
-    remember(store(), JSON.stringify(state));
+    remember(store(), JSON.stringify(draft));
   }
 
   // A zone shows what the camera reads until it is touched.
-  const cardsOf = zone => state.zones[zone] ?? JSON.parse(form().dataset.read)[zone] ?? [];
-  const used = () => zones().flatMap(row => cardsOf(row.dataset.zone));
-  const shown = card => [['value', card.slice(0, -1)], ['suit', card.slice(-1)]]
+  const cardsOf = zone => draft.zones[zone] ?? JSON.parse(form().dataset.read)[zone] ?? [];
+  const allCards = () => zones().flatMap(row => cardsOf(row.dataset.zone));
+  const printedText = card => [['value', card.slice(0, -1)], ['suit', card.slice(-1)]]
     .map(([kind, part]) => document.querySelector(`[data-${kind}="${CSS.escape(part)}"]`)?.dataset.shown ?? part).join('');
 
-  function place() {
-    if (state.at) return state.at;
+  // Return the place that the next tap changes: the chosen one, or the first unread card, or the end of the first zone.
+  function currentPlace() {
+    if (draft.at) return draft.at;
     for (const row of zones()) {
       const gap = cardsOf(row.dataset.zone).indexOf(UNKNOWN);
       if (gap >= 0) return { zone: row.dataset.zone, number: gap };
@@ -235,33 +247,34 @@ import { page } from './squares.js';
   }
 
   function change(zone, cards, number) {
-    state.zones[zone] = cards;
-    state.at = number === undefined ? null : { zone, number };
+    draft.zones[zone] = cards;
+    draft.at = number === undefined ? null : { zone, number };
     refuse('');
-    keep();
+    storeDraft();
     paint();
   }
 
-  function add(suit) {
-    if (!state.value) {
+  function addCard(suit) {
+    if (!draft.value) {
       refuse(say('First the value, then the suit'));
       return;
     }
-    const { zone, number } = place();
+    const { zone, number } = currentPlace();
     const cards = [...cardsOf(zone)];
-    cards[number] = state.value + suit;
-    state.value = '';
+    cards[number] = draft.value + suit;
+    draft.value = '';
     const gap = cards.indexOf(UNKNOWN);
     change(zone, cards, gap >= 0 ? gap : cards.length);
   }
 
-  function move(tool) {
-    const { zone, number } = place();
+  // Use a tool on the card at the current place: `up` marks it as face up before, `away` removes it, the others move it.
+  function useTool(tool) {
+    const { zone, number } = currentPlace();
     const cards = [...cardsOf(zone)];
     if (number >= cards.length) return;
     if (tool === 'up') {
       const card = cards[number];
-      state.up = state.up.includes(card) ? state.up.filter(other => other !== card) : [...state.up, card];
+      draft.up = draft.up.includes(card) ? draft.up.filter(other => other !== card) : [...state.up, card];
       change(zone, cards, number);
       return;
     }
@@ -275,92 +288,104 @@ import { page } from './squares.js';
     change(zone, cards, to);
   }
 
-  function text() {
+  // The cards in the notation. `mark` follows a card that lay face up before.
+  function notation() {
     const { mark, open, lane } = form().dataset;
-    const wasUp = (zone, card) => (zone === open ? state.layOpen : state.up.includes(card));
-    const written = zone => cardsOf(zone).map(card => card + (wasUp(zone, card) ? mark : '')).join(' ');
-    return `${lane && `${lane}: `}${zones().map(row => written(row.dataset.zone)).join(' / ')}`.replace('  ', ' ').trim();
+    const wasFaceUp = (zone, card) => (zone === open ? draft.layOpen : draft.up.includes(card));
+    const zoneText = zone => cardsOf(zone).map(card => card + (wasFaceUp(zone, card) ? mark : '')).join(' ');
+    return `${lane && `${lane}: `}${zones().map(row => zoneText(row.dataset.zone)).join(' / ')}`.replace('  ', ' ').trim();
   }
 
-  function lacks() {
-    const unknown = used().filter(card => card === UNKNOWN).length;
+  // Return what is missing, in words. Empty if nothing is.
+  function missingWords() {
+    const unknown = allCards().filter(card => card === UNKNOWN).length;
     if (unknown) return sayN('{n} card missing', '{n} cards missing', unknown);
-    if (!used().length) return say('tap the cards');
+    if (!allCards().length) return say('tap the cards');
     const [first] = zones();
     if ('empty' in form().dataset) return '';
     return cardsOf(first.dataset.zone).length ? '' : say('a card of {side} missing', { side: first.dataset.name });
   }
 
-  const isRead = () => form().dataset.laid && !Object.keys(state.zones).length && !state.layOpen && !state.up.length;
+  // Whether the camera has read everything, and nothing was changed by hand.
+  const isReadByCamera = () => form().dataset.laid && !Object.keys(draft.zones).length && !draft.layOpen && !draft.up.length;
 
   async function handIn() {
-    const why = lacks();
-    if (why && !isRead()) {
+    const why = missingWords();
+    if (why && !isReadByCamera()) {
       refuse(say('Not yet: {why}', { why }));
       return;
     }
     const { seat, moment } = page().dataset;
-    await post(`/api/seat/${seat}/hand-in`, { moment, action: isRead() ? form().dataset.laid : text() });
+    await post(`/api/seat/${seat}/hand-in`, { moment, action: isReadByCamera() ? form().dataset.laid : notation() });
   }
 
-  // ---- what it looks like ----
+  // ---- painting ----
 
-  function slot(zone, number, card) {
+  // Return class, text and name of a card's key.
+  function lookOf(card) {
+    if (card === undefined) return ['add', '+', say('Add a card')];
+    if (card === UNKNOWN) return ['shut', '', say('A card not read: tap it in')];
+    return ['up', printedText(card), printedText(card)];
+  }
+
+  // Return the key of a card in its zone. Without a card it is the place for another one.
+  function cardKey(zone, number, card) {
     const key = document.createElement('button');
     key.type = 'button';
     key.dataset.slot = number;
-    const isHere = place().zone === zone && place().number === number;
-    const wasUp = zone !== form().dataset.open && state.up.includes(card);
-    key.className = `cd big ${card === undefined ? 'add' : card === UNKNOWN ? 'shut' : 'up'}${isHere ? ' here' : ''}${wasUp ? ' was-up' : ''}`;
-    key.textContent = card === undefined ? '+' : card === UNKNOWN ? '' : shown(card);
-    const name = card === undefined ? say('Add a card') : card === UNKNOWN ? say('A card not read: tap it in') : shown(card);
-    key.setAttribute('aria-label', wasUp ? `${name}, ${document.querySelector('[data-tool="up"]').textContent}` : name);
-    key.setAttribute('aria-pressed', String(isHere));
+    const isChosen = currentPlace().zone === zone && currentPlace().number === number;
+    const wasFaceUp = zone !== form().dataset.open && draft.up.includes(card);
+    const [look, text, name] = lookOf(card);
+    key.className = `cd big ${look}${isChosen ? ' here' : ''}${wasFaceUp ? ' was-up' : ''}`;
+    key.textContent = text;
+    key.setAttribute('aria-label', wasFaceUp ? `${name}, ${document.querySelector('[data-tool="up"]').textContent}` : name);
+    key.setAttribute('aria-pressed', String(isChosen));
     return key;
   }
 
   function paint() {
     if (!form()) return;
-    if (drawn !== store()) {
-      drawn = store();
-      state = { ...fresh(), ...JSON.parse(recall(drawn) ?? '{}') };
+    if (drawnStore !== store()) {
+      drawnStore = store();
+      draft = { ...emptyDraft(), ...JSON.parse(recall(drawnStore) ?? '{}') };
     }
     for (const row of zones()) {
       const { zone } = row.dataset;
-      const slots = [...cardsOf(zone), undefined].map((card, number) => slot(zone, number, card));
-      // What is the same stays, so that a finger on it is not lost.
-      if (slots.length === row.children.length && slots.every((each, number) => each.isEqualNode(row.children[number]))) continue;
+      const keys = [...cardsOf(zone), undefined].map((card, number) => cardKey(zone, number, card));
+      // unchanged keys stay, so that a finger on one of them is not lost
+      if (keys.length === row.children.length && keys.every((key, number) => key.isEqualNode(row.children[number]))) continue;
       const focused = row.contains(document.activeElement) && Number(document.activeElement.dataset.slot);
-      row.replaceChildren(...slots);
-      if (focused !== false) (slots[focused] ?? slots.at(-1)).focus({ preventScroll: true });
+      row.replaceChildren(...keys);
+      if (focused !== false) (keys[focused] ?? keys.at(-1)).focus({ preventScroll: true });
     }
-    for (const key of document.querySelectorAll('[data-value]')) key.setAttribute('aria-pressed', String(key.dataset.value === state.value));
-    for (const key of document.querySelectorAll('[data-suit]')) key.disabled = used().includes(state.value + key.dataset.suit);
-    const { zone, number } = place();
+    for (const key of document.querySelectorAll('[data-value]')) key.setAttribute('aria-pressed', String(key.dataset.value === draft.value));
+    for (const key of document.querySelectorAll('[data-suit]')) key.disabled = allCards().includes(draft.value + key.dataset.suit);
+    const { zone, number } = currentPlace();
     for (const key of document.querySelectorAll('[data-tool]')) key.disabled = number >= cardsOf(zone).length;
-    const up = document.querySelector('[data-tool="up"]');
-    if (up) {
-      up.disabled ||= zone === form().dataset.open;
-      up.setAttribute('aria-pressed', String(!up.disabled && state.up.includes(cardsOf(zone)[number])));
+    const upKey = document.querySelector('[data-tool="up"]');
+    if (upKey) {
+      upKey.disabled ||= zone === form().dataset.open;
+      upKey.setAttribute('aria-pressed', String(!upKey.disabled && draft.up.includes(cardsOf(zone)[number])));
     }
-    document.getElementById('lay-open')?.setAttribute('aria-pressed', String(state.layOpen));
-    const main = document.getElementById('work-out');
-    const why = isRead() ? '' : lacks();
-    main.className = why ? 'key off' : 'key go';
-    main.textContent = isRead() ? say('That is right') : why ? say('Work it out: {why}', { why }) : say('Work it out');
+    document.getElementById('lay-open')?.setAttribute('aria-pressed', String(draft.layOpen));
+    const mainKey = document.getElementById('work-out');
+    const why = isReadByCamera() ? '' : missingWords();
+    const workOut = why ? say('Work it out: {why}', { why }) : say('Work it out');
+    mainKey.className = why ? 'key off' : 'key go';
+    mainKey.textContent = isReadByCamera() ? say('That is right') : workOut;
   }
 
   document.addEventListener('click', event => {
-    const hit = form() && event.target.closest?.('[data-slot], [data-value], [data-suit], [data-tool], #lay-open, #work-out');
-    if (!hit) return;
-    const { slot: number, value, suit, tool } = hit.dataset;
-    if (number) state.at = { zone: hit.closest('[data-zone]').dataset.zone, number: Number(number) };
-    else if (value) state.value = value;
-    else if (suit) return add(suit);
-    else if (tool) return move(tool);
-    else if (hit.id === 'work-out') return handIn();
-    else state.layOpen = !state.layOpen;
-    keep();
+    const key = form() && event.target.closest?.('[data-slot], [data-value], [data-suit], [data-tool], #lay-open, #work-out');
+    if (!key) return;
+    const { slot: number, value, suit, tool } = key.dataset;
+    if (number) draft.at = { zone: key.closest('[data-zone]').dataset.zone, number: Number(number) };
+    else if (value) draft.value = value;
+    else if (suit) return addCard(suit);
+    else if (tool) return useTool(tool);
+    else if (key.id === 'work-out') return handIn();
+    else draft.layOpen = !draft.layOpen;
+    storeDraft();
     paint();
   });
 
