@@ -1,34 +1,34 @@
-// An old phone as the camera: sends a picture whenever the table wants one, and shows what the table reads in it.
-// One picture is on its way at a time, so that a slow line leaves pictures out and never queues them.
-const LONGEST_PX = 1280;
-const QUALITY = 0.8;
-const ANSWER_MS = 5000;
-const AGAIN_MS = 1000;
-const SETTLE_MS = 3000; // automatic focus and exposure need about so long
-const RATE_MS = 3000;
-const SLOW_MS = 200; // a picture and its answer that take longer give fewer than five a second
-const FULL = 0.95;
-const LOW = 0.2;
+// An old phone as the camera. It sends a picture whenever the table wants one, and shows what the table reads in it. The next
+// picture is sent after the answer to the last one, so that a slow connection drops pictures and never queues them.
+const MAX_SIDE_PX = 1280;
+const JPEG_QUALITY = 0.8;
+const ANSWER_TIMEOUT_MS = 5000;
+const RETRY_MS = 1000;
+const SETTLE_MS = 3000; // automatic focus and exposure need about this long
+const RATE_WINDOW_MS = 3000; // the shown rate is an average over this time
+const SLOW_MS = 200; // if a picture with its answer takes longer, fewer than five a second are possible
+const FULL_BATTERY = 0.95;
+const LOW_BATTERY = 0.2;
 
-const { root } = document.documentElement.dataset; // what every address begins with under a proxy's path
+const { root } = document.documentElement.dataset; // prefix of every address, if a proxy serves the pages under a path
 const page = document.querySelector('.eye');
 const video = document.getElementById('live');
-const seen = document.getElementById('seen');
-const words = document.getElementById('words');
+const overlay = document.getElementById('seen');
+const sentence = document.getElementById('words');
 const canvas = document.createElement('canvas');
-const at = id => document.getElementById(id);
-const pause = ms => new Promise(done => { setTimeout(done, ms); });
+const byId = id => document.getElementById(id);
+const pause = ms => new Promise(resolve => { setTimeout(resolve, ms); });
 
-let isWanted = false;
+let isSwitchedOn = false;
 let isRunning = false;
-let isCamera = 'camera' in page.dataset;
+let isPaired = 'camera' in page.dataset;
 let track = null;
-let lock = null;
-let sent = [];
+let wakeLock = null;
+let sendTimesMs = []; // of the last pictures
 
-function tell(text, isGood = false) {
-  words.querySelector('span').textContent = text;
-  words.classList.toggle('good', isGood);
+function showSentence(text, isGood = false) {
+  sentence.querySelector('span').textContent = text;
+  sentence.classList.toggle('good', isGood);
 }
 
 // ---- the camera ----
@@ -37,83 +37,85 @@ async function openCamera() {
   if (track?.readyState === 'live') return;
   const stream = await navigator.mediaDevices.getUserMedia({
     audio: false,
-    video: { facingMode: 'environment', width: { ideal: LONGEST_PX }, height: { ideal: 960 }, frameRate: { ideal: 30 } },
+    video: { facingMode: 'environment', width: { ideal: MAX_SIDE_PX }, height: { ideal: 960 }, frameRate: { ideal: 30 } },
   });
   [track] = stream.getVideoTracks();
   video.srcObject = stream;
   await video.play();
-  setTimeout(holdStill, SETTLE_MS, track);
+  setTimeout(lockFocusAndExposure, SETTLE_MS, track);
 }
 
-// Focus and exposure should not follow hands. A browser that cannot hold them says so by having no such setting.
-async function holdStill(which) {
-  const can = which.getCapabilities?.() ?? {};
-  const is = which.getSettings();
-  const held = {};
-  if (can.focusMode?.includes('manual') && is.focusDistance) Object.assign(held, { focusMode: 'manual', focusDistance: is.focusDistance });
-  if (can.exposureMode?.includes('manual') && is.exposureTime) {
-    Object.assign(held, { exposureMode: 'manual', exposureTime: is.exposureTime }, is.iso ? { iso: is.iso } : {});
+// Keep focus and exposure as they are, so that they do not follow hands. Browsers without these settings keep them automatic.
+async function lockFocusAndExposure(videoTrack) {
+  const capabilities = videoTrack.getCapabilities?.() ?? {};
+  const current = videoTrack.getSettings();
+  const locked = {};
+  if (capabilities.focusMode?.includes('manual') && current.focusDistance) Object.assign(locked, { focusMode: 'manual', focusDistance: current.focusDistance });
+  if (capabilities.exposureMode?.includes('manual') && current.exposureTime) {
+    Object.assign(locked, { exposureMode: 'manual', exposureTime: current.exposureTime }, current.iso ? { iso: current.iso } : {});
   }
   try {
-    if (Object.keys(held).length) await which.applyConstraints({ advanced: [held] });
-  } catch { /* it follows by itself, as before */ }
+    if (Object.keys(locked).length) await videoTrack.applyConstraints({ advanced: [locked] });
+  } catch { /* both stay automatic */ }
 }
 
-// Draws the next picture of the camera; answers when it was taken, by this page's clock.
-const nextFrame = () => new Promise(done => {
-  const draw = (now, more) => {
-    const scale = Math.min(1, LONGEST_PX / Math.max(video.videoWidth, video.videoHeight));
+// Draw the next picture of the camera on the canvas. Return when it was taken, in ms by this page's clock.
+const nextFrame = () => new Promise(resolve => {
+  const draw = (nowMs, metadata) => {
+    const scale = Math.min(1, MAX_SIDE_PX / Math.max(video.videoWidth, video.videoHeight));
     canvas.width = Math.round(video.videoWidth * scale);
     canvas.height = Math.round(video.videoHeight * scale);
     canvas.getContext('2d').drawImage(video, 0, 0, canvas.width, canvas.height);
-    done(more?.captureTime ?? now);
+    resolve(metadata?.captureTime ?? nowMs);
   };
   if (video.requestVideoFrameCallback) video.requestVideoFrameCallback(draw);
   else requestAnimationFrame(draw);
 });
 
-const jpeg = () => new Promise(done => { canvas.toBlob(done, 'image/jpeg', QUALITY); });
+const jpeg = () => new Promise(resolve => { canvas.toBlob(resolve, 'image/jpeg', JPEG_QUALITY); });
 
 // ---- the table ----
 
-const ask = (address, options) => fetch(root + address, { method: 'POST', signal: AbortSignal.timeout?.(ANSWER_MS), ...options });
+const post = (address, options) => fetch(root + address, { method: 'POST', signal: AbortSignal.timeout?.(ANSWER_TIMEOUT_MS), ...options });
 
 async function pair() {
-  if (isCamera) return;
+  if (isPaired) return;
   if (!page.dataset.code) throw new Refused(page.dataset.scan);
-  const answer = await ask('/api/eye/pair', {
+  const answer = await post('/api/eye/pair', {
     headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ code: page.dataset.code }),
   });
   if (!answer.ok) throw new Refused((await answer.json()).error.message);
-  isCamera = true;
-  history.replaceState(null, '', `${root}/eye`); // the code is used up
+  isPaired = true;
+  history.replaceState(null, '', `${root}/eye`); // each code pairs one phone
 }
 
+// The table has refused a request. The message says why.
 class Refused extends Error {}
 
+// Send pictures until the camera is switched off.
 async function run() {
   if (isRunning) return;
   isRunning = true;
-  let clock = null; // the table's time in the last answer, and when that came
-  while (isWanted) {
+  let clock = null; // the table's time in the last answer, and this page's time when it arrived, both in ms
+  while (isSwitchedOn) {
     try {
       await openCamera();
       await pair();
       let address = '/api/eye/picture';
       let body = null;
       if (clock) {
-        const taken = await nextFrame();
-        address += `?taken_ms=${clock.table + taken - clock.here}`;
+        const takenMs = await nextFrame();
+        address += `?taken_ms=${clock.tableMs + takenMs - clock.pageMs}`;
         body = await jpeg();
       }
-      const began = performance.now();
-      const answer = await ask(address, { headers: { 'Content-Type': 'image/jpeg' }, body });
-      const told = await answer.json();
-      if (answer.status === 403) throw new Refused(told.error.message);
+      const startMs = performance.now();
+      const answer = await post(address, { headers: { 'Content-Type': 'image/jpeg' }, body });
+      const content = await answer.json();
+      if (answer.status === 403) throw new Refused(content.error.message);
       if (!answer.ok) throw new Error(String(answer.status));
-      clock = { table: told.now_ms, here: performance.now() };
-      show(told, body ? clock.here - began : 0);
-      await pause(told.wait_ms);
+      clock = { tableMs: content.now_ms, pageMs: performance.now() };
+      show(content, body ? clock.pageMs - startMs : 0);
+      await pause(content.wait_ms);
     } catch (error) {
       clock = null;
       if (error instanceof Refused) {
@@ -121,79 +123,80 @@ async function run() {
       } else if (['NotAllowedError', 'NotFoundError', 'NotReadableError', 'OverconstrainedError'].includes(error.name)) {
         stop(page.dataset.denied);
       } else {
-        tell(page.dataset.lost);
-        await pause(AGAIN_MS);
+        showSentence(page.dataset.lost);
+        await pause(RETRY_MS);
       }
     }
   }
   isRunning = false;
 }
 
-function show(told, took) {
-  if ('drawing' in told) {
-    seen.innerHTML = told.drawing;
-    tell(told.words || page.dataset.starting, told.is_well);
+// Show the reading in an answer, and the rate of pictures. `durationMs` is the time for a picture and its answer, 0 without one.
+function show(content, durationMs) {
+  if ('drawing' in content) {
+    overlay.innerHTML = content.drawing;
+    showSentence(content.words || page.dataset.starting, content.is_well);
   }
-  if (!took) return;
-  const now = performance.now();
-  sent = [...sent, now].filter(when => now - when <= RATE_MS);
-  const rate = at('rate');
+  if (!durationMs) return;
+  const nowMs = performance.now();
+  sendTimesMs = [...sendTimesMs, nowMs].filter(timeMs => nowMs - timeMs <= RATE_WINDOW_MS);
+  const rate = byId('rate');
   const text = rate.querySelector('span');
   rate.dataset.words ??= text.textContent;
-  text.textContent = rate.dataset.words.replace('#', Math.round(sent.length / (RATE_MS / 1000)));
+  text.textContent = rate.dataset.words.replace('#', Math.round(sendTimesMs.length / (RATE_WINDOW_MS / 1000)));
   rate.hidden = false;
-  rate.classList.toggle('low', took > SLOW_MS);
+  rate.classList.toggle('low', durationMs > SLOW_MS);
 }
 
 // ---- the screen ----
 
 async function stayAwake() {
   try {
-    if (isWanted && !document.hidden) lock = await navigator.wakeLock?.request('screen');
-  } catch { /* the phone's own time-out goes on */ }
+    if (isSwitchedOn && !document.hidden) wakeLock = await navigator.wakeLock?.request('screen');
+  } catch { /* refused: the phone turns its screen off as usual */ }
 }
 
 async function watchBattery() {
   const battery = await navigator.getBattery?.();
   if (!battery) return;
-  const look = () => {
-    at('battery').hidden = false;
-    at('battery').querySelector('span').textContent = `${Math.round(100 * battery.level)} %`;
-    at('level').setAttribute('transform', `scale(${battery.level} 1) translate(${16 / battery.level - 16} 0)`);
-    at('battery').classList.toggle('low', battery.level < LOW);
-    at('plug').hidden = battery.charging && battery.level >= FULL;
+  const showLevel = () => {
+    byId('battery').hidden = false;
+    byId('battery').querySelector('span').textContent = `${Math.round(100 * battery.level)} %`;
+    byId('level').setAttribute('transform', `scale(${battery.level} 1) translate(${16 / battery.level - 16} 0)`);
+    byId('battery').classList.toggle('low', battery.level < LOW_BATTERY);
+    byId('plug').hidden = battery.charging && battery.level >= FULL_BATTERY;
   };
-  battery.addEventListener('levelchange', look);
-  battery.addEventListener('chargingchange', look);
-  look();
+  battery.addEventListener('levelchange', showLevel);
+  battery.addEventListener('chargingchange', showLevel);
+  showLevel();
 }
 
 // ---- keys ----
 
 function start() {
-  isWanted = true;
-  at('start').hidden = true;
-  at('stop').hidden = false;
-  tell(page.dataset.starting);
+  isSwitchedOn = true;
+  byId('start').hidden = true;
+  byId('stop').hidden = false;
+  showSentence(page.dataset.starting);
   stayAwake();
   run();
 }
 
 function stop(text = page.dataset.ready) {
-  isWanted = false;
-  at('stop').hidden = true;
-  at('start').hidden = false;
-  at('rate').hidden = true;
-  seen.replaceChildren();
+  isSwitchedOn = false;
+  byId('stop').hidden = true;
+  byId('start').hidden = false;
+  byId('rate').hidden = true;
+  overlay.replaceChildren();
   track?.stop();
-  lock?.release();
-  tell(text);
+  wakeLock?.release();
+  showSentence(text);
 }
 
-at('stop').addEventListener('click', () => stop());
-at('start').addEventListener('click', start);
-at('dim').addEventListener('click', () => { at('dark').hidden = false; at('dark').focus(); });
-at('dark').addEventListener('click', () => { at('dark').hidden = true; at('dim').focus(); });
+byId('stop').addEventListener('click', () => stop());
+byId('start').addEventListener('click', start);
+byId('dim').addEventListener('click', () => { byId('dark').hidden = false; byId('dark').focus(); });
+byId('dark').addEventListener('click', () => { byId('dark').hidden = true; byId('dim').focus(); });
 document.addEventListener('visibilitychange', stayAwake);
 watchBattery();
 if (navigator.mediaDevices) start();

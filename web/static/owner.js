@@ -1,9 +1,9 @@
-// Pages of who owns the table or the hub: options, settings, the check of the panel, the hub's host.
+// The owner's pages of a table or a hub: options of a game, settings, the check of keys and lamps, and a hub's actions.
 import { askFirst, post, refuse, root, say } from './page.js';
 
 // ---- folds ----
 
-// What an address leads to is open.
+// A fold opens if the address leads to it.
 function unfold() {
   const fold = document.getElementById(location.hash.slice(1));
   if (fold?.matches('details')) fold.open = true;
@@ -13,34 +13,35 @@ unfold();
 
 // ---- options of a game ----
 
-// The host's options: gathered from the rows when the game is started; the service remembers them.
+// The options of a game, one row each. They are sent when the game starts, and the service remembers them.
 if (document.getElementById('options')?.matches('form')) {
   const form = document.getElementById('options');
 
-  function options() {
-    const chosen = {};
+  function chosenOptions() {
+    const options = {};
     for (const row of form.querySelectorAll('[data-option]')) {
       const choice = row.querySelector('input:checked');
       const text = row.querySelector('textarea');
-      chosen[row.dataset.option] = 'ownText' in choice.dataset ? text.value.trim() : JSON.parse(choice.dataset.value);
+      options[row.dataset.option] = 'ownText' in choice.dataset ? text.value.trim() : JSON.parse(choice.dataset.value);
     }
-    return chosen;
+    return options;
   }
 
-  function showMaps() {
+  // Show the text field of a row whose choice is an own text, such as a map.
+  function showOwnTexts() {
     for (const row of form.querySelectorAll('[data-option]')) {
       row.classList.toggle('own', row.querySelector('[data-own-text]')?.checked ?? false);
     }
   }
 
-  // The board as it would be, or what is wrong with the map.
-  const LATER_MS = 400;
-  let later = 0;
+  // Draw the board with the entered map, or say what is wrong with it.
+  const PREVIEW_DELAY_MS = 400; // after the last typed letter
+  let previewTimer = 0;
 
   async function preview() {
     const row = form.querySelector('.own .preview');
     if (!row) return;
-    const answer = await post('/api/host/preview', { game: form.dataset.game, options: options() });
+    const answer = await post('/api/host/preview', { game: form.dataset.game, options: chosenOptions() });
     if (answer.ok) row.innerHTML = answer.svg;
     else row.textContent = answer.error?.message ?? '';
     row.closest('.map').querySelector('textarea').setAttribute('aria-invalid', String(!answer.ok));
@@ -48,56 +49,56 @@ if (document.getElementById('options')?.matches('form')) {
   }
 
   form.addEventListener('change', () => {
-    showMaps();
+    showOwnTexts();
     preview();
   });
   form.addEventListener('input', () => {
-    clearTimeout(later);
-    later = setTimeout(preview, LATER_MS);
+    clearTimeout(previewTimer);
+    previewTimer = setTimeout(preview, PREVIEW_DELAY_MS);
   });
   form.addEventListener('submit', event => {
     event.preventDefault();
-    post('/api/host/new-game', { game: form.dataset.game, options: options() });
+    post('/api/host/new-game', { game: form.dataset.game, options: chosenOptions() });
   });
-  // While a game is played nothing here can be chosen: the key that starts one is not there.
-  function fix() {
-    const isOn = !document.getElementById('start');
-    document.getElementById('fixed').hidden = !isOn;
-    for (const row of form.querySelectorAll('fieldset')) row.disabled = isOn;
+  // While a game is on, options cannot be chosen. The page has no key to start a game then.
+  function lockOptions() {
+    const isGameOn = !document.getElementById('start');
+    document.getElementById('fixed').hidden = !isGameOn;
+    for (const row of form.querySelectorAll('fieldset')) row.disabled = isGameOn;
   }
-  document.addEventListener('shown', fix);
-  fix();
-  showMaps();
+  document.addEventListener('shown', lockOptions);
+  lockOptions();
+  showOwnTexts();
   preview();
 }
 
 // ---- settings ----
 
-// The settings page: what is chosen or typed is saved at once, and told beside its field where it is not right.
+// Each change on the settings page is saved at once. If a value is not valid, the reason appears beside its field.
 if (document.getElementById('restore')) {
-  const AGAIN_MS = 500;
-  const PATIENCE_MS = 60000;
-  const all = document.getElementById('settings');
+  const HEALTH_INTERVAL_MS = 500;
+  const RESTART_TIMEOUT_MS = 60000;
+  const settings = document.getElementById('settings');
   const backup = document.getElementById('backup');
   const note = document.getElementById('note');
 
-  // What a control gives to which settings, with those that belong to it.
+  // Return the settings that a control changes, with their values. Controls in one element with data-together change together.
   function valuesOf(control) {
     if (control.dataset.values) return JSON.parse(control.dataset.values);
-    const together = control.closest('[data-together]')?.querySelectorAll('input') ?? [control];
+    const controls = control.closest('[data-together]')?.querySelectorAll('input') ?? [control];
     const values = {};
-    for (const { name, type, checked, value } of together) values[name] = type === 'checkbox' ? (checked ? 'yes' : 'no') : value;
+    for (const { name, type, checked, value } of controls) values[name] = type === 'checkbox' ? (checked ? 'yes' : 'no') : value;
     if (control.dataset.list !== undefined) {
-      const ticked = all.querySelectorAll(`[name="${control.name}"]:checked`);
+      const ticked = settings.querySelectorAll(`[name="${control.name}"]:checked`);
       values[control.name] = [...ticked].map(each => each.value).join(' ');
     }
     return values;
   }
 
-  all.addEventListener('change', async ({ target }) => {
+  settings.addEventListener('change', async ({ target }) => {
     if (target === backup) return;
     const values = valuesOf(target);
-    if (Boolean(values['quiet.from']) !== Boolean(values['quiet.to'])) return; // one of two times is not typed yet
+    if (Boolean(values['quiet.from']) !== Boolean(values['quiet.to'])) return; // only one of two times is entered yet
     const answer = await post('/api/settings/change', { values });
     const place = target.closest('.o, .line, td');
     place.querySelector('.bad')?.remove();
@@ -105,26 +106,28 @@ if (document.getElementById('restore')) {
     if (answer.ok) note.textContent = answer.note;
     else place.append(Object.assign(document.createElement('b'), { className: 'bad', textContent: answer.error?.message ?? document.getElementById('said').textContent }));
     if (answer.ok && values['table.language']) location.reload();
-    if (answer.ok && answer.note) follow();
+    if (answer.ok && answer.note) reloadAfterRestart();
   });
 
-  // The companion begins anew by itself: then this page is a new one.
-  let upS = -1;
-  let isFollowing = false;
-  async function follow() {
-    if (isFollowing) return;
-    isFollowing = true;
+  // Wait for the restart of the service, then load the page anew. The service has restarted once its uptime is smaller than
+  // before.
+  let uptimeS = -1;
+  let isWaiting = false;
+  async function reloadAfterRestart() {
+    if (isWaiting) return;
+    isWaiting = true;
     while (note.textContent) {
       try {
-        const { uptime_s: nowS } = await (await fetch(`${root}/health`, { cache: 'no-store' })).json();
-        if (nowS < upS) location.reload();
-        upS = nowS;
-      } catch { /* it is gone for a moment */ }
-      await new Promise(done => { setTimeout(done, AGAIN_MS); });
+        const answer = await fetch(`${root}/health`, { cache: 'no-store' });
+        const { uptime_s: newUptimeS } = await answer.json();
+        if (newUptimeS < uptimeS) location.reload();
+        uptimeS = newUptimeS;
+      } catch { /* the service is down while it restarts */ }
+      await new Promise(resolve => { setTimeout(resolve, HEALTH_INTERVAL_MS); });
     }
-    isFollowing = false;
+    isWaiting = false;
   }
-  if (note.textContent) follow();
+  if (note.textContent) reloadAfterRestart();
 
   document.addEventListener('sure', async ({ target: key }) => {
     if (!key.closest('.waits')) return;
@@ -132,33 +135,34 @@ if (document.getElementById('restore')) {
     const answer = await post('/api/settings/restart');
     if (!answer.ok) return;
     note.textContent = say('The companion is restarting. This page will come back by itself.');
-    follow();
-    setTimeout(() => refuse(say('The companion has not come back: check its console.')), PATIENCE_MS);
+    reloadAfterRestart();
+    setTimeout(() => refuse(say('The companion has not come back: check its console.')), RESTART_TIMEOUT_MS);
   });
 
-  const choose = document.getElementById('choose');
-  choose.addEventListener('click', () => backup.click());
+  // choose a backup to restore
+  const chooseKey = document.getElementById('choose');
+  chooseKey.addEventListener('click', () => backup.click());
   backup.addEventListener('change', () => {
-    const isLarge = backup.files[0]?.size > backup.dataset.most;
-    if (isLarge) refuse(backup.dataset.much);
+    const isTooLarge = backup.files[0]?.size > backup.dataset.most;
+    if (isTooLarge) refuse(backup.dataset.much);
     const { sure, yes, no } = backup.dataset;
-    if (backup.files[0] && !isLarge) askFirst(choose, { question: sure, yes, no }, () => backup.form.submit());
+    if (backup.files[0] && !isTooLarge) askFirst(chooseKey, { question: sure, yes, no }, () => backup.form.submit());
   });
 }
 
-// ---- the panel ----
+// ---- the check of keys and lamps ----
 
-// The check of the panel: what is pressed lights up here, what is tapped here lights up there.
+// The check of the panel: pressed keys are marked on the page, and taps on the page switch lamps or play tones.
 if (document.getElementById('begin')) {
-  const begin = document.getElementById('begin');
-  const end = document.getElementById('end');
+  const beginKey = document.getElementById('begin');
+  const endKey = document.getElementById('end');
   const sign = document.querySelector('#check-sign span');
-  const before = sign.innerHTML;
+  const idleSign = sign.innerHTML;
   let stream = null;
 
   const all = selector => [...document.querySelectorAll(selector)];
 
-  function tell(text, small = '') {
+  function showSign(text, small = '') {
     const lines = [document.createTextNode(text)];
     if (small) lines.push(Object.assign(document.createElement('small'), { textContent: small }));
     sign.replaceChildren(...lines);
@@ -168,28 +172,30 @@ if (document.getElementById('begin')) {
     for (const key of [...all('[data-lamp]'), ...all('[data-cue]')]) key.disabled = !trial.on;
     for (const lamp of all('[data-lamp]')) lamp.setAttribute('aria-pressed', String(trial.lit.includes(lamp.dataset.lamp)));
     for (const key of all('[data-key]')) {
-      const down = trial.down.includes(key.dataset.key);
-      const tried = trial.tried.includes(key.dataset.key);
-      key.classList.toggle('down', down);
-      key.classList.toggle('tried', tried);
-      key.querySelector('[data-state]').textContent = down ? say('pressed') : tried ? say('works') : '';
+      const isDown = trial.down.includes(key.dataset.key);
+      const wasTried = trial.tried.includes(key.dataset.key);
+      const result = wasTried ? say('works') : '';
+      key.classList.toggle('down', isDown);
+      key.classList.toggle('tried', wasTried);
+      key.querySelector('[data-state]').textContent = isDown ? say('pressed') : result;
     }
-    const live = [...trial.down, ...trial.lit];
-    for (const wire of all('[data-wire]')) wire.classList.toggle('on', live.includes(wire.dataset.wire));
+    const activeParts = [...trial.down, ...trial.lit];
+    for (const wire of all('[data-wire]')) wire.classList.toggle('on', activeParts.includes(wire.dataset.wire));
     if (!trial.on) {
       stop();
       return;
     }
-    const left = all('[data-key]').filter(key => !key.classList.contains('tried')).length;
-    tell(left ? say('Press every key') : say('Every key works'), left ? say('{number} to go. Tap a lamp or a tone to try it.', { number: left }) : say('Tap a lamp or a tone to try it.'));
+    const untried = all('[data-key]').filter(key => !key.classList.contains('tried')).length;
+    if (untried) showSign(say('Press every key'), say('{number} to go. Tap a lamp or a tone to try it.', { number: untried }));
+    else showSign(say('Every key works'), say('Tap a lamp or a tone to try it.'));
   }
 
   function stop() {
     stream?.close();
     stream = null;
-    begin.hidden = false;
-    end.hidden = true;
-    sign.innerHTML = before;
+    beginKey.hidden = false;
+    endKey.hidden = true;
+    sign.innerHTML = idleSign;
     for (const key of all('[data-key]')) key.classList.remove('down');
     for (const wire of all('[data-wire]')) wire.classList.remove('on');
   }
@@ -197,19 +203,19 @@ if (document.getElementById('begin')) {
   async function start() {
     const trial = await post('/api/check/begin');
     if (!trial.ok) return;
-    begin.hidden = true;
-    end.hidden = false;
+    beginKey.hidden = true;
+    endKey.hidden = false;
     show(trial);
     stream = new EventSource(`${root}/live/check`);
     stream.addEventListener('trial', event => show(JSON.parse(event.data)));
-    end.focus();
+    endKey.focus();
   }
 
-  begin.addEventListener('click', start);
-  end.addEventListener('click', async () => {
+  beginKey.addEventListener('click', start);
+  endKey.addEventListener('click', async () => {
     await post('/api/check/end');
     stop();
-    begin.focus();
+    beginKey.focus();
   });
   document.addEventListener('click', async event => {
     const key = event.target.closest?.('[data-lamp], [data-cue]');
@@ -226,9 +232,9 @@ if (document.getElementById('begin')) {
   });
 }
 
-// ---- the hub's host ----
+// ---- the owner of a hub ----
 
-// The hub's host: how late spectators see what happens, and settings for many tables.
+// The delay for spectators, and settings for many tables.
 if (document.getElementById('numbers')) {
   const form = document.getElementById('delay');
   form.addEventListener('submit', event => {
@@ -238,16 +244,16 @@ if (document.getElementById('numbers')) {
 
   const settings = document.getElementById('settings');
   const { setting, value, numbers } = settings.elements;
-  function choices() {
-    const given = (setting.selectedOptions[0].dataset.choices || '').split(' ').filter(Boolean);
-    document.getElementById('values').replaceChildren(...given.map(each => new Option(each, each)));
+  function offerValues() {
+    const choices = (setting.selectedOptions[0].dataset.choices || '').split(' ').filter(Boolean);
+    document.getElementById('values').replaceChildren(...choices.map(choice => new Option(choice, choice)));
     value.value = '';
   }
-  setting.addEventListener('change', choices);
-  choices();
+  setting.addEventListener('change', offerValues);
+  offerValues();
   settings.addEventListener('submit', event => {
     event.preventDefault();
-    const wanted = numbers.value.split(/\D+/).filter(Boolean).map(Number);
-    post('/api/hub/settings', { numbers: wanted, values: { [setting.value]: value.value } });
+    const tables = numbers.value.split(/\D+/).filter(Boolean).map(Number);
+    post('/api/hub/settings', { numbers: tables, values: { [setting.value]: value.value } });
   });
 }

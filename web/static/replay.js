@@ -1,42 +1,43 @@
-// The replay: steps, scrubs and plays through the scenes of a game; its links do the same without a script.
+// The replay of a game: moves through its scenes by keys, by the slider, or by itself. Without this script the links of the page
+// do the same.
 import { root, say } from './page.js';
 
 const page = document.querySelector('.replay');
 const last = Number(page.dataset.places) - 1;
 const scene = document.getElementById('scene');
 const scrub = document.getElementById('scrub');
-const told = document.getElementById('told');
-const playing = document.getElementById('play-key');
-const lines = [...document.querySelectorAll('#turns a')];
-const marks = [...document.querySelectorAll('.mark')];
+const announcement = document.getElementById('told'); // read by screen readers
+const playKey = document.getElementById('play-key');
+const turnLinks = [...document.querySelectorAll('#turns a')];
+const markedMoments = [...document.querySelectorAll('.mark')];
 const share = document.getElementById('share');
-const calm = matchMedia('(prefers-reduced-motion: reduce)');
-const STEP_MS = 1600;
-const KEPT = 400;
-const known = new Map();
-let at = Number(scrub.value);
-let timer = 0;
+const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
+const SCENE_MS = 1600; // how long a scene is shown while the replay plays
+const MAX_CACHED_SCENES = 400;
+const sceneCache = new Map(); // promises of fragments by place
+let current = Number(scrub.value); // place of the shown scene
+let playTimer = 0;
 
 const placeOf = link => Number(link.getAttribute('href').slice(4));
 const firstOf = link => Number(link.dataset.first ?? placeOf(link));
 
-// A scene's fragment; the neighbours are asked for before anybody wants them.
-function fetched(place) {
+// Return the promise of a scene's fragment, or null if there is no such scene. Neighbours of a scene are fetched in advance.
+function fetchScene(place) {
   if (place < 0 || place > last) return null;
-  if (!known.has(place)) {
-    if (known.size > KEPT) known.clear();
-    const asked = fetch(`${root}/history/${page.dataset.game}/scene/${place}`).then(answer => (answer.ok ? answer.text() : Promise.reject()));
-    known.set(place, asked);
-    asked.catch(() => known.delete(place));
+  if (!sceneCache.has(place)) {
+    if (sceneCache.size > MAX_CACHED_SCENES) sceneCache.clear();
+    const fragment = fetch(`${root}/history/${page.dataset.game}/scene/${place}`).then(answer => (answer.ok ? answer.text() : Promise.reject()));
+    sceneCache.set(place, fragment);
+    fragment.catch(() => sceneCache.delete(place));
   }
-  return known.get(place);
+  return sceneCache.get(place);
 }
 
-// Pieces slide to where they are, once, when the game is stepped forward.
-function slide() {
+// Slide the pieces to their new squares, after a step forward.
+function slidePieces() {
   const board = scene.querySelector('.board');
   const moves = scene.querySelector('.view')?.dataset.moves;
-  if (!board || !moves || calm.matches) return;
+  if (!board || !moves || reducedMotion.matches) return;
   const [files, , pitch] = board.dataset.grid.split(' ').map(Number);
   for (const [from, to] of moves.split(' ').map(way => way.split('-'))) {
     const piece = board.querySelector(`[data-at="${to}"]`);
@@ -46,41 +47,42 @@ function slide() {
   }
 }
 
-function mark() {
-  scrub.value = at;
-  const links = { first: 0, back: Math.max(at - 1, 0), next: Math.min(at + 1, last), last };
+// Update slider, links and address for the current scene.
+function updateControls() {
+  scrub.value = current;
+  const links = { first: 0, back: Math.max(current - 1, 0), next: Math.min(current + 1, last), last };
   for (const [id, place] of Object.entries(links)) document.getElementById(id).href = `?at=${place}`;
-  for (const link of lines) {
-    const isNow = firstOf(link) <= at && at <= placeOf(link);
-    if (isNow === link.hasAttribute('aria-current')) continue;
-    if (isNow) link.setAttribute('aria-current', 'step');
+  for (const link of turnLinks) {
+    const isCurrent = firstOf(link) <= current && current <= placeOf(link);
+    if (isCurrent === link.hasAttribute('aria-current')) continue;
+    if (isCurrent) link.setAttribute('aria-current', 'step');
     else link.removeAttribute('aria-current');
   }
-  for (const link of marks) {
-    if (placeOf(link) === at) link.setAttribute('aria-current', 'step');
+  for (const link of markedMoments) {
+    if (placeOf(link) === current) link.setAttribute('aria-current', 'step');
     else link.removeAttribute('aria-current');
   }
-  const now = lines.find(link => link.hasAttribute('aria-current'));
-  const list = now?.closest('ol');
-  if (list) list.scrollTop = Math.max(0, now.offsetTop - list.clientHeight / 2);
-  history.replaceState(null, '', `?at=${at}`);
+  const currentLink = turnLinks.find(link => link.hasAttribute('aria-current'));
+  const list = currentLink?.closest('ol');
+  if (list) list.scrollTop = Math.max(0, currentLink.offsetTop - list.clientHeight / 2);
+  history.replaceState(null, '', `?at=${current}`);
 }
 
 async function show(place) {
-  const wanted = Math.min(Math.max(place, 0), last);
-  const isNext = wanted === at + 1;
-  at = wanted;
-  mark();
+  const requested = Math.min(Math.max(place, 0), last);
+  const isStepForward = requested === current + 1;
+  current = requested;
+  updateControls();
   try {
-    const html = await fetched(wanted);
-    if (at !== wanted) return;
+    const html = await fetchScene(requested);
+    if (current !== requested) return; // another scene was requested meanwhile
     const isOpen = scene.querySelector('details')?.open;
     scene.innerHTML = html;
     if (isOpen && scene.querySelector('details')) scene.querySelector('details').open = true;
-    if (isNext) slide();
-    told.textContent = [...scene.querySelectorAll('.at, .tell b')].map(each => each.innerText.replace(/\.?$/, '.')).join(' ');
-    fetched(at + 1);
-    fetched(at - 1);
+    if (isStepForward) slidePieces();
+    announcement.textContent = [...scene.querySelectorAll('.at, .tell b')].map(element => element.innerText.replace(/\.?$/, '.')).join(' ');
+    fetchScene(current + 1);
+    fetchScene(current - 1);
   } catch {
     stop();
     scene.querySelector('.at').textContent = say('No connection to the table: try again');
@@ -88,51 +90,61 @@ async function show(place) {
 }
 
 function stop() {
-  clearInterval(timer);
-  timer = 0;
-  playing.setAttribute('aria-pressed', 'false');
+  clearInterval(playTimer);
+  playTimer = 0;
+  playKey.setAttribute('aria-pressed', 'false');
 }
 
-function play() {
-  if (timer) {
+// Begin to play at the current scene, or stop.
+function togglePlay() {
+  if (playTimer) {
     stop();
     return;
   }
-  playing.setAttribute('aria-pressed', 'true');
-  show(at < last ? at + 1 : 0);
-  timer = setInterval(() => (at < last ? show(at + 1) : stop()), STEP_MS);
+  playKey.setAttribute('aria-pressed', 'true');
+  show(current < last ? current + 1 : 0);
+  playTimer = setInterval(() => (current < last ? show(current + 1) : stop()), SCENE_MS);
 }
 
-// The line of the notation next to the one that is shown.
-function turn(by) {
-  const now = lines.findIndex(link => link.hasAttribute('aria-current'));
-  const link = lines[Math.min(Math.max(now + by, 0), lines.length - 1)];
+// Show the turn some lines away in the notation.
+function moveByTurns(lines) {
+  const number = turnLinks.findIndex(link => link.hasAttribute('aria-current'));
+  const link = turnLinks[Math.min(Math.max(number + lines, 0), turnLinks.length - 1)];
   show(placeOf(link));
 }
 
-// The marked moment before or after what is shown.
-function moment(by) {
-  const places = marks.filter(link => link.getClientRects().length).map(placeOf);
-  const next = by > 0 ? places.find(place => place > at) : places.findLast(place => place < at);
-  if (next !== undefined) show(next);
+// Show the next marked moment, or the one before.
+function moveToMoment(isForward) {
+  const places = markedMoments.filter(link => link.getClientRects().length).map(placeOf);
+  const place = isForward ? places.find(other => other > current) : places.findLast(other => other < current);
+  if (place !== undefined) show(place);
 }
 
 const KEYS = {
-  ArrowLeft: () => show(at - 1), ArrowRight: () => show(at + 1), ArrowUp: () => turn(-1), ArrowDown: () => turn(1),
-  PageUp: () => moment(-1), PageDown: () => moment(1), Home: () => show(0), End: () => show(last), ' ': play,
+  ArrowLeft: () => show(current - 1),
+  ArrowRight: () => show(current + 1),
+  ArrowUp: () => moveByTurns(-1),
+  ArrowDown: () => moveByTurns(1),
+  PageUp: () => moveToMoment(false),
+  PageDown: () => moveToMoment(true),
+  Home: () => show(0),
+  End: () => show(last),
+  ' ': togglePlay,
 };
 
 document.addEventListener('keydown', event => {
   const act = KEYS[event.key];
-  const isNear = !event.key.startsWith('Arrow') || /Left|Right/.test(event.key) || event.target.closest?.('.desk, .score');
-  if (!act || !isNear || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea, summary')) return;
+  // elsewhere on the page the arrows up and down scroll
+  const scrolls = /Up|Down/.test(event.key) && event.key.startsWith('Arrow') && !event.target.closest?.('.desk, .score');
+  if (!act || scrolls || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea, summary')) return;
   if (event.key === ' ' && event.target.matches?.('a, button')) return;
   event.preventDefault();
   if (event.key !== ' ') stop();
   act();
 });
-// What the coach thinks of a turn: it takes a second or two, so that it is asked by a key.
-async function review(key) {
+
+// Show the coach's judgement of a turn. It takes a second or two, so it is made only on request.
+async function showReview(key) {
   const place = key.nextElementSibling;
   key.disabled = true;
   place.textContent = key.dataset.wait;
@@ -150,7 +162,7 @@ async function review(key) {
 
 page.addEventListener('click', event => {
   const better = event.target.closest?.('[data-better]');
-  if (better) return void review(better);
+  if (better) return void showReview(better);
   const link = event.target.closest?.('.ctl a, .mark, #turns a');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
@@ -161,17 +173,18 @@ scrub.addEventListener('input', () => {
   stop();
   show(Number(scrub.value));
 });
-playing.addEventListener('click', play);
-// A link to what is shown: by the phone's own way to share, else copied.
+playKey.addEventListener('click', togglePlay);
+
+// Share a link to the current scene by the phone's own dialog, or else copy it.
 share?.addEventListener('click', async () => {
   const url = location.href;
   try {
     if (navigator.share) await navigator.share({ title: document.title, url });
     else if (navigator.clipboard) await navigator.clipboard.writeText(url);
-    else copy(url); // without HTTPS browsers know no other way
-    told.textContent = share.dataset.done;
+    else copy(url); // without HTTPS browsers have no clipboard for scripts
+    announcement.textContent = share.dataset.done;
     if (!navigator.share) share.textContent = share.dataset.done;
-  } catch { /* whoever closes the phone's own window shares nothing */ }
+  } catch { /* the dialog was closed without sharing */ }
 });
 
 function copy(text) {
@@ -181,7 +194,8 @@ function copy(text) {
   document.execCommand('copy');
   box.remove();
 }
+
 document.addEventListener('visibilitychange', () => { if (document.hidden) stop(); });
-mark();
-fetched(at + 1);
-fetched(at - 1);
+updateControls();
+fetchScene(current + 1);
+fetchScene(current - 1);

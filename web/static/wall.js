@@ -1,181 +1,185 @@
-// Screens that everybody looks at: the table screen's voice, and the tables and standings on a hub's wall.
+// Screens that everybody sees: the voice of the table screen, the tables and standings on a hub's wall, and the lobby.
 import { keepSetting, setting } from './page.js';
 
 // ---- the voice ----
 
-// The table screen's voice: says what the table says, once each, after a tap on the key that asks for sound.
-// Browsers let a page speak only after a tap; the kiosk's is told not to ask for one.
+// The table screen speaks the lines of the table, each once, after a tap on the key for sound. Browsers permit speech only after
+// a tap. The machine's own screen (kiosk) needs none.
 {
-  const ON = 'voice';
-  const MOST_WAITING = 2;
+  const SETTING = 'voice';
+  const MAX_SPOKEN_LINES = 2; // of those that arrive together
   const key = document.getElementById('sound');
   const isKiosk = document.documentElement.classList.contains('kiosk');
-  const silent = document.body.dataset.live;
+  const streamWithoutVoice = document.body.dataset.live;
   let isOn = false;
-  let last = Infinity; // what was said before this page was there is not said again
+  let lastNumber = Infinity; // lines from before this page was opened are not spoken
 
-  const place = () => document.getElementById('voice');
-  const lines = () => [...(place()?.children ?? [])].map(line => ({ number: Number(line.dataset.number), text: line.textContent }));
-  const maySpeak = () => place()?.dataset.volume !== undefined;
+  const voice = () => document.getElementById('voice');
+  const lines = () => [...(voice()?.children ?? [])].map(line => ({ number: Number(line.dataset.number), text: line.textContent }));
+  const maySpeak = () => voice()?.dataset.volume !== undefined;
   const canSpeak = () => 'speechSynthesis' in window && speechSynthesis.getVoices().length > 0;
 
-  const wanted = () => isKiosk || setting(ON) === 'on';
+  const isWanted = () => isKiosk || setting(SETTING) === 'on';
 
-  // The service lets the machine be silent while a screen speaks: the stream tells it.
-  function follow() {
-    const live = isOn ? `${silent}${silent.includes('?') ? '&' : '?'}voice` : silent;
+  // Follow the stream whose address says whether this screen speaks. The machine's own voice is silent meanwhile.
+  function changeStream() {
+    const separator = streamWithoutVoice.includes('?') ? '&' : '?';
+    const live = isOn ? `${streamWithoutVoice}${separator}voice` : streamWithoutVoice;
     if (document.body.dataset.live === live) return;
     document.body.dataset.live = live;
     document.dispatchEvent(new Event('follow'));
   }
 
   function speak(text) {
-    const { volume, speed } = place().dataset;
-    const spoken = Object.assign(new SpeechSynthesisUtterance(text), {
+    const { volume, speed } = voice().dataset;
+    const utterance = Object.assign(new SpeechSynthesisUtterance(text), {
       lang: document.documentElement.lang, volume: Number(volume), rate: Number(speed),
     });
-    spoken.onerror = event => { if (event.error === 'not-allowed') turn(false); };
-    speechSynthesis.speak(spoken);
+    utterance.onerror = event => { if (event.error === 'not-allowed') switchVoice(false); };
+    speechSynthesis.speak(utterance);
   }
 
-  function shown() {
-    const news = lines().filter(line => line.number > last);
-    last = Math.max(last === Infinity ? 0 : last, ...lines().map(line => line.number));
+  function speakNewLines() {
+    const newLines = lines().filter(line => line.number > lastNumber);
+    lastNumber = Math.max(lastNumber === Infinity ? 0 : lastNumber, ...lines().map(line => line.number));
     if (!maySpeak()) {
       if (isOn) speechSynthesis.cancel();
-    } else if (isOn && news.length) {
-      if (speechSynthesis.pending) speechSynthesis.cancel(); // the newest wins
-      news.slice(-MOST_WAITING).forEach(line => speak(line.text));
+    } else if (isOn && newLines.length) {
+      if (speechSynthesis.pending) speechSynthesis.cancel(); // new lines replace those that wait
+      newLines.slice(-MAX_SPOKEN_LINES).forEach(line => speak(line.text));
     }
-    paint();
+    paintKey();
   }
 
-  function paint() {
+  function paintKey() {
     if (!key) return;
     key.hidden = isOn || !canSpeak() || !maySpeak();
   }
 
-  function turn(on) {
+  function switchVoice(on) {
     isOn = on && canSpeak();
-    if (isOn) keepSetting(ON, 'on');
-    else if (!on) keepSetting(ON, null);
-    follow();
-    paint();
+    if (isOn) keepSetting(SETTING, 'on');
+    else if (!on) keepSetting(SETTING, null);
+    changeStream();
+    paintKey();
   }
 
   key?.addEventListener('click', () => {
-    turn(true);
+    switchVoice(true);
     if (isOn) speak(key.dataset.hello);
   });
-  document.addEventListener('keydown', event => { if (event.key === 'm' && isOn) turn(false); });
+  document.addEventListener('keydown', event => { if (event.key === 'm' && isOn) switchVoice(false); });
 
-  // A table that does not let its screen speak is not asked for anything.
-  let isThere = false;
+  // The voice begins once the table permits its screen to speak.
+  let hasBegun = false;
   function begin() {
-    if (isThere || !(isKiosk || maySpeak())) return;
-    isThere = true;
-    window.speechSynthesis?.addEventListener?.('voiceschanged', () => (wanted() && !isOn ? turn(true) : paint()));
-    document.addEventListener('shown', shown);
-    shown();
-    if (wanted()) turn(true); // where that is not allowed without a tap, the key comes back
+    if (hasBegun || !(isKiosk || maySpeak())) return;
+    hasBegun = true;
+    window.speechSynthesis?.addEventListener?.('voiceschanged', () => (isWanted() && !isOn ? switchVoice(true) : paintKey()));
+    document.addEventListener('shown', speakNewLines);
+    speakNewLines();
+    if (isWanted()) switchVoice(true); // if the browser demands a tap first, the key appears again
   }
   document.addEventListener('shown', begin);
   begin();
 
-  // A screen in the kiosk never sleeps while the page is there.
-  const wake = () => { if (isKiosk && !document.hidden) navigator.wakeLock?.request('screen').catch(() => {}); };
-  document.addEventListener('visibilitychange', wake);
-  wake();
+  // The machine's own screen stays awake while it shows this page.
+  const stayAwake = () => { if (isKiosk && !document.hidden) navigator.wakeLock?.request('screen').catch(() => {}); };
+  document.addEventListener('visibilitychange', stayAwake);
+  stayAwake();
 }
 
-// ---- the tables of a room ----
+// ---- the tables on a hub's wall ----
 
-// The tables on a wall: twelve at a time, a page every twelve seconds; a table that calls stays in sight.
-const TILES_MS = 12000;
-const MOST = 12;
+// If there are more tables than fit, they are shown page by page. A table that calls is on every page.
+const TILES_PAGE_MS = 12000;
+const MAX_TILES = 12;
 const sheet = new CSSStyleSheet();
-let firstTiles = 0;
+let firstTile = 0; // first tile of the shown page
 document.adoptedStyleSheets.push(sheet);
 
-// A wall that stands still above its sign; anything narrower is scrolled, as a phone is.
-const wall = matchMedia('(min-width:1101px) and (min-aspect-ratio:5/4)');
+// A wide screen shows pages that fit above the sign. On narrower ones people scroll.
+const isWide = matchMedia('(min-width:1101px) and (min-aspect-ratio:5/4)');
 
+// Show the page that begins with the first tile. Return the number of the tile after it.
 function showTiles() {
   const tiles = [...document.querySelectorAll('.tables>.t')];
   const others = tiles.filter((tile) => !tile.matches('.call'));
-  const room = Math.max(1, MOST - (tiles.length - others.length));
-  if (firstTiles >= others.length) firstTiles = 0;
-  const hidden = wall.matches && tiles.length > MOST
-    ? others.filter((_, place) => place < firstTiles || place >= firstTiles + room) : [];
-  // By a rule of its own: the tiles' attributes are the server's, and what follows the room would take them away.
-  const names = hidden.map((tile) => `.tables>:nth-child(${tiles.indexOf(tile) + 1})`);
-  sheet.replaceSync(names.length ? `${names.join()}{display:none}` : '');
-  return firstTiles + room;
+  const room = Math.max(1, MAX_TILES - (tiles.length - others.length));
+  if (firstTile >= others.length) firstTile = 0;
+  const hidden = isWide.matches && tiles.length > MAX_TILES
+    ? others.filter((_, place) => place < firstTile || place >= firstTile + room) : [];
+  // Hidden by a style sheet, because the next fragment would remove attributes from the tiles.
+  const selectors = hidden.map((tile) => `.tables>:nth-child(${tiles.indexOf(tile) + 1})`);
+  sheet.replaceSync(selectors.length ? `${selectors.join()}{display:none}` : '');
+  return firstTile + room;
 }
 
-// The next page; behind the last one the first. Whoever points at a table keeps it.
+// Show the next page, or the first one after the last. While somebody points at a table, it stays.
 export function turnTiles() {
   if (document.querySelector('.tables:is(:hover,:focus-within)')) return;
-  firstTiles = showTiles();
+  firstTile = showTiles();
   showTiles();
 }
 
 document.addEventListener('shown', showTiles);
-wall.addEventListener('change', showTiles);
-setInterval(turnTiles, TILES_MS);
+isWide.addEventListener('change', showTiles);
+setInterval(turnTiles, TILES_PAGE_MS);
 showTiles();
 
 // ---- standings ----
 
-// The standings beside the wall: as many rows as there is room for above the sign; the others come page by page.
-const RANKS_MS = 8000;
-const LEAST = 3;
-let firstRanks = 0;
+// The standings beside the tables. If there are more rows than fit above the sign, they are shown page by page.
+const RANKS_PAGE_MS = 8000;
+const MIN_ROWS = 3;
+let firstRow = 0; // first row of the shown page
 
+// Show the page that begins with the first row. Return the number of the row after it.
 function showRanks() {
   const list = document.querySelector('.ranks ol');
   const sign = document.querySelector('.hub>.sign');
   if (!list || !sign) return;
   const rows = [...list.children];
-  if (firstRanks >= rows.length) firstRanks = 0;
-  const top = list.getBoundingClientRect().top + scrollY;
-  const behind = list.closest('.side').getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
-  const gap = parseFloat(getComputedStyle(list.closest('.side')).rowGap);
-  const room = sign.getBoundingClientRect().top - gap - top - behind;
-  let height = 0;
-  let shown = 0;
-  for (const row of rows.slice(firstRanks)) {
-    const more = row.getBoundingClientRect().height;
-    if (shown >= LEAST && height + more > room) break;
-    height += more;
-    shown += 1;
+  if (firstRow >= rows.length) firstRow = 0;
+  const topPx = list.getBoundingClientRect().top + scrollY;
+  const belowListPx = list.closest('.side').getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
+  const gapPx = parseFloat(getComputedStyle(list.closest('.side')).rowGap);
+  const availablePx = sign.getBoundingClientRect().top - gapPx - topPx - belowListPx;
+  let heightPx = 0;
+  let shownRows = 0;
+  for (const row of rows.slice(firstRow)) {
+    const rowPx = row.getBoundingClientRect().height;
+    if (shownRows >= MIN_ROWS && heightPx + rowPx > availablePx) break;
+    heightPx += rowPx;
+    shownRows += 1;
   }
-  // The list's own attributes are the server's: what follows the table would take them away.
-  document.documentElement.style.setProperty('--ranks', `${Math.ceil(height)}px`);
-  list.scrollTop = rows[firstRanks] ? rows[firstRanks].offsetTop - rows[0].offsetTop : 0;
-  return firstRanks + shown;
+  // The height is set on the page, because the next fragment would remove attributes from the list.
+  document.documentElement.style.setProperty('--ranks', `${Math.ceil(heightPx)}px`);
+  list.scrollTop = rows[firstRow] ? rows[firstRow].offsetTop - rows[0].offsetTop : 0;
+  return firstRow + shownRows;
 }
 
-// The next page; behind the last one the first.
+// Show the next page, or the first one after the last.
 export function turnRanks() {
-  firstRanks = showRanks() ?? 0;
+  firstRow = showRanks() ?? 0;
   showRanks();
 }
 
 document.addEventListener('shown', showRanks);
 addEventListener('resize', showRanks);
-setInterval(turnRanks, RANKS_MS);
+setInterval(turnRanks, RANKS_PAGE_MS);
 showRanks();
 
 // ---- the lobby ----
 
-// The time of day, and the owner's symbol: it leads on after a finger has rested on it for a second.
+// The lobby has the time of day, help for phones, and a symbol that leads the owner on. The symbol must be held for a second, so
+// that nobody opens the owner's pages by accident.
 {
   const HOLD_MS = 1000;
-  const CLOCK_MS = 5000;
-  const ALONE_MS = 180_000;
-  let held = 0;
-  let isHeld = false;
+  const CLOCK_INTERVAL_MS = 5000;
+  const HELP_AFTER_MS = 180_000;
+  let holdTimer = 0;
+  let wasHeld = false;
 
   function paintClock() {
     const place = document.getElementById('clock');
@@ -184,29 +188,29 @@ showRanks();
     place.textContent = `${String(now.getHours()).padStart(2, '0')}:${String(now.getMinutes()).padStart(2, '0')}`;
   }
   document.addEventListener('shown', paintClock);
-  setInterval(paintClock, CLOCK_MS);
+  setInterval(paintClock, CLOCK_INTERVAL_MS);
   paintClock();
 
-  // What helps phones that do not find the table, when nobody has sat down for three minutes.
-  let alone = performance.now();
-  function help() {
-    const place = document.getElementById('not-found');
-    if (!place) alone = performance.now();
-    else if (performance.now() - alone >= ALONE_MS) place.hidden = false;
+  // If nobody sits down for three minutes, show help for phones that do not find the table.
+  let emptySinceMs = performance.now();
+  function showHelp() {
+    const help = document.getElementById('not-found'); // only on the page while nobody sits
+    if (!help) emptySinceMs = performance.now();
+    else if (performance.now() - emptySinceMs >= HELP_AFTER_MS) help.hidden = false;
   }
-  document.addEventListener('shown', help);
-  setInterval(help, CLOCK_MS);
+  document.addEventListener('shown', showHelp);
+  setInterval(showHelp, CLOCK_INTERVAL_MS);
 
   const symbolOf = ({ target }) => target.closest?.('[data-hold]');
   document.addEventListener('pointerdown', event => {
     const symbol = symbolOf(event);
-    clearTimeout(held);
-    isHeld = false;
-    if (symbol) held = setTimeout(() => { isHeld = true; location.assign(symbol.href); }, HOLD_MS);
+    clearTimeout(holdTimer);
+    wasHeld = false;
+    if (symbol) holdTimer = setTimeout(() => { wasHeld = true; location.assign(symbol.href); }, HOLD_MS);
   });
-  for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => clearTimeout(held));
-  document.addEventListener('click', event => { // by keyboard it leads on at once
-    if (symbolOf(event) && event.detail && !isHeld) event.preventDefault();
+  for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => clearTimeout(holdTimer));
+  document.addEventListener('click', event => { // by keyboard (no detail) it leads on at once
+    if (symbolOf(event) && event.detail && !wasHeld) event.preventDefault();
   });
   document.addEventListener('contextmenu', event => { if (symbolOf(event)) event.preventDefault(); });
 }

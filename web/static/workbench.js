@@ -1,4 +1,4 @@
-// The workbench: pieces that one drags in the camera's picture, keys that one presses, lamps and tones.
+// The workbench of the simulation: pieces to drag in the camera's picture, and the panel with its keys, lamps and tones.
 import { onStream } from './live.js';
 import { post, root, say } from './page.js';
 
@@ -13,31 +13,35 @@ let drag = null;
 
 // ---- the table ----
 
-let wanted = null;
-let loading = false;
+const RETRY_MS = 1000;
+const MIN_DRAG = 6; // a shorter movement is a click; in pixels of the picture
+let wantedFrame = null;
+let isLoading = false;
 
-function load(frame) {
-  wanted = frame;
-  if (loading) return;
-  loading = true;
+// Show a frame of the camera. While one is loading, only the newest request is remembered.
+function loadFrame(frame) {
+  wantedFrame = frame;
+  if (isLoading) return;
+  isLoading = true;
   const next = new Image();
   const url = `${root}/workbench/frame.jpg?${frame}`;
-  next.onload = () => { picture.setAttribute('href', url); settle(frame); };
-  next.onerror = () => setTimeout(() => settle(frame), 1000);
+  next.onload = () => { picture.setAttribute('href', url); finishLoading(frame); };
+  next.onerror = () => setTimeout(() => finishLoading(frame), RETRY_MS);
   next.src = url;
 }
 
-function settle(frame) {
-  loading = false;
-  if (wanted !== frame) load(wanted);
+function finishLoading(frame) {
+  isLoading = false;
+  if (wantedFrame !== frame) loadFrame(wantedFrame);
 }
 
 const points = outline => outline.map(point => point.join(',')).join(' ');
 const middle = outline => [0, 1].map(axis => outline.reduce((sum, point) => sum + point[axis], 0) / outline.length);
 
+// Return the outline of a piece, which people drag. It is made at the first call.
 function shapeOf(piece) {
-  const found = shapes.querySelector(`[data-id="${piece.id}"]`);
-  if (found) return found;
+  const existing = shapes.querySelector(`[data-id="${piece.id}"]`);
+  if (existing) return existing;
   const shape = document.createElementNS(SVG, 'polygon');
   shape.dataset.id = piece.id;
   shape.setAttribute('tabindex', '0');
@@ -46,43 +50,47 @@ function shapeOf(piece) {
   return shape;
 }
 
-function show(now) {
-  if (now.frame !== world.frame) load(now.frame);
-  world = now;
-  const ids = new Set(now.pieces.map(piece => String(piece.id)));
+// Show the positions of pieces and hand (`WorldJson` in web/rendering/answers.py).
+function show(newWorld) {
+  if (newWorld.frame !== world.frame) loadFrame(newWorld.frame);
+  world = newWorld;
+  const ids = new Set(newWorld.pieces.map(piece => String(piece.id)));
   for (const shape of [...shapes.children]) if (!ids.has(shape.dataset.id)) shape.remove();
-  now.pieces.forEach((piece, place) => {
+  newWorld.pieces.forEach((piece, place) => {
     const shape = shapeOf(piece);
     if (drag?.shape !== shape) shape.setAttribute('points', points(piece.outline));
     shape.setAttribute('aria-label', `${piece.face}, ${piece.square ?? say('beside the board')}`);
     if (shapes.children[place] !== shape && !drag && document.activeElement !== shape) shapes.insertBefore(shape, shapes.children[place]);
   });
-  const over = now.squares[now.hand];
-  palm.innerHTML = over ? `<circle cx="${over[0]}" cy="${over[1]}" r="34"/>` : '';
-  palmKey.textContent = now.hand ? say('Hand over {square}: take it away', { square: now.hand }) : say('Hold a hand over a square');
-  palmKey.setAttribute('aria-pressed', String(Boolean(now.hand) || scene.classList.contains('palming')));
+  const handCentre = newWorld.squares[newWorld.hand];
+  palm.innerHTML = handCentre ? `<circle cx="${handCentre[0]}" cy="${handCentre[1]}" r="34"/>` : '';
+  palmKey.textContent = newWorld.hand ? say('Hand over {square}: take it away', { square: newWorld.hand }) : say('Hold a hand over a square');
+  palmKey.setAttribute('aria-pressed', String(Boolean(newWorld.hand) || scene.classList.contains('palming')));
 }
 
-async function ask(url, body) {
+// Send a request of the hand, and show the positions that it returns.
+async function request(url, body) {
   const answer = await post(url, body);
   if (answer.ok && answer.pieces) show(answer);
 }
 
-function at(event) {
+function pointOf(event) {
   const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(scene.getScreenCTM().inverse());
   return [point.x, point.y];
 }
 
-function nearest([x, y]) {
-  const away = ([, [sx, sy]]) => Math.hypot(sx - x, sy - y);
-  return Object.entries(world.squares).sort((a, b) => away(a) - away(b))[0]?.[0];
+function nearestSquare([x, y]) {
+  const distance = ([, [squareX, squareY]]) => Math.hypot(squareX - x, squareY - y);
+  const [nearest] = Object.entries(world.squares).sort((a, b) => distance(a) - distance(b));
+  return nearest?.[0];
 }
 
 scene.addEventListener('pointerdown', event => {
+  // the next tap chooses the square for the hand
   if (scene.classList.contains('palming')) {
     scene.classList.remove('palming');
-    const square = nearest(at(event));
-    if (square) ask('/workbench/hand', { square });
+    const square = nearestSquare(pointOf(event));
+    if (square) request('/workbench/hand', { square });
     return;
   }
   const shape = event.target.closest('polygon');
@@ -91,81 +99,86 @@ scene.addEventListener('pointerdown', event => {
   shape.focus();
   shape.setPointerCapture(event.pointerId);
   const piece = world.pieces.find(each => String(each.id) === shape.dataset.id);
-  drag = { shape, piece, from: at(event), middle: middle(piece.outline), to: null };
+  drag = { shape, piece, start: pointOf(event), middle: middle(piece.outline), end: null };
 });
 
 scene.addEventListener('pointermove', event => {
   if (!drag) return;
-  const [x, y] = at(event);
-  const [dx, dy] = [x - drag.from[0], y - drag.from[1]];
-  if (!drag.to && Math.hypot(dx, dy) < 6) return;
-  drag.to = [drag.middle[0] + dx, drag.middle[1] + dy];
+  const [x, y] = pointOf(event);
+  const [dx, dy] = [x - drag.start[0], y - drag.start[1]];
+  if (!drag.end && Math.hypot(dx, dy) < MIN_DRAG) return;
+  drag.end = [drag.middle[0] + dx, drag.middle[1] + dy];
   drag.shape.setAttribute('points', points(drag.piece.outline.map(([px, py]) => [px + dx, py + dy])));
 });
 
 scene.addEventListener('pointerup', () => {
-  const done = drag;
+  const dropped = drag;
   drag = null;
-  if (done?.to) ask('/workbench/piece', { id: done.piece.id, x: done.to[0], y: done.to[1] });
+  if (dropped?.end) request('/workbench/piece', { id: dropped.piece.id, x: dropped.end[0], y: dropped.end[1] });
 });
 scene.addEventListener('pointercancel', () => { drag = null; show(world); });
 scene.addEventListener('dblclick', event => {
   const shape = event.target.closest('polygon');
-  if (shape) ask('/workbench/flip', { id: Number(shape.dataset.id) });
+  if (shape) request('/workbench/flip', { id: Number(shape.dataset.id) });
 });
 
-const WAYS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-let steps = Promise.resolve(); // one after the other: each begins where the last one ended
+// File and rank of a step by an arrow key.
+const STEPS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+let lastStep = Promise.resolve(); // each step begins where the one before has ended
 
-async function step(id, way) {
+async function movePiece(id, [fileStep, rankStep]) {
   const piece = world.pieces.find(each => each.id === id);
-  const from = piece?.square ?? (piece && nearest(middle(piece.outline)));
-  if (!from) return;
-  const next = String.fromCharCode(from.charCodeAt(0) + way[0]) + (Number(from.slice(1)) + way[1]);
-  const square = piece.square ? next : from;
-  if (square in world.squares) await ask('/workbench/piece', { id, square });
+  const origin = piece?.square ?? (piece && nearestSquare(middle(piece.outline)));
+  if (!origin) return;
+  const next = String.fromCharCode(origin.charCodeAt(0) + fileStep) + (Number(origin.slice(1)) + rankStep);
+  // a piece beside a square first moves into it
+  const square = piece.square ? next : origin;
+  if (square in world.squares) await request('/workbench/piece', { id, square });
 }
 
 scene.addEventListener('keydown', event => {
   const id = Number(event.target.dataset?.id ?? -1);
   if (id < 0) return;
-  if (event.key === 'Enter') ask('/workbench/flip', { id });
-  const way = WAYS[event.key];
-  if (!way) return;
+  if (event.key === 'Enter') request('/workbench/flip', { id });
+  const step = STEPS[event.key];
+  if (!step) return;
   event.preventDefault();
-  steps = steps.then(() => step(id, way));
+  lastStep = lastStep.then(() => movePiece(id, step));
 });
 
-document.getElementById('tidy-key').addEventListener('click', () => ask('/workbench/tidy', {}));
+document.getElementById('tidy-key').addEventListener('click', () => request('/workbench/tidy', {}));
 palmKey.addEventListener('click', () => {
-  if (world.hand) ask('/workbench/hand', { square: null });
+  if (world.hand) request('/workbench/hand', { square: null });
   else palmKey.setAttribute('aria-pressed', String(scene.classList.toggle('palming')));
 });
 
 // ---- the panel ----
 
-const down = new Set();
-let sent = Promise.resolve(); // each waits for the one before, or a release could overtake its press
-function turn(button, isDown) {
-  if (isDown) down.add(button); else down.delete(button);
+const pressedButtons = new Set();
+let lastRequest = Promise.resolve(); // each request waits for the one before, so that no release overtakes its press
+
+// Mark a button as pressed or released. Return the function that sends it.
+function noteButton(button, isDown) {
+  if (isDown) pressedButtons.add(button); else pressedButtons.delete(button);
   document.querySelector(`[data-button="${button}"]`).classList.toggle('on', isDown);
   return () => post(`/workbench/${isDown ? 'press' : 'release'}`, { button });
 }
-function press(button, isDown) {
-  if (down.has(button) !== isDown) sent = sent.then(turn(button, isDown));
+function setButton(button, isDown) {
+  if (pressedButtons.has(button) !== isDown) lastRequest = lastRequest.then(noteButton(button, isDown));
 }
-const releaseAll = () => [...down].forEach(button => press(button, false));
-const leave = () => [...down].forEach(button => turn(button, false)()); // nobody is there to wait
+const releaseAll = () => [...pressedButtons].forEach(button => setButton(button, false));
+// A page that closes cannot wait for earlier requests.
+const releaseAllAtOnce = () => [...pressedButtons].forEach(button => noteButton(button, false)());
 
 for (const key of document.querySelectorAll('[data-button]')) {
   const { button } = key.dataset;
-  key.addEventListener('pointerdown', event => { key.setPointerCapture(event.pointerId); press(button, true); });
-  for (const end of ['pointerup', 'pointercancel']) key.addEventListener(end, () => press(button, false));
-  key.addEventListener('keydown', event => { if ([' ', 'Enter'].includes(event.key) && !event.repeat) press(button, true); });
-  for (const end of ['keyup', 'blur']) key.addEventListener(end, () => press(button, false));
+  key.addEventListener('pointerdown', event => { key.setPointerCapture(event.pointerId); setButton(button, true); });
+  for (const end of ['pointerup', 'pointercancel']) key.addEventListener(end, () => setButton(button, false));
+  key.addEventListener('keydown', event => { if ([' ', 'Enter'].includes(event.key) && !event.repeat) setButton(button, true); });
+  for (const end of ['keyup', 'blur']) key.addEventListener(end, () => setButton(button, false));
   key.addEventListener('contextmenu', event => event.preventDefault());
 }
-addEventListener('pagehide', leave);
+addEventListener('pagehide', releaseAllAtOnce);
 addEventListener('blur', releaseAll);
 
 for (const form of document.querySelectorAll('[data-lay]')) {
@@ -177,21 +190,22 @@ for (const form of document.querySelectorAll('[data-lay]')) {
 }
 
 const NOTES = ['A', 'A♯', 'B', 'C', 'C♯', 'D', 'D♯', 'E', 'F', 'F♯', 'G', 'G♯'];
+// Return the name of a tone, such as A4 for 440 Hz.
 function noteOf(hz) {
-  const steps = Math.round(12 * Math.log2(hz / 440)) + 48;
-  return `${NOTES[steps % 12]}${Math.floor((steps + 9) / 12)}`;
+  const semitones = Math.round(12 * Math.log2(hz / 440)) + 48; // above A0
+  return `${NOTES[semitones % 12]}${Math.floor((semitones + 9) / 12)}`;
 }
 
 let audio = null;
-let voice = null;
-function sound(hz) {
-  voice?.stop();
-  voice = null;
+let oscillator = null;
+function playTone(hz) {
+  oscillator?.stop();
+  oscillator = null;
   if (hz) document.getElementById('tone').textContent = `${noteOf(hz)}, ${Math.round(hz)} Hz`;
   if (!hz || !audio) return;
-  voice = new OscillatorNode(audio, { type: 'square', frequency: hz });
-  voice.connect(new GainNode(audio, { gain: 0.06 })).connect(audio.destination);
-  voice.start();
+  oscillator = new OscillatorNode(audio, { type: 'square', frequency: hz });
+  oscillator.connect(new GainNode(audio, { gain: 0.06 })).connect(audio.destination);
+  oscillator.start();
 }
 
 const soundKey = document.getElementById('sound');
@@ -202,15 +216,16 @@ soundKey.addEventListener('click', () => {
   soundKey.setAttribute('aria-pressed', String(Boolean(audio)));
 });
 
-function light({ lamps, tone }) {
+// Show the panel: lit lamps, lamps without a pin, and the tone in Hz.
+function showPanel({ lamps, tone }) {
   for (const lamp of document.querySelectorAll('[data-lamp]')) {
     lamp.classList.toggle('lit', lamps[lamp.dataset.lamp] === true);
     lamp.classList.toggle('missing', !(lamp.dataset.lamp in lamps));
   }
-  sound(tone);
+  playTone(tone);
 }
 
 onStream(stream => {
   stream.addEventListener('world', event => show(JSON.parse(event.data)));
-  stream.addEventListener('panel', event => light(JSON.parse(event.data)));
+  stream.addEventListener('panel', event => showPanel(JSON.parse(event.data)));
 });
