@@ -26,7 +26,7 @@ from companion.core.config import TableSettings, WebSettings
 from companion.core.kit import SEATS
 from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
-from companion.hub.loop_thread import LoopThread, hang_up
+from companion.hub.loop_thread import LoopThread, close_client
 from companion.hub.membership import Membership
 from companion.hub.subjects import (
     RECORDS,
@@ -72,7 +72,7 @@ class OpenHub(Hub):
 
         def join_and_let_in(name: str, key: str) -> JoinedTable:
             joined = join(name, key)
-            self.members.let_in(joined.table)
+            self.members.admit(joined.table)
             return joined
 
         self.members.join = join_and_let_in  # type: ignore[method-assign]
@@ -255,7 +255,7 @@ async def let_in(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Clie
                 )
                 return client
             except (NatsError, OSError, TimeoutError):
-                await hang_up(client)
+                await close_client(client)
                 await asyncio.sleep(0.2)
 
 
@@ -275,7 +275,7 @@ def with_key_of(
             with suppress(NatsError, OSError):  # it may be put out just then
                 await client.flush()
         finally:
-            await hang_up(client)
+            await close_client(client)
 
     work = LoopThread("changed", do)
     work.start()

@@ -43,7 +43,7 @@ def connected(tables: list[TableAtHub]) -> None:
 def agree(tables: list[TableAtHub], game: str = "outbuffered", **options: object) -> None:
     south, north = tables
     code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
-    north.line.pairs.take(code, "Jonas")
+    north.line.pairs.accept(code, "Jonas")
     until("the game begins", lambda: all(session_of(table.table).remote for table in tables))
 
 

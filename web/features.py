@@ -128,7 +128,7 @@ class HubPairs(Protocol):
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
         """Offer a game in which this table plays one seat, and return its code."""
 
-    def take(self, code: str, name: str) -> None:
+    def accept(self, code: str, name: str) -> None:
         """Accept the game that another table offers under a code."""
 
     def withdraw(self) -> None:

@@ -94,7 +94,7 @@ class SteadyClient(Client):
             return None
 
 
-async def note_fault(error: Exception) -> None:
+async def log_client_error(error: Exception) -> None:
     """Log an error that the NATS client passes to `error_cb`.
 
     Network errors are skipped, because awaited calls raise them as well. Any other error is a bug.
@@ -127,17 +127,17 @@ async def connection(
             max_reconnect_attempts=1,
             reconnect_time_wait=0,
             connect_timeout=CONNECT_TIMEOUT_S,
-            error_cb=note_fault,
+            error_cb=log_client_error,
             closed_cb=note_lost,
             disconnected_cb=note_lost,
             **options,
         )
         yield client
     finally:
-        await hang_up(client)
+        await close_client(client)
 
 
-async def hang_up(client: Client) -> None:
+async def close_client(client: Client) -> None:
     """Close a connection completely, even if this task is cancelled or the library is closing it
     already.
     """

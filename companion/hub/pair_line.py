@@ -34,11 +34,11 @@ from companion.hub.loop_thread import line_time_s
 from companion.hub.membership import session_id
 from companion.hub.pairing import (
     Pair,
+    PairAcceptance,
     PairAnswer,
     PairOffer,
     PairQuestion,
-    PairTake,
-    PairWish,
+    PairRequest,
     PairWithdrawal,
     SessionClaim,
     read_answer,
@@ -47,10 +47,10 @@ from companion.hub.subjects import (
     PAIRS,
     SEQUENCE,
     WRONG_SEQUENCE,
+    announcement_subject,
     message_subject,
-    near_subject,
-    news_subject,
-    wish_subject,
+    presence_subject,
+    request_subject,
 )
 from companion.storage.journal import Journal
 from companion.table.remote.messages import GameLeft, RemoteGame, RemoteSeat
@@ -103,7 +103,7 @@ class PairLine:
         self.is_shared = False
         """Whether another machine tries to be this table."""
         self._wake = wake
-        self._queue: deque[tuple[PairWish, Future[PairAnswer]]] = deque()
+        self._queue: deque[tuple[PairRequest, Future[PairAnswer]]] = deque()
         """Requests to the hub, and the futures on which their callers wait."""
         self._pair: Pair | None = None
         self._past_game: RemoteGame | None = None
@@ -136,9 +136,9 @@ class PairLine:
         self._table.redraw()
         return self.code
 
-    def take(self, code: str, name: str) -> None:
+    def accept(self, code: str, name: str) -> None:
         """Accept the game that another table offers under this code. Raises a `CompanionError`."""
-        self._send_request(PairTake(code, __version__, self._journal.next_number(), name))
+        self._send_request(PairAcceptance(code, __version__, self._journal.next_number(), name))
         if self._fault:
             raise wrong_phase(self._fault)
 
@@ -148,7 +148,7 @@ class PairLine:
         self.code = ""
         self._table.redraw()
 
-    def _send_request(self, wish: PairWish) -> PairAnswer:
+    def _send_request(self, wish: PairRequest) -> PairAnswer:
         answer: Future[PairAnswer] = Future()
         self._queue.append((wish, answer))
         self._wake()
@@ -205,11 +205,11 @@ class PairLine:
         pair = self._pair
         if pair is None:
             return
-        await self._subscribe(client, news_subject(self._own_table, pair.id, "*"))
+        await self._subscribe(client, announcement_subject(self._own_table, pair.id, "*"))
         game = self._game(pair)
         if line_time_s() >= self._presence_sent_s + PRESENCE_S:
             self._presence_sent_s = line_time_s()
-            await client.publish(near_subject(pair.id, self._own_table), b"")
+            await client.publish(presence_subject(pair.id, self._own_table), b"")
         await self._send(stream, pair, game)
         if game.heard < self._announced_number or line_time_s() >= self._polled_s + POLL_S:
             self._polled_s = line_time_s()
@@ -239,10 +239,10 @@ class PairLine:
                     answer.set_exception(error)
             self._queue.popleft()
 
-    async def _ask(self, client: Client, wish: PairWish) -> PairAnswer:
+    async def _ask(self, client: Client, wish: PairRequest) -> PairAnswer:
         """Send a request, and begin the game if it was accepted."""
         answer = await self._request(client, wish)
-        if isinstance(wish, PairTake) and answer.pair is not None:
+        if isinstance(wish, PairAcceptance) and answer.pair is not None:
             self._begin(answer.pair)
         return answer
 
@@ -266,9 +266,9 @@ class PairLine:
             self._announced_number = max(self._announced_number, int(number))
         self._wake()
 
-    async def _request(self, client: Client, wish: PairWish) -> PairAnswer:
+    async def _request(self, client: Client, wish: PairRequest) -> PairAnswer:
         answer = await client.request(
-            wish_subject(self._own_table), msgspec.json.encode(wish), timeout=ANSWER_TIMEOUT_S
+            request_subject(self._own_table), msgspec.json.encode(wish), timeout=ANSWER_TIMEOUT_S
         )
         return read_answer(answer.data)
 

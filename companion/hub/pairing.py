@@ -43,7 +43,7 @@ class PairOffer(_Message, frozen=True, tag="offer"):
     name: Name = ""
 
 
-class PairTake(_Message, frozen=True, tag="take"):
+class PairAcceptance(_Message, frozen=True, tag="take"):
     """Accepts the offer with this code. `number` is the number of the accepting table's next
     game.
     """
@@ -72,7 +72,7 @@ Session = Literal["", "own", "shared", "taken", "open"]
 """The hub's answer to a claim: the machine is the table (`own`), and another one claims so as well
 (`shared`); another one is the table (`taken`), or perhaps still is (`open`).
 """
-PairWish = PairOffer | PairTake | PairQuestion | PairWithdrawal | SessionClaim
+PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | SessionClaim
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -108,13 +108,13 @@ class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     session: Session = ""
 
 
-_wish = msgspec.json.Decoder(PairWish)
+_wish = msgspec.json.Decoder(PairRequest)
 _answer = msgspec.json.Decoder(PairAnswer)
 
 
-def read_wish(payload: bytes) -> PairWish:
+def read_request(payload: bytes) -> PairRequest:
     """Decode a table's request. Raises `Malformed`."""
-    wish: PairWish = decode_message(_wish, payload)
+    wish: PairRequest = decode_message(_wish, payload)
     return wish
 
 

@@ -1,4 +1,9 @@
-"""NATS subjects and streams that tables and their hub share."""
+"""NATS subjects and streams that tables and their hub share.
+
+A subject names a table by the identifier that it got when it joined, and a game at two tables (a
+pair) by the identifier of the pair. Tables may use only the subjects that the hub's permissions
+allow them: `may_publish`, `may_subscribe` and `may_publish_paired`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,9 @@ The first one holds all inputs that tables have accepted, in order. The second o
 messages between the two tables of a game, by number.
 """
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
-ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
-NEAR = "near"
+ALL_REQUESTS, ALL_PAIRS, ALL_PRESENCE = "tables.*.pair", "pairs.*.*.*", "near.*.*"
+"""Subjects of all tables. The functions below return those of one table."""
+PRESENCE = "near"
 SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
 """Header of a message: the number of the last message of its subject. JetStream rejects it if
 another one is the last.
@@ -23,7 +29,14 @@ WRONG_SEQUENCE = 10071
 _GET_RECORDS, _GET_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
 _STORE_REQUESTS = (f"{_GET_RECORDS}{ALL_RECORDS}", f"{_GET_PAIRS}{ALL_PAIRS}")
 """Requests that the store answers itself."""
-PUBLISHED_SUBJECTS = (ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *_STORE_REQUESTS)
+PUBLISHED_SUBJECTS = (
+    ALL_RECORDS,
+    ALL_STATES,
+    ALL_REQUESTS,
+    ALL_PAIRS,
+    ALL_PRESENCE,
+    *_STORE_REQUESTS,
+)
 """All subjects on which tables publish. Each table may use only its own."""
 
 
@@ -42,7 +55,7 @@ def command_subject(table: str) -> str:
     return f"commands.{table}"
 
 
-def wish_subject(table: str) -> str:
+def request_subject(table: str) -> str:
     """Return the subject of a table's requests about games at two tables."""
     return f"tables.{table}.pair"
 
@@ -52,14 +65,14 @@ def message_subject(pair: str, table: str, number: int | str) -> str:
     return f"pairs.{pair}.{table}.{number}"
 
 
-def near_subject(pair: str, table: str) -> str:
+def presence_subject(pair: str, table: str) -> str:
     """Return the subject on which a table of a pair reports its presence."""
     return f"near.{pair}.{table}"
 
 
-def news_subject(table: str, pair: str, what: int | str) -> str:
+def announcement_subject(table: str, pair: str, what: int | str) -> str:
     """Return the subject on which the hub announces a message of the other table by its number, or
-    that table's presence (`NEAR`).
+    that table's presence (`PRESENCE`).
     """
     return f"news.{table}.{pair}.{what}"
 
@@ -80,18 +93,20 @@ def may_publish(table: str) -> tuple[str, ...]:
     """Return all subjects on which a table may publish: its own, and the request for its last
     record.
     """
-    ask = f"{_GET_RECORDS}{record_subject(table)}"
-    return (record_subject(table), state_subject(table), wish_subject(table), ask)
+    get_last_record = f"{_GET_RECORDS}{record_subject(table)}"
+    return record_subject(table), state_subject(table), request_subject(table), get_last_record
 
 
 def may_subscribe(table: str) -> tuple[str, ...]:
     """Return all subjects to which a table may subscribe, in addition to its answers."""
-    return (command_subject(table), news_subject(table, "*", "*"))
+    return (command_subject(table), announcement_subject(table, "*", "*"))
 
 
 def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
     """Return the further subjects on which a table of a pair may publish: its own messages and
     presence, and requests for messages of both tables.
     """
-    sides = (f"{_GET_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other))
-    return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
+    get_messages = [
+        f"{_GET_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other)
+    ]
+    return (message_subject(pair, table, "*"), presence_subject(pair, table), *get_messages)

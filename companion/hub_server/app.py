@@ -37,31 +37,33 @@ class Hub(Closeable):
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
         known = self.folder.file
         self.nats = NatsServer(settings)
-        self.store = NatsConnection(settings.folder, self.nats, known.seed, settings.keep_mb)
+        self.nats_connection = NatsConnection(
+            settings.folder, self.nats, known.seed, settings.keep_mb
+        )
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(
             self.folder,
             clock,
             when_paired=self._start_pair,
-            when_over=self.store.forget_pair,
+            when_over=self.nats_connection.forget_pair,
         )
         self._stack = contextlib.ExitStack()
         try:
             self.league = League(settings.folder, clock, self.room.free_tables, self.room.change)
             self._stack.callback(self.league.close)
-            desired = DesiredState(self.room, self.league, clock, self.store.command)
+            desired = DesiredState(self.room, self.league, clock, self.nats_connection.command)
             scheme = "tls" if settings.web.certificate else "nats"
             self.members = Members(
                 self.folder,
                 self.room,
-                self.store.command,
+                self.nats_connection.command,
                 self.nats,
                 servers=(f"{scheme}://:{settings.nats_port}",),
                 forget=(
                     self.pairs.forget,
                     # `members` is not set yet while this list is built
                     lambda _: self.members.update_permissions(),
-                    self.store.forget,
+                    self.nats_connection.forget,
                     self.room.remove,
                 ),
             )
@@ -80,7 +82,7 @@ class Hub(Closeable):
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
         self.members.update_permissions()
         # closed in reverse order: the pages close before the store
-        self._stack.callback(self.store.close)
+        self._stack.callback(self.nats_connection.close)
         site = Site(
             web,
             self.urls,
@@ -101,7 +103,7 @@ class Hub(Closeable):
             self.table_join_code.step()
             desired.step()
 
-        self.store.start(self.members, self.room, self.league, self.pairs, step)
+        self.nats_connection.start(self.members, self.room, self.league, self.pairs, step)
         self.server.start()
 
     def urls(self) -> tuple[str, ...]:
@@ -121,4 +123,4 @@ class Hub(Closeable):
         """Grant the tables of a pair the subjects of their game, and notify both."""
         self.members.update_permissions()
         for table in pair.tables.values():
-            self.store.command(table, b'{"pair": true}')
+            self.nats_connection.command(table, b'{"pair": true}')

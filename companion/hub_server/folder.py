@@ -22,6 +22,7 @@ from companion.hub.pairing import Pair
 
 FILE = "hub.json"
 MAX_TABLES, MAX_PAIRS = 500, 1000
+"""Maximum numbers of tables, and of stored games at two tables."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class HubSettings:
     """Settings from the command line.
 
     `name` is the room's name, `delay_s` the delay in seconds for spectators. None keeps the stored
-    value.
+    value. `keep_mb` is the maximum size of NATS's store.
     """
 
     folder: Path
@@ -42,19 +43,21 @@ class HubSettings:
     language: str = "auto"
 
 
-class KnownTable(msgspec.Struct, frozen=True):
-    """A table that has joined: its name in subjects, its number and name for people, and its public
-    NKey.
+class KnownTable(
+    msgspec.Struct, frozen=True, rename={"is_shut_out": "shut", "is_waiting": "waits"}
+):
+    """A table that has joined, as the hub's file stores it.
 
-    `waits` says whether the owner has yet to admit it, `shut` whether it has been shut out.
+    `id` is its name in subjects, `number` and `name` are for people. `key` is its public NKey. A
+    table that waits to be admitted by the owner `is_waiting`.
     """
 
     id: str
     number: int
     name: str
     key: str
-    shut: bool = False
-    waits: bool = False
+    is_shut_out: bool = False
+    is_waiting: bool = False
 
 
 class HubFile(msgspec.Struct, frozen=True):
@@ -94,7 +97,7 @@ class HubFile(msgspec.Struct, frozen=True):
 
 
 class HubFolder:
-    """The hub's file, which is rewritten at every change.
+    """The hub's folder with its file, which is rewritten at every change.
 
     May be used from any thread. Every method that reads or writes the file raises `SystemTrouble`.
     """
@@ -120,13 +123,13 @@ class HubFolder:
         """Return the current content of the file."""
         return self._file
 
-    def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
-        """Write the content that `make` returns to the disk, then use it."""
+    def change(self, edit: Callable[[HubFile], HubFile]) -> HubFile:
+        """Write the content that `edit` makes of the present one, then use and return it."""
         with self._lock:
-            fresh = make(self._file)
-            self._write(fresh)
-            self._file = fresh
-        return fresh
+            edited = edit(self._file)
+            self._write(edited)
+            self._file = edited
+        return edited
 
     def join(self, name: str, key: str) -> KnownTable:
         """Add a table with this public key and the lowest free number. Raises `SystemTrouble`."""
@@ -138,7 +141,7 @@ class HubFolder:
                 )
             numbers = {table.number for table in file.tables}
             number = next(number for number in range(1, MAX_TABLES + 1) if number not in numbers)
-            table = KnownTable(secrets.token_hex(8), number, name, key, waits=True)
+            table = KnownTable(secrets.token_hex(8), number, name, key, is_waiting=True)
             return msgspec.structs.replace(file, tables=(*file.tables, table))
 
         return self.change(add).tables[-1]

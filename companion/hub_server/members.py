@@ -21,10 +21,12 @@ log = logging.getLogger(__name__)
 
 
 class Members:
-    """Carries out what the owner's pages request. May be used from any thread.
+    """Carries out what the owner's pages request, as `web.hub.host.HubHost` describes it. May be
+    used from any thread.
 
-    `send` takes a table and an encoded command. `servers` is sent to tables that join. Each
-    function of `forget` is called, in order, with the name in subjects of a table that leaves.
+    `send` takes a table and an encoded command. `servers` are the addresses of NATS that a table
+    gets when it joins. Each function of `forget` is called, in order, with the name in subjects of
+    a table that is removed.
     """
 
     def __init__(
@@ -45,7 +47,7 @@ class Members:
         self._permissions_lock = threading.Lock()
         self._forget = tuple(forget)
         for table in folder.file.tables:
-            room.put(_in_room(table))
+            room.put(_room_table(table))
 
     def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
@@ -60,7 +62,7 @@ class Members:
     def join(self, name: str, key: str) -> JoinedTable:
         """Add a table. It has no permissions until the owner admits it."""
         table = self._folder.join(name, key)
-        self._room.put(_in_room(table))
+        self._room.put(_room_table(table))
         log.info("Table %s wants to join", table.number)
         return JoinedTable(table.id, table.number, self._servers)
 
@@ -74,23 +76,27 @@ class Members:
         for forget in self._forget:
             forget(table)
 
-    def let_in(self, table: str) -> None:
+    def admit(self, table: str) -> None:
         """Admit a table that has joined or was shut out."""
-        self._alter(table, shut=False, waits=False)
+        self._mark(table, is_shut_out=False, is_waiting=False)
 
     def shut_out(self, table: str) -> None:
         """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.file.tables:
-            if member.id == table and not member.shut:
+            if member.id == table and not member.is_shut_out:
                 log.warning("Hub: table %s sends too many messages and is shut out", member.number)
-                self._alter(table, shut=True)
+                self._mark(table, is_shut_out=True)
 
-    def answer(self, table: str, words: Literal["coming", "done"]) -> None:
+    def answer_call(self, table: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
         self._send(table, encode_command(HubCommand(staff=words)))
 
     def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
-        """Send settings to a table, as typed on its own page."""
+        """Send settings to a table, as typed on its own page.
+
+        A table that is not connected does not get them. The others say in their next state what
+        they have changed.
+        """
         self._send(table, encode_command(HubCommand(settings=typed)))
 
     def use_delay(self, delay_s: float) -> None:
@@ -98,8 +104,10 @@ class Members:
         self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.use_delay(delay_s)
 
-    def _alter(self, table: str, **changes: bool) -> None:
-        """Change whether a table is `shut` out or `waits` to be let in."""
+    def _mark(self, table: str, **changes: bool) -> None:
+        """Change `is_shut_out` and `is_waiting` of a table, in the file, in the room and at
+        NATS.
+        """
         self._folder.change(
             lambda file: replace(
                 file,
@@ -113,5 +121,11 @@ class Members:
         self.update_permissions()
 
 
-def _in_room(table: KnownTable) -> RoomTable:
-    return RoomTable(table.id, table.number, table.name, shut=table.shut, waits=table.waits)
+def _room_table(table: KnownTable) -> RoomTable:
+    return RoomTable(
+        table.id,
+        table.number,
+        table.name,
+        is_shut_out=table.is_shut_out,
+        is_waiting=table.is_waiting,
+    )

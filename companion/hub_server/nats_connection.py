@@ -1,6 +1,7 @@
 """The hub's connection to NATS, in its own thread.
 
-It creates the streams, passes on tables' messages, and supervises the NATS server.
+It creates the streams, passes on tables' messages, and supervises the NATS server. NATS's JetStream
+stores tables' records in a stream. A consumer delivers them to the hub in order.
 
 After any failure the server, the connection and the consumer are restarted. The consumer continues
 after the last record whose results were stored.
@@ -39,17 +40,17 @@ from companion.core.i18n import say
 from companion.core.messages import MAX_MESSAGE_BYTES
 from companion.hub.loop_thread import LoopThread, connection
 from companion.hub.subjects import (
-    ALL_NEAR,
     ALL_PAIRS,
+    ALL_PRESENCE,
     ALL_RECORDS,
+    ALL_REQUESTS,
     ALL_STATES,
-    ALL_WISHES,
-    NEAR,
     PAIRS,
+    PRESENCE,
     RECORDS,
+    announcement_subject,
     command_subject,
     message_subject,
-    news_subject,
     record_subject,
     table_of,
 )
@@ -62,7 +63,7 @@ from web.hub.room import Room
 from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
-MAX_RECORDS_EACH = 5000
+MAX_RECORDS_PER_TABLE = 5000
 """Maximum number of records stored for each table, about fifty games."""
 ROUND_S = 0.1
 """Pause in seconds between two rounds of periodic tasks."""
@@ -72,31 +73,34 @@ CLOSE_TIMEOUT_S = 1.0
 RETRY_S = 0.25
 """Pause in seconds after an unanswered request to the server."""
 MAX_UNANSWERED = 3
-"""Number of unanswered requests before the server is restarted."""
+"""Number of unanswered requests after which the server is restarted."""
 ANSWER_TIMEOUT_S = 5.0
-FREE_BYTES = 32 * 1024 * 1024
+"""Timeout in seconds for JetStream's answer to one request."""
+MIN_FREE_BYTES = 32 * 1024 * 1024
 """Minimum free space in bytes. With less, the hub reports that its disk is full."""
-MAX_PAIR_BYTES, MAX_DIGITS = 4096, 4
+MAX_PAIR_MESSAGE_BYTES, MAX_NUMBER_DIGITS = 4096, 4
 """Maximum size of a message between two tables in bytes with its headers, and of its number in
 digits.
 
 So one table can send at most some 20 MB, which does not displace other tables' messages in the
 store.
 """
-SHORTEST_WINDOW_S = 0.1
-"""Minimum time in seconds for which JetStream looks for duplicate message ids. Our messages have no
-ids.
+DUPLICATE_WINDOW_S = 0.1
+"""Time in seconds for which JetStream looks for duplicate message ids, the shortest that it allows.
+Our messages have no ids.
 """
 MAX_PAIR_AGE_S = 60 * 86_400.0
 """Seconds after which messages of a game at two tables are deleted."""
 
 FLOOD = Rate(20_000, 100.0)
-"""Rate limit of a table's messages. The burst covers what a long outage has delayed, and the rate
-is higher than any table needs. An invalid message counts `BAD_MESSAGE_COST` times.
+"""Rate limit of a table's messages: a burst, then messages a second. The burst covers what a long
+outage has delayed, and the rate is higher than any table needs.
 """
-BAD_MESSAGE_COST = 200
-REQUEST_COST = 20
-"""Messages that a request counts for: an accepted one has NATS read its permissions anew."""
+BAD_MESSAGE_COST, REQUEST_COST = 200, 20
+"""Number of messages for which an invalid one counts, and a request about a game at two tables.
+
+A request that is accepted makes NATS load its permissions again.
+"""
 _DISK_FULL = say(
     "The hub’s disk is full: make room, then start the hub again. Tables keep what they have and "
     "send it then."
@@ -104,11 +108,13 @@ _DISK_FULL = say(
 
 
 class NatsConnection:
-    """Runs the NATS server and its connection until `close`, which may be called twice.
+    """Runs the NATS server and a connection to it, from `start` to `close`.
 
-    The other public methods may also be called from any thread.
+    Its thread calls members, room, league and pairs. `close` may be called twice. The other public
+    methods may be called from any thread, but `handle_record` only from the connection's.
     """
 
+    # set by `start`, because these parts need the connection themselves
     _members: Members
     _room: Room
     _league: League
@@ -126,6 +132,7 @@ class NatsConnection:
         self._flood = Buckets(FLOOD, time.monotonic)
         self._has_last_records = False
         self._record_error: CompanionError | None = None
+        """Error because of which a record could not be stored. It ends the connection."""
         self._checked_s = -CHECK_INTERVAL_S
         self.is_ready = threading.Event()
         self._purge_queue: set[tuple[str, str]] = set()
@@ -143,9 +150,8 @@ class NatsConnection:
     ) -> None:
         """Start the thread and wait until tables can connect.
 
-        Tables' messages are passed on to the other parts of the hub. `when_round` is called
-        regularly in the thread, and has to return quickly. Raises `SystemTrouble` if the NATS
-        server cannot be started.
+        `when_round` is called every `ROUND_S` in the thread, and has to return quickly. Raises
+        `SystemTrouble` if the NATS server cannot be started.
         """
         self._members, self._room, self._league, self._pairs = members, room, league, pairs
         self._when_round = when_round
@@ -176,22 +182,23 @@ class NatsConnection:
         self._is_closing = True
         self._thread.close(CLOSE_TIMEOUT_S)
 
-    def take(
-        self, table: str, record: PublicRecord, age_s: float, sequence: int, at_s: float
+    # ---- in the connection's thread ----
+
+    def handle_record(
+        self, table: str, record: PublicRecord, age_s: float, sequence: int, stored_s: float
     ) -> None:
         """Handle an accepted input of a table. Its result is stored before the room shows it.
 
-        `sequence` is its number in the store, `at_s` the Unix time by the hub's clock when it came.
+        `sequence` is its number in the stream. `stored_s` is the Unix time, by the hub's clock, at
+        which it was stored there, and `age_s` the seconds since then.
         """
         if self._room.has(table):
             pair = record.pair
             if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
                 log.warning("Hub: a table reported a game at two tables in which it does not play")
                 record = msgspec.structs.replace(record, pair=None)
-            self._league.results.process_record(table, record, at_s, sequence)
+            self._league.results.process_record(table, record, stored_s, sequence)
         self._room.record(table, record, age_s)
-
-    # ---- in the connection's thread ----
 
     async def _run(self) -> None:
         try:
@@ -205,7 +212,7 @@ class NatsConnection:
             self.is_ready.set()
 
     async def _serve(self) -> None:
-        """Serve until the connection breaks, and log why it did. The caller tries again."""
+        """Serve until the connection breaks, and report why it did. The caller tries again."""
         try:
             # periodic tasks also run without a connection
             await self._round()
@@ -223,6 +230,7 @@ class NatsConnection:
 
     async def _listen(self) -> None:
         """Connect, and handle messages until the connection breaks. Raises what broke it."""
+        # messages that wait to be sent may take 8 MB, four times nats-py's default
         options = {"tls": self._tls(), "pending_size": 8 * 1024 * 1024}
         async with connection([self._server.url], self._seed, lambda: None, **options) as client:
             self._client = client
@@ -232,14 +240,14 @@ class NatsConnection:
             # a lower sequence number than before means that this is another store
             if records_info.state.last_seq < self._league.results.sequence:
                 self._league.results.restart_sequence()
-            # later the room itself knows what it has shown, and each record comes in turn
+            # after a reconnect, the room still shows the last records
             if not self._has_last_records:
                 await self._load_last_records(stream)
             handlers = {
-                ALL_STATES: self._on_state,
-                ALL_PAIRS: self._on_pair_message,
-                ALL_NEAR: self._on_presence,
-                ALL_WISHES: self._on_request,
+                ALL_STATES: self._handle_state,
+                ALL_PAIRS: self._handle_pair_message,
+                ALL_PRESENCE: self._handle_presence,
+                ALL_REQUESTS: self._handle_request,
             }
             for subject, handler in handlers.items():
                 await client.subscribe(subject, cb=handler)
@@ -253,7 +261,7 @@ class NatsConnection:
                 stream=RECORDS,
                 ordered_consumer=True,
                 config=start,
-                cb=self._on_record,
+                cb=self._handle_record_message,
                 # no limit, because an outage of the hub may leave many records
                 pending_msgs_limit=-1,
             )
@@ -289,7 +297,7 @@ class NatsConnection:
 
     def _is_full(self) -> bool:
         """Return whether the disk is or was full. NATS then stores nothing until the next start."""
-        self._was_full = self._was_full or shutil.disk_usage(self._folder).free < FREE_BYTES
+        self._was_full = self._was_full or shutil.disk_usage(self._folder).free < MIN_FREE_BYTES
         return self._was_full
 
     def _tls(self) -> ssl.SSLContext | None:
@@ -302,13 +310,13 @@ class NatsConnection:
         shared = StreamConfig(
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
-            duplicate_window=SHORTEST_WINDOW_S,
+            duplicate_window=DUPLICATE_WINDOW_S,
             allow_direct=True,
         )
         records = shared.evolve(
             name=RECORDS,
             subjects=[ALL_RECORDS],
-            max_msgs_per_subject=MAX_RECORDS_EACH,
+            max_msgs_per_subject=MAX_RECORDS_PER_TABLE,
             # most of the space is for records, some for games at two tables
             max_bytes=self._keep_bytes * 9 // 10,
             max_msg_size=MAX_MESSAGE_BYTES * 2,
@@ -319,7 +327,7 @@ class NatsConnection:
             max_msgs_per_subject=1,
             max_age=MAX_PAIR_AGE_S,
             max_bytes=self._keep_bytes // 20,
-            max_msg_size=MAX_PAIR_BYTES,
+            max_msg_size=MAX_PAIR_MESSAGE_BYTES,
         )
         for config in (records, pairs):
             try:
@@ -341,9 +349,10 @@ class NatsConnection:
                 continue
         self._has_last_records = True
 
-    async def _on_record(self, message: Msg) -> None:
+    async def _handle_record_message(self, message: Msg) -> None:
+        """Handle a record of a table, unless an earlier one could not be stored."""
         table = table_of(message.subject)
-        number = message.metadata.sequence.stream
+        sequence = message.metadata.sequence.stream
         self._count(table)
         try:
             record = read_record(message.data)
@@ -354,11 +363,11 @@ class NatsConnection:
         # after a failure, this and later records are delivered again
         if self._record_error is None:
             try:
-                self.take(table, record, _age_s(stored), number, stored.timestamp())
+                self.handle_record(table, record, _age_s(stored), sequence, stored.timestamp())
             except CompanionError as error:
                 self._record_error = error
 
-    async def _on_state(self, message: Msg) -> None:
+    async def _handle_state(self, message: Msg) -> None:
         table = table_of(message.subject)
         try:
             state = read_state(message.data)
@@ -368,7 +377,7 @@ class NatsConnection:
         self._count(table)
         self._room.state(table, state)
 
-    async def _on_request(self, message: Msg) -> None:
+    async def _handle_request(self, message: Msg) -> None:
         table = table_of(message.subject)
         self._count(table, REQUEST_COST)
         answer = self._pairs.answer(table, message.data)
@@ -376,23 +385,25 @@ class NatsConnection:
         await asyncio.sleep(0)
         await self._publish(message.reply, answer)
 
-    async def _on_pair_message(self, message: Msg) -> None:
+    async def _handle_pair_message(self, message: Msg) -> None:
+        """Announce a table's message to the other table of its game."""
         _, pair, table, number = message.subject.split(".")
         if self._room.has(table):
-            is_valid = number.isdecimal() and len(number) <= MAX_DIGITS
+            is_valid = number.isdecimal() and len(number) <= MAX_NUMBER_DIGITS
             self._count(table, 1 if is_valid else BAD_MESSAGE_COST)
             if not is_valid:
                 return
         # notify the other table only if both have arranged this game
         game = self._pairs.current(pair)
         if game and table in game.tables.values():
-            await self._publish(news_subject(game.other_of(table), pair, number), b"")
+            await self._publish(announcement_subject(game.other_of(table), pair, number), b"")
 
-    async def _on_presence(self, message: Msg) -> None:
+    async def _handle_presence(self, message: Msg) -> None:
+        """Announce a table's presence to the other table of its game."""
         _, pair, table = message.subject.split(".")
         self._count(table)
         if game := self._pairs.current(pair):
-            await self._publish(news_subject(game.other_of(table), pair, NEAR), b"")
+            await self._publish(announcement_subject(game.other_of(table), pair, PRESENCE), b"")
 
     def _count(self, table: str, times: int = 1) -> None:
         """Count a message of a table `times` times. Shut out a table that exceeds `FLOOD`."""

@@ -65,7 +65,7 @@ def accounts_text(file: HubFile) -> str:
     to other tables or to JetStream's own API, with content that it has stored before.
     """
     # a table that waits to be admitted has no permissions, like one that is shut out
-    admitted = [table for table in file.tables if not (table.shut or table.waits)]
+    admitted = [table for table in file.tables if not (table.is_shut_out or table.is_waiting)]
     accounts = {OWN_ACCOUNT: _own_account(public_key(file.seed), admitted)}
     for table in admitted:
         accounts[account_of(table.id)] = _table_account(table, file.pair_of(table.id))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -19,13 +20,13 @@ from companion.core.kit import Seat
 from companion.core.network import is_code, new_code
 from companion.hub.pairing import (
     Pair,
+    PairAcceptance,
     PairAnswer,
     PairOffer,
-    PairTake,
     PairWithdrawal,
     Session,
     SessionClaim,
-    read_wish,
+    read_request,
     require_version,
 )
 from companion.hub_server.folder import MAX_PAIRS, HubFolder
@@ -33,45 +34,57 @@ from companion.table.remote.remote_table import require_playable
 from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
 
-HELD_S = 25.0
+CLAIM_TIMEOUT_S = 25.0
 """Seconds without a claim after which a machine is gone. Machines claim every ten seconds."""
 
 
+class _Claims(NamedTuple):
+    """Monotonic times in seconds of a machine's first and last claim to be a table."""
+
+    first_s: float
+    last_s: float
+
+
 class Sessions:
-    """Tracks which machine is each table: the first one of those that live. Two machines with one
-    identity would overwrite each other's records.
+    """Tracks which machine is each table: the first one of those that still claim it. Two machines
+    with one identity would overwrite each other's records.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._claims: dict[str, dict[str, tuple[float, float]]] = {}
-        """The times of the first and the last claim of each machine, by table."""
+        self._claims: dict[str, dict[str, _Claims]] = {}
+        """The claims of each machine, by table, the oldest first."""
 
     def claim(self, table: str, machine: str) -> Session:
         """Handle a machine's claim to be a table.
 
-        A second machine is refused at once, and hears why as soon as the first one has shown that
-        it lives. The same machine after a lost connection or a restart finds nobody else.
+        A second machine is refused at once, and hears why as soon as the first one has claimed the
+        table again. After a lost connection or a restart, the same machine is still the first one.
         """
         now_s = self._clock.monotonic_s()
-        known = self._claims.get(table, {})
-        live = {name: times for name, times in known.items() if now_s - times[1] < HELD_S}
+        live = {
+            name: claims
+            for name, claims in self._claims.get(table, {}).items()
+            if now_s - claims.last_s < CLAIM_TIMEOUT_S
+        }
         self._claims[table] = live
-        first_s, _ = live.get(machine, (now_s, now_s))
-        # so that many names take no memory
+        first_s = live[machine].first_s if machine in live else now_s
+        # two are enough to refuse, and more would take memory for any number of names
         if len(live) < 2 or machine in live:
-            live[machine] = (first_s, now_s)
+            live[machine] = _Claims(first_s, now_s)
         holder = next(iter(live))
         if holder == machine:
             return "own" if len(live) == 1 else "shared"
-        return "taken" if live[holder][1] > first_s else "open"
+        return "taken" if live[holder].last_s > first_s else "open"
 
 
 class PairKeeper:
     """Keeps offers in memory, and stores the games that two tables have arranged.
 
+    The hub's connection to NATS calls it in its own thread, the owner's pages only `forget`.
     `when_paired` is called after a pair is stored and has to grant its tables their subjects.
-    `when_over` is called with a game that one of its tables has replaced.
+    `when_over` is called with the id of a pair when one of its tables has begun another one or has
+    left the hub.
     """
 
     def __init__(
@@ -88,6 +101,7 @@ class PairKeeper:
         self._sessions = Sessions(clock)
         self._guesses = Guesses(EACH, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
+        """Code and offer by the table that offers."""
 
     def answer(self, table: str, payload: bytes) -> bytes:
         """Return the encoded answer to a table's request."""
@@ -100,35 +114,37 @@ class PairKeeper:
         """Return the game with this id. None if one of its tables has begun another game."""
         file = self._folder.file
         pair = file.pair(game)
-        return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
+        if pair is None:
+            return None
+        return pair if file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
 
-    def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
+    def is_seated(self, table: str, pair_id: str, seat: Seat) -> bool:
         """Return whether a table plays this seat in the pair with this id."""
-        known = self._folder.file.pair(pair)
-        return known is not None and known.tables[seat] == table
+        pair = self._folder.file.pair(pair_id)
+        return pair is not None and pair.tables[seat] == table
 
     def forget(self, table: str) -> None:
-        """Forget a table that has left the hub."""
+        """Forget the offer and the games of a table that has left the hub."""
         self._offers.pop(table, None)
-        gone = self._folder.file.pair_of(table)
+        current = self._folder.file.pair_of(table)
         self._folder.change(
             lambda file: replace(
                 file, pairs=tuple(pair for pair in file.pairs if table not in pair.tables.values())
             )
         )
-        if gone is not None:
-            self._when_over(gone.id)
+        if current is not None:
+            self._when_over(current.id)
 
     def _answer(self, table: str, payload: bytes) -> PairAnswer:
         """Carry out a request. Raises a `CompanionError`."""
-        match read_wish(payload):
+        match read_request(payload):
             case PairOffer() as offer:
                 require_playable(offer.game, offer.options)
                 code = new_code(LENGTH)
                 self._offers[table] = (code, offer)
                 return PairAnswer(code=code)
-            case PairTake() as take:
-                return PairAnswer(pair=self._accept(table, take))
+            case PairAcceptance() as acceptance:
+                return PairAnswer(pair=self._accept(table, acceptance))
             case SessionClaim() as claim:
                 return PairAnswer(session=self._sessions.claim(table, claim.id))
             case PairWithdrawal():
@@ -136,13 +152,13 @@ class PairKeeper:
         code, _ = self._offers.get(table, ("", None))
         return PairAnswer(self._folder.file.pair_of(table), code)
 
-    def _accept(self, table: str, take: PairTake) -> Pair:
+    def _accept(self, table: str, acceptance: PairAcceptance) -> Pair:
         """Store the game that a table accepts by its code, and return it."""
-        other, offer = self._offer_under(take.code, table)
-        require_version(offer.version, take.version)
-        tables = {offer.seat: other, offer.seat.other: table}
-        names = {offer.seat: offer.name, offer.seat.other: take.name}
-        number = max(offer.number, take.number)
+        offering_table, offer = self._find_offer(acceptance.code, table)
+        require_version(offer.version, acceptance.version)
+        tables = {offer.seat: offering_table, offer.seat.other: table}
+        names = {offer.seat: offer.name, offer.seat.other: acceptance.name}
+        number = max(offer.number, acceptance.number)
         return self._store(Pair(_new_id(), offer.game, offer.options, number, tables, names))
 
     def _store(self, pair: Pair) -> Pair:
@@ -153,23 +169,25 @@ class PairKeeper:
         for table in tables:
             self._offers.pop(table, None)
         self._when_paired(pair)
-        for game in {old.id for old in former if old is not None} - {pair.id}:
-            self._when_over(game)
+        for pair_id in {old.id for old in former if old is not None} - {pair.id}:
+            self._when_over(pair_id)
         return pair
 
-    def _offer_under(self, code: str, asker: str) -> tuple[str, PairOffer]:
+    def _find_offer(self, typed: str, asker: str) -> tuple[str, PairOffer]:
         """Return the table that offers a game under a code, and its offer. Raises `Illegal`."""
-        owners = [table for table, (own, _) in self._offers.items() if is_code(code, own)]
+        matches = [
+            (table, offer) for table, (code, offer) in self._offers.items() if is_code(typed, code)
+        ]
         wrong_code = say("No game is offered under that code now")
         too_many = say("Too many wrong codes: wait a minute")
-        self._guesses.require(asker, lambda: bool(owners), wrong_code, too_many)
+        self._guesses.require(asker, lambda: bool(matches), wrong_code, too_many)
         # if two offers have the same code, the later one counts
-        owner = owners[-1]
+        owner, offer = matches[-1]
         if owner == asker:
             raise Illegal(
                 Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table")
             )
-        return owner, self._offers[owner][1]
+        return owner, offer
 
 
 def _new_id() -> str:

@@ -38,7 +38,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.hub.joining import join
-from companion.hub.loop_thread import note_fault
+from companion.hub.loop_thread import log_client_error
 from companion.hub.subjects import (
     RECORDS,
     command_subject,
@@ -47,7 +47,7 @@ from companion.hub.subjects import (
     state_subject,
 )
 from companion.hub_server.app import Hub
-from companion.hub_server.pairs import HELD_S, Sessions
+from companion.hub_server.pairs import CLAIM_TIMEOUT_S, Sessions
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 
@@ -117,7 +117,7 @@ def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> N
 def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.0)
+    monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.0)
     table = joined(hub, tmp_path / "table")
     table.play(2)
     whole(hub, table)
@@ -201,7 +201,7 @@ def test_a_copied_card_is_said_on_both_machines(
         first.play(1)
         until("the first one goes on", lambda: has_all(hub, first))
         first.close()
-        monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.5)
+        monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.5)
         until("the second one is let in", lambda: second.line.is_connected)
 
 
@@ -219,7 +219,7 @@ def test_only_a_machine_that_lives_is_another_one() -> None:
     assert claims("a", "a", "a") == ["own"] * 3  # its line was lost between
     assert claims("b", "b", "c") == ["open"] * 3  # perhaps "a" was switched off
     assert claims("a", "b", "c", "a") == ["shared", "taken", "open", "shared"]
-    clock.advance(HELD_S)
+    clock.advance(CLAIM_TIMEOUT_S)
     assert claims("b", "b", "a") == ["own", "own", "open"]
 
 
@@ -308,9 +308,9 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     table.bell.ring("south")
     table.table.step()
     until("the hub knows", lambda: needs(hub, number) == "It is calling.")
-    hub.members.answer(table.member.table, "coming")
+    hub.members.answer_call(table.member.table, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
-    hub.members.answer(table.member.table, "done")
+    hub.members.answer_call(table.member.table, "done")
     until("it is over", lambda: table.bell.call is Call.NONE)
 
 
@@ -376,7 +376,7 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
 
 def test_a_fault_is_in_the_log_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
     for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
-        asyncio.run(note_fault(error))
+        asyncio.run(log_client_error(error))
     assert caplog.text.count("could not be dealt with") == 1
     assert "ValueError" in caplog.text
     assert "an order" not in caplog.text

@@ -101,5 +101,5 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
             kept(hub, tables[0].member.table)[-1], epoch=9, pair=PublicPair("f" * 16, Seat.SOUTH)
         )
         sequence = hub.league.results.sequence + 1
-        hub.store.take(tables[0].member.table, forged, 0.0, sequence, 0.0)
+        hub.nats_connection.handle_record(tables[0].member.table, forged, 0.0, sequence, 0.0)
         assert hub.league.results.find("pair." + "f" * 16) is None

@@ -31,11 +31,11 @@ from companion import __version__
 from companion.core.errors import Illegal
 from companion.core.kit import Seat
 from companion.hub.pairing import (
-    PairTake,
+    PairAcceptance,
     PairWithdrawal,
     read_answer,
 )
-from companion.hub.subjects import message_subject, near_subject, wish_subject
+from companion.hub.subjects import message_subject, presence_subject, request_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.nats_connection import BAD_MESSAGE_COST, FLOOD
 from companion.table.session import Phase
@@ -56,7 +56,7 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         agree_again = pytest.raises(Illegal, match="A game is on")
         code = north.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
         with agree_again:
-            south.line.pairs.take(code, "")
+            south.line.pairs.accept(code, "")
         left = "The other table has left the game."
         until(
             "the other table hears of it",
@@ -82,7 +82,7 @@ def test_a_line_that_breaks_under_a_wish_asks_once_more(
         code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
         south.line.pairs.withdraw()
         with pytest.raises(Illegal, match="under that code"):
-            north.line.pairs.take(code, "Jonas")
+            north.line.pairs.accept(code, "Jonas")
         assert not broken
 
 
@@ -124,7 +124,7 @@ def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
         with pytest.raises(Illegal, match="pair the tables again"):
             south.table.rematch(swap=True)
         code = south.line.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
-        north.line.pairs.take(code, "Jonas")
+        north.line.pairs.accept(code, "Jonas")
         until("it begins", lambda: phases(tables) == [Phase.SETUP] * 2)
         until("nothing is kept of the first game", lambda: told_in(hub, first.at.id) == 0)
         play(tables[::-1], Random(6))
@@ -138,16 +138,16 @@ def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path:
     with two(hub, tmp_path) as (south, north):
         code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
         with pytest.raises(Illegal, match="own code"):
-            south.line.pairs.take(code, "")
+            south.line.pairs.accept(code, "")
         with pytest.raises(Illegal, match="No game is offered"):
-            north.line.pairs.take("wrong", "")
+            north.line.pairs.accept("wrong", "")
         south.line.pairs.withdraw()
         assert south.line.pairs.code == ""
         for _ in range(4):
             with pytest.raises(Illegal, match="No game is offered"):
-                north.line.pairs.take(code, "")
+                north.line.pairs.accept(code, "")
         with pytest.raises(Illegal, match="Too many wrong codes"):
-            north.line.pairs.take(code, "")
+            north.line.pairs.accept(code, "")
         with pytest.raises(Illegal, match="one deck"):
             south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
 
@@ -160,8 +160,10 @@ def test_other_versions_refuse_each_other(
         with monkeypatch.context() as patch:
             patch.setattr("companion.hub.pair_line.__version__", "0.9.0")
             with pytest.raises(Illegal, match=f"has version {__version__}, this one 0.9.0: update"):
-                north.line.pairs.take(code, "")
-        answer = asked(hub, north, wish_subject(north.member.table), PairTake(code, "0.9.0", 1))
+                north.line.pairs.accept(code, "")
+        answer = asked(
+            hub, north, request_subject(north.member.table), PairAcceptance(code, "0.9.0", 1)
+        )
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
             read_answer(answer)
         assert phases([south, north]) == [Phase.LOBBY] * 2
@@ -187,8 +189,8 @@ def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
         assert (
             asked(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5) == b""
         )
-        assert asked(hub, stranger, near_subject(pair, own), b"", 0.5) == b""
-        assert asked(hub, stranger, wish_subject(own), PairWithdrawal(), 0.5) == b""
+        assert asked(hub, stranger, presence_subject(pair, own), b"", 0.5) == b""
+        assert asked(hub, stranger, request_subject(own), PairWithdrawal(), 0.5) == b""
 
 
 def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
@@ -205,11 +207,11 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
                     await client.publish(subject, b"")
 
         with_key_of(hub, south, flood)
-        until("it is shut out", lambda: hub.room.table(south.member.number).shut)  # type: ignore[union-attr]
+        until("it is shut out", lambda: hub.room.table(south.member.number).is_shut_out)  # type: ignore[union-attr]
         at_hub = hub.room.table(north.member.number)
         assert at_hub
-        assert not at_hub.shut
-        hub.members.let_in(south.member.table)
+        assert not at_hub.is_shut_out
+        hub.members.admit(south.member.table)
         until("it is let in again", lambda: south.line.is_connected)
 
 

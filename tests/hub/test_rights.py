@@ -37,8 +37,8 @@ from companion.hub.subjects import (
     RECORDS,
     command_subject,
     record_subject,
+    request_subject,
     state_subject,
-    wish_subject,
 )
 from companion.hub_server import nats_server
 from companion.hub_server.app import Hub
@@ -77,7 +77,7 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
         ask = f"$JS.API.DIRECT.GET.{RECORDS}.{stored}"
         await client.jetstream().publish(stored, payload)
         for to in elsewhere:
-            for subject in (ask, stored, wish_subject(changed.member.table)):
+            for subject in (ask, stored, request_subject(changed.member.table)):
                 await client.publish(subject, b'{"is":"ask"}', reply=to)
             await client.request(ask, b"", timeout=60)
 
@@ -105,7 +105,7 @@ def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None
         )
         assert needs(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
-        hub.members.let_in(table.member.table)
+        hub.members.admit(table.member.table)
         until("it is there", lambda: table.line.is_connected)
         table.play(1)
         until("everything is there", lambda: has_all(hub, table))
@@ -157,7 +157,7 @@ def test_a_message_whose_head_cannot_be_read_cuts_nobodys_line(
         signature = base64.urlsafe_b64encode(key.sign(nonce.encode())).rstrip(b"=").decode()
         hello = {"nkey": key.public_key.decode(), "sig": signature, "headers": True}
         line.sendall(b"CONNECT " + json.dumps(hello).encode() + b"\r\n")
-        for subject in (state_subject(own), record_subject(own), wish_subject(own)):
+        for subject in (state_subject(own), record_subject(own), request_subject(own)):
             sizes = b"%d %d" % (len(head), len(head))
             line.sendall(b"HPUB %s %s\r\n%s\r\n" % (subject.encode(), sizes, head))
         line.sendall(b"PING\r\n")

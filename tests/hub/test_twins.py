@@ -52,7 +52,7 @@ class TwoTables:
     def begin(self, game: str, **options: object) -> None:
         """Both agree on the game, and both boards are set up."""
         code = self.companions[Seat.SOUTH].hub.pairs.offer(game, options, Seat.SOUTH, "Mara")
-        self.companions[Seat.NORTH].hub.pairs.take(code, "Jonas")
+        self.companions[Seat.NORTH].hub.pairs.accept(code, "Jonas")
         self.are("the game begins", lambda each: session_of(each.table).remote is not None)
         self.settle()
 

@@ -263,9 +263,9 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
 @pytest.mark.parametrize(
     ("door", "body", "asked"),
     [
-        ("answer", {"number": 7, "say": "coming"}, ("answer", "id7", "coming")),
+        ("answer", {"number": 7, "say": "coming"}, ("answer_call", "id7", "coming")),
         ("remove", {"number": 3}, ("remove", "id3")),
-        ("let-in", {"number": 3}, ("let_in", "id3")),
+        ("let-in", {"number": 3}, ("admit", "id3")),
         (
             "settings",
             {"numbers": [3], "values": {"table.coach": "never"}},

@@ -128,7 +128,8 @@ class CardPages(HubGroup):
     def shown(self, body: ShownCard) -> Response:
         """Record that a card was shown at a table, and return its identifier."""
         # a table may only ask after the hub's owner has admitted it
-        if not any(table.id == body.table and not table.waits for table in self._room.tables()):
+        admitted = [table.id for table in self._room.tables() if not table.is_waiting]
+        if body.table not in admitted:
             raise NotFound
         person = self._card_of(body.code)
         self._cards.note_shown(person, body.table)

@@ -88,10 +88,10 @@ class HubHost(Protocol):
     def remove(self, table: str) -> None:
         """Remove a table and its data."""
 
-    def let_in(self, table: str) -> None:
+    def admit(self, table: str) -> None:
         """Admit a table that has joined or was shut out."""
 
-    def answer(self, table: str, words: Literal["coming", "done"]) -> None:
+    def answer_call(self, table: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is `coming`, or that its call is `done`."""
 
     def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
@@ -210,14 +210,14 @@ class HubHostPages(HubGroup):
         self._host.remove(self._table(body.number).id)
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
-    def let_in(self, body: Numbered) -> None:
+    def admit(self, body: Numbered) -> None:
         """Admit a table that has joined or was shut out."""
-        self._host.let_in(self._table(body.number).id)
+        self._host.admit(self._table(body.number).id)
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
     def answer(self, body: Answer) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
-        self._host.answer(self._table(body.number).id, body.say)
+        self._host.answer_call(self._table(body.number).id, body.say)
 
     @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
     def settings(self, body: SettingsWanted) -> None:

@@ -47,8 +47,8 @@ class RoomTable:
     """A table: its number and name for people, and its last record and state.
 
     `heard_s` is the time of its last message, 0 if there was none since the hub's start.
-    `refused` is the reason why a message was rejected. `shut` is whether it has been shut out, and
-    `waits` whether the owner has yet to admit it.
+    `refused` is the reason why a message was rejected. A table that waits to be admitted by the
+    owner `is_waiting`.
     """
 
     id: str
@@ -59,8 +59,8 @@ class RoomTable:
     state: PublicState | None = None
     heard_s: float = 0.0
     refused: str = ""
-    shut: bool = False
-    waits: bool = False
+    is_shut_out: bool = False
+    is_waiting: bool = False
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENCE_TIMEOUT_S`."""
@@ -75,9 +75,9 @@ class RoomTable:
         """Return why the table needs attention, as a sentence. Empty if it does not."""
         state = self.state
         # the most serious problem comes first
-        if self.waits:
+        if self.is_waiting:
             return say("It wants to join: let it in on the owner’s page.")
-        if self.shut:
+        if self.is_shut_out:
             return say("It has sent too much and was shut out.")
         if self.is_lost(now_s):
             return say("It is silent.")
@@ -215,7 +215,7 @@ class Room(Notifier):
         usable = [
             table
             for table in self.tables()
-            if table.state and not (table.is_lost(now_s) or table.shut)
+            if table.state and not (table.is_lost(now_s) or table.is_shut_out)
         ]
         # False sorts before True, so tables without a game come first
         usable.sort(key=lambda table: table.phase not in (Phase.LOBBY, Phase.OVER))

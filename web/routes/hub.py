@@ -120,7 +120,7 @@ class HubRoutes(PageGroup):
     @post("/api/host/hub/take", guard=host_only)
     def take(self, code: ShortText, name: PlayerName = "") -> None:
         """Accept the game that another table offers under a code. That table sees `name`."""
-        self.hub.pairs.take(code, " ".join(name.split()))
+        self.hub.pairs.accept(code, " ".join(name.split()))
 
     @post("/api/host/hub/withdraw", guard=host_only)
     def withdraw(self) -> None:
