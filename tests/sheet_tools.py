@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from companion.core.kit import CARD_DICTIONARY, Board, Kit
 from companion.games.aids import Extras
 from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
-from companion.printing.tiling import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Tiling, tile_board
+from companion.printing.tiling import FOOT_MM, MARGIN_MM, PAPER_SIZES_MM, Paper, Tiling, tile_board
 
 DPI = 150
 PX_PER_MM = DPI / 25.4
@@ -106,7 +106,7 @@ def board_pages(
     kit: Kit, paper: Paper, sheets: Sequence[Page], pages: tuple[Image, ...]
 ) -> tuple[Tiling, list[Image]]:
     """The pages with the board, and how it was spread over them."""
-    width, height = SIZES_MM[paper]
+    width, height = PAPER_SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
     return tiling, [
         page for page, sheet in zip(pages, sheets, strict=True) if sheet.kind == "board"
@@ -169,7 +169,7 @@ def corners_when_joined(
     """
     by_place = {(w.column, w.row): page for w, page in zip(tiling.windows, pages, strict=True)}
     lies: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
-    for column, row in product(range(tiling.across), range(tiling.down)):
+    for column, row in product(range(tiling.columns), range(tiling.rows)):
         if (column, row) not in lies:
             before = (column, row - 1) if row else (column - 1, row)
             lies[column, row] = lies[before] + joined_mm(

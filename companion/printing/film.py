@@ -1,8 +1,8 @@
-"""Turn SVG documents into one animated WebP, in a separate process.
+"""Turn SVG documents into one animated WebP, in a child process.
 
-The converter holds Python's global lock while it draws, 50 ms a picture on a PC. In the service's
-own process it would stall table, keys and lamps. The memory for a hundred pictures is freed when
-the child exits.
+The converter holds Python's global interpreter lock while it draws, 50 ms a picture on a PC. In the
+service's own process it would stall table, keys and lamps. The memory for a hundred pictures is
+freed when the child exits.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from companion.core.i18n import say
 FAMILY = "Bitstream Vera Sans"
 """Font of all text. It comes with the PDF library."""
 _TIMEOUT_S = 180.0
+"""Maximum time for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi."""
 _NICENESS = 10
+"""Added to the child's niceness, so that the service comes first."""
 _QUALITY = 70
+"""WebP quality of 100. Chosen by eye: more makes larger files, less blurs the labels of squares."""
 _ROOT = Path(__file__).parents[2]
 """Folder of the packages. The child runs there, so that it finds this program whether installed or
 not.
@@ -31,25 +34,24 @@ not.
 
 
 class Film(msgspec.Struct, frozen=True):
-    """SVG documents that are shown one after the other, each with its duration in milliseconds.
-
-    `style` is CSS without variables.
-    """
+    """SVG documents that are shown one after the other, each for its duration."""
 
     documents: Sequence[str]
     durations_ms: Sequence[int]
     style: str
+    """CSS for all documents. The converter knows no CSS variables."""
     background: str
+    """CSS colour behind all documents."""
 
 
 class FilmError(SystemTrouble):
-    """The pictures could not be drawn."""
+    """The film could not be drawn."""
 
     kind = "film"
 
 
 def font(*, bold: bool = False) -> Path:
-    """Return the file of a font that every installation has."""
+    """Return the file of `FAMILY`, which every installation has."""
     import reportlab  # noqa: PLC0415 - only pictures of games need it
 
     return Path(reportlab.__file__).parent / "fonts" / ("VeraBd.ttf" if bold else "Vera.ttf")

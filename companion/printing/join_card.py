@@ -11,18 +11,21 @@ import segno
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
-from companion.core.kit import Seat
+from companion.core.kit import SEATS
 from companion.core.network import Wifi, seat_address, shown
-from companion.printing.pdf_pen import INK_2, Pen
+from companion.printing.pdf_pen import PALE_INK, Pen
 from companion.printing.tiling import Paper, page_size
 
 _MARGIN_MM, _QR_MM = 12.0, 58.0
-_WHITE_MM = 8.5
-"""White around a QR code: four of its modules, ISO/IEC 18004."""
+"""Margin of a half, and size of a QR code."""
+_QUIET_MM = 8.5
+"""White around a QR code: four of its modules (ISO/IEC 18004) if it has 29 of them or more. Very
+short addresses make codes of 25 modules, with a little less.
+"""
 
 
 def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
-    """Return the card as a PDF.
+    """Return the card as a PDF, in the current language.
 
     `addresses` are those of the table screen, the best one first, each with its trailing slash.
     `wifi` is the network that phones have to join first. Raises `Malformed` without an address.
@@ -35,11 +38,11 @@ def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> 
     pen.fold((0, height / 2), (width, height / 2))
     # the second half is upside down: once folded, the card is read from both sides
     for _ in pen.both_ways(width, height):
-        _half(pen, width, height / 2, addresses, wifi)
+        _draw_half(pen, width, height / 2, addresses, wifi)
     return pen.bytes()
 
 
-def _half(
+def _draw_half(
     pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None
 ) -> None:
     """Draw one half of the card, with the origin at its lower left corner."""
@@ -47,7 +50,7 @@ def _half(
     right = width - _MARGIN_MM
     top = height - _MARGIN_MM
     pen.bar(left, right, top)
-    pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, room=right - left)
+    pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, max_width_mm=right - left)
     low = top - 34 - _QR_MM
     x = left
     if wifi:
@@ -57,35 +60,50 @@ def _half(
             if wifi.password
             else say("No password")
         )
-        _code(pen, x, low, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password))
+        _draw_code(
+            pen, x, low, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password)
+        )
         x += (right - left) / 2
+    best = addresses[0]
     title = say("2. Scan this") if wifi else say("Scan this")
-    south, north = (shown(seat_address(addresses[0], seat)) for seat in (Seat.SOUTH, Seat.NORTH))
+    south, north = (shown(seat_address(best, seat)) for seat in SEATS)
     seats = say("South: {address}", address=south), say("North: {address}", address=north)
-    _code(pen, x, low, f"{addresses[0]}join", title=title, lines=seats)
+    _draw_code(pen, x, low, f"{best}join", title=title, lines=seats)
     if not wifi:
         x += _QR_MM + 12
-        room = right - x
+        width_left = right - x
         y = pen.paragraph(
-            x, top - 24, room, say("Or open one of these in a browser on the same network:"), 4.6
+            x,
+            top - 24,
+            width_left,
+            say("Or open one of these in a browser on the same network:"),
+            4.6,
         )
         for number, address in enumerate(addresses[:3]):
             y -= 11
             # the best address is set largest
             pen.text(
-                x, y, shown(f"{address}join"), 8.0 if number == 0 else 5.6, bold=True, room=room
+                x,
+                y,
+                shown(f"{address}join"),
+                8.0 if number == 0 else 5.6,
+                bold=True,
+                max_width_mm=width_left,
             )
-        pen.paragraph(
-            x, y - 5, room, say("One tap takes a seat. To watch only, choose “Watch”."), 4.6
-        )
-    words = say("Table screen: {address}", address=shown(addresses[0]))
-    pen.text(left, 9, words, 4.0, colour=INK_2, room=right - left)
+        words = say("One tap takes a seat. To watch only, choose “Watch”.")
+        pen.paragraph(x, y - 5, width_left, words, 4.6)
+    words = say("Table screen: {address}", address=shown(best))
+    pen.text(left, 9, words, 4.0, colour=PALE_INK, max_width_mm=right - left)
 
 
-def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]) -> None:
-    """Draw a QR code with its lower left corner at (x, y), its title above and its lines below."""
-    pen.text(x, y + _QR_MM + _WHITE_MM, title, 5.6, bold=True, room=_QR_MM + 14)
+def _draw_code(
+    pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]
+) -> None:
+    """Draw a QR code of `text`, with its lower left corner at (x, y), its title above and its lines
+    below.
+    """
+    pen.text(x, y + _QR_MM + _QUIET_MM, title, 5.6, bold=True, max_width_mm=_QR_MM + 14)
     code = segno.make(text, error="m", micro=False)
     pen.modules([bytes(row) for row in code.matrix], x, y, _QR_MM)
     for number, line in enumerate(lines, start=1):
-        pen.text(x, y - _WHITE_MM - 2 - 6.2 * (number - 1), line, 4.6, room=_QR_MM + 16)
+        pen.text(x, y - _QUIET_MM - 2 - 6.2 * (number - 1), line, 4.6, max_width_mm=_QR_MM + 16)

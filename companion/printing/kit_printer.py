@@ -29,20 +29,21 @@ _MAX_CACHED = 8
 
 @dataclass(frozen=True)
 class PrintPlan:
-    """The number of pages in the kit of a game."""
+    """What printing a game's kit takes."""
 
-    sheets: int
+    page_count: int
     one_piece: str = ""
-    """Paper that holds the board in one piece, such as `A2`. Empty if the board fits on one sheet
-    at home or on no paper.
+    """Paper from a print shop that holds the board in one piece, such as `A2`. Empty if the board
+    fits on a page of `PAPERS` or on no paper.
     """
 
 
 class KitPrinter:
-    """Prints one thing at a time. Any thread may ask.
+    """Prints kits and table cards for the pages and the command line. Any thread may call.
 
-    `raw` are options of the game. `paper` is one of `PAPERS`, `language` one of
-    `companion.core.i18n.LANGUAGES`. Raises `Malformed` for anything else.
+    A lock lets it print one thing at a time. Its methods take `raw` options of the game, `paper` as
+    one of `PAPERS`, and `language` as one of `companion.core.i18n.LANGUAGES`. They raise
+    `Malformed` for anything else.
     """
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
@@ -50,7 +51,7 @@ class KitPrinter:
         self._lock = Lock()
         self._cached_pdf = lru_cache(_MAX_CACHED)(self._pdf)
         self.plan = lru_cache(64)(self._plan)
-        """Return how many sheets a kit has, by its game, paper and language. Cached."""
+        """Return the plan for a kit by its game, paper and language. Cached."""
 
     def _plan(self, game: str, paper: str, language: str) -> PrintPlan:
         from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pages  # noqa: PLC0415 - at the first print
@@ -60,21 +61,21 @@ class KitPrinter:
         kit = self._games[game].kit(options)
         with self._lock:
             pages = kit_pages(kit, style, self._games[game].extras(options))
-        large = board_in_one_piece(kit)
-        one_piece = "" if large is None or large in PAPERS else large.upper()
+        board_paper = board_in_one_piece(kit) or ""
+        one_piece = "" if board_paper in PAPERS else board_paper.upper()
         return PrintPlan(len(pages), one_piece)
 
     def kit(
         self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False
     ) -> bytes:
-        """Print board, pieces and cards to cut out. `low_ink` prints the sides in light colours."""
+        """Return the PDF of board, pieces and cards to cut out, see `KitStyle` for `low_ink`."""
         from companion.printing.kit_pages.sheets import KitStyle  # noqa: PLC0415 - at the first print
 
         style = KitStyle(_paper(paper), _language(language), low_ink)
         return self._cached_pdf(game, json.dumps(raw, sort_keys=True), style)
 
     def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
-        """Print only the board, on the smallest sheet that holds it in one piece.
+        """Return the PDF of the board alone, on the smallest paper that holds it in one piece.
 
         Raises `Malformed` if there is none.
         """
@@ -92,7 +93,7 @@ class KitPrinter:
         return self._cached_pdf(game, json.dumps(raw, sort_keys=True), style)
 
     def _pdf(self, game: str, raw: str, style: KitStyle) -> bytes:
-        """Print a kit with these options, which are JSON."""
+        """Return the PDF of a kit. `raw` has the options as JSON, which a cache can compare."""
         from companion.printing.kit_pages.sheets import kit_pdf  # noqa: PLC0415 - at the first print
 
         options = self._games[game].options(json.loads(raw))
@@ -103,10 +104,7 @@ class KitPrinter:
     def join_card(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
     ) -> bytes:
-        """Print the table card, with the addresses of the table screen (best first) and the Wi-Fi.
-
-        It is not cached.
-        """
+        """Return the PDF of the table card, see `join_card_pdf`. It is not cached."""
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - at the first print
 
         size = _paper(paper)
@@ -115,12 +113,14 @@ class KitPrinter:
 
 
 def _paper(name: str) -> Paper:
+    """Return the size of a name among `PAPERS`. Raises `Malformed`."""
     if name not in PAPERS:
         raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=name))
     return "letter" if name == "letter" else "a4"
 
 
 def _language(name: str) -> str:
+    """Return the language if there is a catalogue for it. Raises `Malformed`."""
     if name not in LANGUAGES:
         known = ", ".join(LANGUAGES)
         raise Malformed(

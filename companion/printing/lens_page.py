@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from companion.core.i18n import say
 from companion.printing.pdf_pen import BLACK, Pen
-from companion.printing.tiling import Paper, page_room, page_size
+from companion.printing.tiling import Paper, page_size, printable_area
 from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pattern
 
 _HEAD_MM = 14.0
+"""Height of the page's head, above the pattern."""
 
 
 def calibration_page(paper: Paper) -> bytes:
-    """Return the page as a PDF in true millimetres."""
+    """Return the page as a PDF in true millimetres, in the current language."""
     pen = Pen(say("Tabletop Companion: lens measurement"))
     pen.page(*page_size(paper, landscape=False))
     pen.head(say("Lens measurement"), "companion calibrate")
@@ -23,9 +24,9 @@ def calibration_page(paper: Paper) -> bytes:
     )
 
     # the pattern is centred, with its markers in the order in which OpenCV numbers them
-    room = page_room(paper, landscape=False)
+    area = printable_area(paper, landscape=False)
     x = (pen.width_mm - COLUMNS * SQUARE_MM) / 2
-    y = room.bottom + (room.height - _HEAD_MM - ROWS * SQUARE_MM) / 2
+    y = area.bottom + (area.height - _HEAD_MM - ROWS * SQUARE_MM) / 2
     markers = iter(pattern().getIds().ravel().tolist())
     for row in range(ROWS):
         for column in range(COLUMNS):

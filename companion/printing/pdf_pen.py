@@ -1,7 +1,7 @@
-"""A pen for printed pages, in millimetres. Only this module uses reportlab and svglib.
+"""A pen that draws printed pages as PDF. Only this module uses reportlab and svglib.
 
-Page axes: origin at the page's lower left, x to the right, y up. Font sizes are also in mm.
-Sentences are printed in the current language, see `companion.core.i18n`.
+All lengths are in mm, font sizes too. Page axes: origin at the page's lower left, x to the right,
+y up. Sentences are printed in the current language, see `companion.core.i18n`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
 from companion.printing.tiling import MARGIN_MM, Extent
 
-INK, INK_2, RULE, TILE_2, STONE, WHITE, BLACK, HATCH = (
+INK, PALE_INK, RULE, SECOND_TONE, STONE, WHITE, BLACK, HATCH = (
     "#1B1814",
     "#51493F",
     "#CDC2AC",
@@ -36,9 +36,13 @@ INK, INK_2, RULE, TILE_2, STONE, WHITE, BLACK, HATCH = (
     "#000000",
     "#4A4339",
 )
-"""Colours of the light theme. The background of a page is the paper itself."""
+"""Colours of the light theme of `web/static/base.css`: text, less important text, thin rules, every
+second square, pieces that belong to nobody. `HATCH` is the ground of the shutter.
+"""
 BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
+"""Widths of lines: the heavy rule at the head of a page, a usual line, a line to cut along."""
 RULER_MM = 100
+"""Length of the ruler at the foot of every page, by which people check the scale of a print."""
 SHUTTER_MM = 5.0
 """Width of a stripe of the shutter."""
 LEADING = 1.32
@@ -46,10 +50,13 @@ LEADING = 1.32
 MODULES = 7
 """Modules along a marker: five bits and the border on both sides."""
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
+"""Two of the fonts that every PDF reader has."""
 DIGIT, CELL = 0.72, 0.62
 """Height of a digit in `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
-_RIM_DOTS_MM = 2.4
+_RIM_DOT_PITCH_MM = 2.4
+"""Approximate distance between the dots on North's rims."""
 _STEM = 0.145
+"""Width of the strokes below, in font sizes, about that of the letters of `BOLD`."""
 _STROKES = {
     ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
     "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
@@ -84,15 +91,20 @@ _REPLACEMENTS = str.maketrans(
 )
 
 Anchor = Literal["left", "middle", "right"]
-_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
-"""Share of a line's width that is left of its anchor."""
+_SHARE_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
+"""Share of a line's width that is to the left of its anchor."""
 Point = tuple[float, float]
+"""Place (x, y) in mm."""
 Modules = Sequence[bytes]
 """Rows of a code, the upper one first. A byte 1 is a black module."""
 
 
 class Pen:
-    """Draws one document. `bytes` finishes it. Equal calls give equal bytes."""
+    """Draws one document, page by page, and returns it as PDF.
+
+    Begin each page with `page`, and call `bytes` last. Equal calls give equal bytes. With `low_ink`
+    the shutter is only thin lines. A pen is for one thread.
+    """
 
     def __init__(self, title: str, *, low_ink: bool = False) -> None:
         self._low_ink = low_ink
@@ -129,11 +141,10 @@ class Pen:
         lean: float = 0.0,
         clip: Extent | None = None,
     ) -> Iterator[None]:
-        """Move the origin, turn counter-clockwise, scale, and draw only within `clip`. Lines on the
-        edge of `clip` are drawn too.
+        """Move the origin to (x, y), turn counter-clockwise, and scale, until the block ends.
 
-        With `lean`, y is halved and moves to the right by `lean` times y: a table top seen at an
-        angle.
+        Only what is within `clip` is drawn, with the lines on its edge. With `lean`, everything is
+        half as high and leans to the right by `lean` times y: a table top seen at an angle.
         """
         self._canvas.saveState()
         self._canvas.translate(x, y)
@@ -142,7 +153,7 @@ class Pen:
         if lean:
             self._canvas.transform(1, 0, lean, 0.5, 0, 0)
         if clip:
-            # slightly wider than asked, so that lines on the edge are whole
+            # slightly wider than `clip`, so that lines on its edge are whole
             left = clip.left - HAIR_MM
             bottom = clip.bottom - HAIR_MM
             frame = self._canvas.beginPath()
@@ -151,68 +162,69 @@ class Pen:
         yield
         self._canvas.restoreState()
 
-    def both_ways(self, width: float, height: float) -> Iterator[bool]:
-        """Draw twice: as it is, and turned by half about the middle of width x height.
+    def both_ways(self, width_mm: float, height_mm: float) -> Iterator[bool]:
+        """Draw twice: upright, then turned by 180 degrees about the middle of width x height.
 
-        Yields whether it is turned.
+        Yields whether what is drawn next is turned.
         """
         for is_turned in (False, True):
-            with self.at(width * is_turned, height * is_turned, turn_deg=180 * is_turned):
+            x, y, turn_deg = (width_mm, height_mm, 180) if is_turned else (0, 0, 0)
+            with self.at(x, y, turn_deg=turn_deg):
                 yield is_turned
 
     def line(
         self,
         *points: Point,
-        width: float = STROKE_MM,
+        width_mm: float = STROKE_MM,
         colour: str = INK,
-        dash: tuple[float, ...] = (),
+        dash_mm: tuple[float, ...] = (),
     ) -> None:
-        """Draw a line through all points."""
+        """Draw a line through all points. `dash_mm` is the length of a dash and that of a gap."""
         self._canvas.setStrokeColor(colour)
-        self._canvas.setLineWidth(width)
-        self._canvas.setDash(*dash) if dash else self._canvas.setDash()
+        self._canvas.setLineWidth(width_mm)
+        # without lengths reportlab draws a solid line
+        self._canvas.setDash(*dash_mm)
         self._canvas.drawPath(self._path(points))
 
     def rectangle(
         self,
         x: float,
         y: float,
-        width: float,
-        height: float,
+        width_mm: float,
+        height_mm: float,
         *,
         fill: str | None = None,
         stroke_mm: float = 0.0,
         colour: str = INK,
     ) -> None:
-        """Draw a filled rectangle, an outline that lies wholly inside the given size, or both.
+        """Draw a filled rectangle, an outline that is wholly inside it, or both.
 
-        `colour` is the outline's.
+        (x, y) is its lower left corner. `colour` is the outline's, and `stroke_mm` its width.
         """
         self._canvas.setDash()
         if fill:
             self._canvas.setFillColor(fill)
-            self._canvas.rect(x, y, width, height, stroke=0, fill=1)
+            self._canvas.rect(x, y, width_mm, height_mm, stroke=0, fill=1)
         if stroke_mm:
             self._canvas.setStrokeColor(colour)
             self._canvas.setLineWidth(stroke_mm)
-            # half of a stroke lies on either side of its path, so the path moves in by half its
-            # width
+            # half of a stroke is on either side of its path, so the path moves in by half its width
             half = stroke_mm / 2
-            self._canvas.rect(x + half, y + half, width - stroke_mm, height - stroke_mm)
+            self._canvas.rect(x + half, y + half, width_mm - stroke_mm, height_mm - stroke_mm)
 
     def box(
         self,
         x: float,
         y: float,
-        width: float,
-        height: float,
+        width_mm: float,
+        height_mm: float,
         *,
         fill: str | None = None,
         stroke_mm: float = 0.0,
     ) -> None:
-        """Draw a rectangle, centred at (x, y)."""
-        low = y - height / 2
-        self.rectangle(x - width / 2, low, width, height, fill=fill, stroke_mm=stroke_mm)
+        """Draw a rectangle like `rectangle`, but centred at (x, y)."""
+        left, low = x - width_mm / 2, y - height_mm / 2
+        self.rectangle(left, low, width_mm, height_mm, fill=fill, stroke_mm=stroke_mm)
 
     def shape(self, *points: Point, fill: str = INK) -> None:
         """Draw a filled polygon."""
@@ -231,138 +243,156 @@ class Pen:
             path.lineTo(*point)
         return path
 
-    def dot(self, x: float, y: float, radius: float, fill: str = INK) -> None:
-        """Draw a filled circle."""
+    def dot(self, x: float, y: float, radius_mm: float, fill: str = INK) -> None:
+        """Draw a filled circle, centred at (x, y)."""
         self._canvas.setFillColor(fill)
-        self._canvas.circle(x, y, radius, stroke=0, fill=1)
+        self._canvas.circle(x, y, radius_mm, stroke=0, fill=1)
 
     def text(
         self,
         x: float,
         y: float,
         words: str,
-        size: float,
+        size_mm: float,
         *,
         bold: bool = False,
         colour: str = INK,
         anchor: Anchor = "left",
-        room: float = 0.0,
+        max_width_mm: float = 0.0,
     ) -> float:
-        """Draw one line of text with its base line at y, in a smaller size if it is wider than
-        `room` (0: no limit).
+        """Draw one line of text with its anchor at x and its base line at y. Return its width.
 
-        Return its width.
+        The font is smaller than `size_mm` if the line would be wider than `max_width_mm`. 0 is no
+        limit.
         """
         words, font = printable(words), BOLD if bold else REGULAR
-        width: float = stringWidth(words, font, size)
-        if 0 < room < width:
-            size = size * room / width
-            width = room
-        self._canvas.setFont(font, size)
+        width: float = stringWidth(words, font, size_mm)
+        if 0 < max_width_mm < width:
+            size_mm = size_mm * max_width_mm / width
+            width = max_width_mm
+        self._canvas.setFont(font, size_mm)
         self._canvas.setFillColor(colour)
-        self._canvas.drawString(x - _BEFORE_ANCHOR[anchor] * width, y, words)
+        self._canvas.drawString(x - _SHARE_BEFORE_ANCHOR[anchor] * width, y, words)
         return width
 
     def label(
-        self, x: float, y: float, words: str, size: float, *, colour: str = INK, room: float = 0.0
+        self,
+        x: float,
+        y: float,
+        words: str,
+        size_mm: float,
+        *,
+        colour: str = INK,
+        max_width_mm: float = 0.0,
     ) -> None:
         """Draw one line of bold text with its middle at x, see `text`."""
-        self.text(x, y, words, size, bold=True, colour=colour, anchor="middle", room=room)
+        self.text(
+            x,
+            y,
+            words,
+            size_mm,
+            bold=True,
+            colour=colour,
+            anchor="middle",
+            max_width_mm=max_width_mm,
+        )
 
     def notation(
-        self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0
+        self, x: float, y: float, words: str, size_mm: float, *, width_scale: float = 1.0
     ) -> None:
-        """Draw values and suits in bold cells of equal width from x on, each `CELL` sizes wide and
-        `DIGIT` sizes high.
+        """Draw values and suits in bold cells of equal width, the first one to the right of x.
 
-        `squeezed` scales the width of the cells and their signs, but not the height.
+        A cell is `CELL` font sizes wide and `DIGIT` font sizes high. `width_scale` makes cells and
+        their signs narrower, but not lower.
         """
-        cell = CELL * size * squeezed
-        middle = y + DIGIT * size / 2
+        cell = CELL * size_mm * width_scale
+        middle = y + DIGIT * size_mm / 2
         for place, letter in enumerate(words):
-            with self.at(x + (place + 0.5) * cell, middle, scale=size):
-                self._canvas.scale(squeezed, 1)
+            with self.at(x + (place + 0.5) * cell, middle, scale=size_mm):
+                self._canvas.scale(width_scale, 1)
                 for points in _STROKES.get(letter, ()):
-                    self.line(*points, width=_STEM, colour=BLACK)
+                    self.line(*points, width_mm=_STEM, colour=BLACK)
                 if letter not in _STROKES:
                     self._letter(letter)
 
     def _letter(self, letter: str) -> None:
         """Draw one letter at font size 1 in the middle of its cell at the origin."""
-        wide, tall, thicker = _NARROW_SIGNS.get(letter, (1.0, 1.0, 0.0))
+        x_scale, y_scale, stroke = _NARROW_SIGNS.get(letter, (1.0, 1.0, 0.0))
         # the @ reaches below the base line
         low = -0.17 if letter == "@" else 0.0
-        self._canvas.scale(wide, tall)
+        self._canvas.scale(x_scale, y_scale)
         self._canvas.setFont(BOLD, 1.0)
         self._canvas.setFillColor(BLACK)
         self._canvas.setStrokeColor(BLACK)
-        self._canvas.setLineWidth(thicker)
+        self._canvas.setLineWidth(stroke)
         # mode 2 fills and strokes, which makes the lines thicker
-        self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
+        self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if stroke else 0)
 
     def paragraph(
         self,
         x: float,
         y: float,
-        width: float,
+        width_mm: float,
         words: str,
-        size: float,
+        size_mm: float,
         *,
         bold: bool = False,
     ) -> float:
-        """Set text in broken lines below y. Return the y below the last one."""
-        for line in broken(words, width, size, bold=bold):
-            y -= size * LEADING
-            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold)
+        """Draw text below y, broken into lines of at most `width_mm`. Return the y below them."""
+        for line in broken_lines(words, width_mm, size_mm, bold=bold):
+            y -= size_mm * LEADING
+            self.text(x, y + (LEADING - 1) * size_mm, line, size_mm, bold=bold)
         return y
 
     def plate_text(self, words: str) -> None:
-        """Draw a line of text centred above the origin, on white, so that it is readable on any
-        background.
+        """Draw a small line of text centred above the origin, on a white plate.
+
+        The plate keeps it readable on any background.
         """
-        size = 2.8
-        width = text_width(words, size)
-        self.rectangle(-width / 2 - 0.4, -0.25 * size, width + 0.8, 1.2 * size, fill=WHITE)
-        self.text(0, 0, words, size, anchor="middle")
+        size_mm = 2.8
+        width = text_width(words, size_mm)
+        low, height = -0.25 * size_mm, 1.2 * size_mm
+        self.rectangle(-width / 2 - 0.4, low, width + 0.8, height, fill=WHITE)
+        self.text(0, 0, words, size_mm, anchor="middle")
 
     def scissors(self) -> None:
         """Draw a pair of scissors at the origin, cutting to the right along y = 0."""
         with self.at(0, 0, scale=5):
             for sign in (-1, 1):
-                self.line((0.25, -0.16 * sign), (1.0, 0.14 * sign), width=0.09)
+                self.line((0.25, -0.16 * sign), (1.0, 0.14 * sign), width_mm=0.09)
                 self.dot(0.16, 0.23 * sign, 0.16)
                 self.dot(0.16, 0.23 * sign, 0.08, fill=WHITE)
 
-    def modules(self, rows: Modules, x: float, y: float, size: float, *, fill: str = BLACK) -> None:
-        """Draw a code with its lower left corner at (x, y).
+    def modules(
+        self, rows: Modules, x: float, y: float, size_mm: float, *, fill: str = BLACK
+    ) -> None:
+        """Draw a square code with its lower left corner at (x, y).
 
         All black modules are one path, so that no viewer and no printer shows seams between them.
         """
-        module = size / len(rows)
+        module = size_mm / len(rows)
         path = self._canvas.beginPath()
         for number, row in enumerate(rows, start=1):
             for run in re.finditer(rb"\x01+", row):
                 left = x + run.start() * module
-                bottom = y + size - number * module
+                bottom = y + size_mm - number * module
                 path.rect(left, bottom, len(run[0]) * module, module)
         self._fill(path, fill)
 
-    def marker(self, marker: int, x: float, y: float, size: float) -> None:
-        """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y). `size` includes
-        its black border.
-        """
-        # it begins with the markers of `DICTIONARY`, so it serves boards, pieces and cards
+    def marker(self, marker: int, x: float, y: float, size_mm: float) -> None:
+        """Draw the marker with this id, centred at (x, y). `size_mm` includes its black border."""
+        # the larger dictionary begins with the markers of the smaller one, so it serves all kits
         dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
         bits = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
         rows = [bytes(row) for row in bits == 0]
-        self.modules(rows, x - size / 2, y - size / 2, size)
+        self.modules(rows, x - size_mm / 2, y - size_mm / 2, size_mm)
 
     def drawing(
         self,
         name: str,
         x: float,
         y: float,
-        size: float,
+        size_mm: float,
         side: Side | None,
         *,
         fill: str = WHITE,
@@ -373,75 +403,79 @@ class Pen:
         It has the side's colour, or `fill` without a side. With `plain`, nothing is printed on the
         fill, not even dots.
         """
-        drawing = _picture(name, side.rgb if side else fill, plain)
-        with self.at(x - size / 2, y - size / 2, scale=size / drawing.width):
+        drawing = _vector_drawing(name, side.rgb if side else fill, plain)
+        with self.at(x - size_mm / 2, y - size_mm / 2, scale=size_mm / drawing.width):
             renderPDF.draw(drawing, self._canvas, 0, 0)
 
     def hairline(self, *points: Point) -> None:
         """Draw a thin cutting line."""
-        self.line(*points, width=HAIR_MM)
+        self.line(*points, width_mm=HAIR_MM)
 
-    def fold(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+    def fold(self, start: Point, end: Point) -> None:
         """Draw a dashed fold line, with white below the dashes."""
-        self.line(start, end, width=2 * HAIR_MM, colour=WHITE)
-        self.line(start, end, width=2 * HAIR_MM, dash=(1.2, 0.8))
+        self.line(start, end, width_mm=2 * HAIR_MM, colour=WHITE)
+        self.line(start, end, width_mm=2 * HAIR_MM, dash_mm=(1.2, 0.8))
 
     def outline(
         self,
         x: float,
         y: float,
-        width: float,
-        height: float,
+        width_mm: float,
+        height_mm: float,
         *,
         line_mm: float = HAIR_MM,
-        dash: tuple[float, ...] = (),
+        dash_mm: tuple[float, ...] = (),
     ) -> None:
-        """Draw a rectangle to cut out."""
-        right = x + width
-        top = y + height
+        """Draw the outline of a rectangle to cut out, with its lower left corner at (x, y)."""
+        right = x + width_mm
+        top = y + height_mm
         corners = ((x, y), (right, y), (right, top), (x, top), (x, y))
-        self.line(*corners, width=line_mm, dash=dash)
+        self.line(*corners, width_mm=line_mm, dash_mm=dash_mm)
 
-    def shutter(self, width: float, height: float, clip: Extent | None = None) -> None:
-        """Draw the black diagonal shutter within `clip`, else within width x height.
+    def shutter(self, width_mm: float, height_mm: float, clip: Extent | None = None) -> None:
+        """Draw the dark diagonal stripes of card backs and walls within width x height.
 
-        It looks the same after a half turn about the middle of width x height. Saving ink, it is
-        only thin lines.
+        They reach as far as `clip` if it is given. The pattern looks the same after a half turn
+        about the middle of width x height, so a card's back does not tell which end is up.
         """
-        clip = clip or Extent(0, 0, width, height)
+        clip = clip or Extent(0, 0, width_mm, height_mm)
         reach = max(clip.width, clip.height)
-        # stripes are symmetric about the middle, so a half turn changes nothing
+        # a pair is a dark stripe and a light one
         pairs = int(reach / (2 * SHUTTER_MM)) + 1
-        with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
+        with self.at(width_mm / 2, height_mm / 2, clip=clip.shifted(-width_mm / 2, -height_mm / 2)):
             if not self._low_ink:
                 self.box(0, 0, 2 * reach, 2 * reach, fill=HATCH)
             stripe = STROKE_MM if self._low_ink else SHUTTER_MM
             with self.at(0, 0, turn_deg=-45):
+                # symmetric about the middle, so a half turn changes nothing
                 for pair in range(-pairs, pairs + 1):
                     self.box(2 * pair * SHUTTER_MM, 0, stripe, 2 * reach, fill=INK)
 
-    def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
-        """Draw the coloured frame of a tag at the origin, dotted for North. It is grey without a
-        side.
+    def rim(self, size_mm: float, rim_mm: float, side: Side | None, *, dotted: bool) -> None:
+        """Draw the coloured frame of a square tag, with its lower left corner at the origin.
+
+        It is grey without a side. North's is `dotted`.
         """
         colour = side.rgb if side else STONE
-        inner = size - 2 * width
-        self.rectangle(0, 0, size, size, stroke_mm=width, colour=colour)
-        self.outline(width, width, inner, inner)
+        inner = size_mm - 2 * rim_mm
+        self.rectangle(0, 0, size_mm, size_mm, stroke_mm=rim_mm, colour=colour)
+        self.outline(rim_mm, rim_mm, inner, inner)
         if not dotted:
             return
         # dots at equal distances along all four sides, and only one at a corner
-        low = width / 2
-        high = size - width / 2
-        count = max(1, round((high - low) / _RIM_DOTS_MM))
+        low = rim_mm / 2
+        high = size_mm - low
+        count = max(1, round((high - low) / _RIM_DOT_PITCH_MM))
+        radius = min(0.25 * rim_mm, 0.45)
         for number in range(count):
             step = low + (high - low) * number / count
-            for x, y in ((step, low), (high, step), (size - step, high), (low, size - step)):
-                self.dot(x, y, min(0.25 * width, 0.45), fill=printed_on(colour))
+            back = size_mm - step
+            for x, y in ((step, low), (high, step), (back, high), (low, back)):
+                self.dot(x, y, radius, fill=printed_on(colour))
 
     def bar(self, left: float, right: float, top: float) -> None:
         """Draw the heavy rule at the head of a page."""
-        self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+        self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width_mm=BAR_MM)
 
     def head(self, title: str, words: str) -> None:
         """Draw the head of a page within its margins: a rule, the title, and one sentence at the
@@ -451,20 +485,28 @@ class Pen:
         right = self.width_mm - MARGIN_MM
         top = self.height_mm - MARGIN_MM
         self.bar(left, right, top)
-        width = self.text(left, top - 11.5, title, 10.5, bold=True, room=0.6 * (right - left))
-        self.text(right, top - 11.5, words, 4.0, anchor="right", room=right - left - width - 6)
+        width = self.text(
+            left, top - 11.5, title, 10.5, bold=True, max_width_mm=0.6 * (right - left)
+        )
+        self.text(
+            right, top - 11.5, words, 4.0, anchor="right", max_width_mm=right - left - width - 6
+        )
 
-    def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
-        """Draw the yellow signpost, which says what to do now, with its tip to the right."""
-        tip = height / 2
-        neck = x + width - tip
-        top = y + height
-        self.shape((x, y), (neck, y), (x + width, y + tip), (neck, top), (x, top), fill=SIGN)
+    def sign(self, x: float, y: float, width_mm: float, height_mm: float, *, words: str) -> None:
+        """Draw a yellow signpost that says what to do first, with its tip to the right.
+
+        (x, y) is its lower left corner.
+        """
+        tip = height_mm / 2
+        right = x + width_mm
+        neck = right - tip
+        top = y + height_mm
+        self.shape((x, y), (neck, y), (right, y + tip), (neck, top), (x, top), fill=SIGN)
         # as large as the height of the sign and the length of its words allow
-        size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
-        self.text(x + 5, y + tip - DIGIT / 2 * size, words, size, bold=True)
+        size_mm = min(0.52 * height_mm, (width_mm - tip - 8) / text_width(words, 1.0, bold=True))
+        self.text(x + 5, y + tip - DIGIT / 2 * size_mm, words, size_mm, bold=True)
 
-    def foot(self, words: str, hint: str, counted: str = "") -> None:
+    def foot(self, words: str, hint: str, page_number: str = "") -> None:
         """Draw the foot of a page: the ruler, the page's name beside it with a hint below, and the
         page number at the right.
 
@@ -473,17 +515,17 @@ class Pen:
         left = low = MARGIN_MM
         self.rectangle(left, low + 3.2, RULER_MM, 2.4, fill=BLACK)
         # every second section is white on the black bar
-        for piece in range(1, RULER_MM // 10, 2):
-            self.rectangle(left + 10 * piece, low + 3.5, 10, 1.8, fill=WHITE)
+        for section in range(1, RULER_MM // 10, 2):
+            self.rectangle(left + 10 * section, low + 3.5, 10, 1.8, fill=WHITE)
         anchors: dict[int, Anchor] = {0: "left", RULER_MM: "right"}
         for mark in range(0, RULER_MM + 1, 10):
             self.text(left + mark, low, str(mark), 2.8, anchor=anchors.get(mark, "middle"))
 
         x = left + RULER_MM + 4
         right = self.width_mm - MARGIN_MM
-        counted_width = self.text(right, low + 3.3, counted, 3.2, anchor="right")
-        self.text(x, low + 3.3, words, 3.2, bold=True, room=right - x - counted_width - 3)
-        self.text(x, low + 0.6, hint, 2.8, room=right - x)
+        number_width = self.text(right, low + 3.3, page_number, 3.2, anchor="right")
+        self.text(x, low + 3.3, words, 3.2, bold=True, max_width_mm=right - x - number_width - 3)
+        self.text(x, low + 0.6, hint, 2.8, max_width_mm=right - x)
 
 
 def printable(words: str) -> str:
@@ -498,36 +540,36 @@ def printable(words: str) -> str:
     return translate(words).translate(_REPLACEMENTS).encode("cp1252", "replace").decode("cp1252")
 
 
-def text_width(words: str, size: float, *, bold: bool = False) -> float:
-    """Return the width of a line of text in the unit of `size`."""
-    width: float = stringWidth(printable(words), BOLD if bold else REGULAR, size)
+def text_width(words: str, size_mm: float, *, bold: bool = False) -> float:
+    """Return the width in mm of a line of text, in the current language."""
+    width: float = stringWidth(printable(words), BOLD if bold else REGULAR, size_mm)
     return width
 
 
-def broken(words: str, width: float, size: float, *, bold: bool = False) -> list[str]:
-    """Break a paragraph into lines of at most `width`.
+def broken_lines(words: str, width_mm: float, size_mm: float, *, bold: bool = False) -> list[str]:
+    """Break a paragraph into lines of at most `width_mm`.
 
-    A line does not break at a non-breaking space or before a unit. The last line gets a second word
-    if it has one only and the line above can spare one.
+    No line breaks at a non-breaking space, or between a number and its unit. If the last line has
+    only one word, it gets another one from the line above, unless that has fewer than three.
 
-    >>> broken("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
+    >>> broken_lines("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
     """
     # no line break between a number and its unit
     unbroken = re.sub(r"(?<=\d) (?=mm\b|g\b|%)", _PLACEHOLDER, printable(words))
     unbroken = unbroken.replace(_NBSP, _PLACEHOLDER)
-    lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
+    lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size_mm, width_mm)
     lines = [line.replace(_PLACEHOLDER, _NBSP) for line in lines]
     if len(lines) > 1 and " " not in lines[-1] and lines[-2].count(" ") > 1:
         before, _, word = lines[-2].rpartition(" ")
         last = f"{word} {lines[-1]}"
-        if text_width(last, size, bold=bold) <= width:
+        if text_width(last, size_mm, bold=bold) <= width_mm:
             lines[-2:] = [before, last]
     return lines
 
 
 def tinted(colour: str, share: float) -> str:
-    """Return a colour mixed with white paper. `share` is the share of `#rrggbb`."""
+    """Return a `#rrggbb` colour mixed with white. `share` is the colour's share of the mixture."""
     parts = [round(255 + share * (part - 255)) for part in _channels(colour)]
     return "#" + "".join(f"{part:02X}" for part in parts)
 
@@ -539,17 +581,19 @@ def _channels(colour: str) -> tuple[int, int, int]:
 
 
 def printed_on(colour: str) -> str:
-    """Return ink or white, whichever has more contrast on a `#rrggbb` fill (relative luminance as
-    in WCAG 2).
+    """Return ink or white, whichever has more contrast on a `#rrggbb` fill.
+
+    The luminance is that of WCAG 2. At about 0.18 black and white have the same contrast.
     """
     # the exponent approximates sRGB's curve, closely enough to choose between two colours
     red, green, blue = ((part / 255) ** 2.2 for part in _channels(colour))
-    return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return INK if luminance > 0.18 else WHITE
 
 
 @cache
-def _picture(name: str, colour: str, plain: bool) -> Any:
-    """Return a drawing as vector graphics of reportlab."""
+def _vector_drawing(name: str, colour: str, plain: bool) -> Any:
+    """Return a drawing as vector graphics of reportlab, see `Pen.drawing`."""
     face = colour if plain else printed_on(colour)
     svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))

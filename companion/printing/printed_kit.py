@@ -27,10 +27,12 @@ PX_PER_MM = 6.0
 px.
 """
 _PAPER_BGR, _INK_BGR = (238, 243, 244), (27, 20, 24)
-"""Light reflected by white paper and by black toner, of 255."""
+"""Light reflected by white paper and by black toner, of 255. Chosen by eye: neither is pure."""
 _MAX_CACHED = 8
+"""Maximum number of kits in the cache. More than the games that are on during an evening."""
 
 Picture = NDArray[np.uint8]
+"""Colour picture (height, width, 3): blue, green, red."""
 
 _cache: OrderedDict[str, PrintedKit] = OrderedDict()
 _lock = Lock()
@@ -62,15 +64,16 @@ def _board(kit: Kit) -> PrintedSheet:
     pen.page(extent.width, extent.height)
     print_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
     (picture,) = _pictures(pen)
-    low = (extent.left, extent.bottom)
-    high = (extent.right, extent.top)
+    low_mm = (extent.left, extent.bottom)
+    high_mm = (extent.right, extent.top)
     height, width = picture.shape[:2]
-    return PrintedSheet(packed(picture), low, high, (width, height))
+    return PrintedSheet(packed(picture), low_mm, high_mm, (width, height))
 
 
 def _tops(kit: Kit) -> Mapping[int, bytes]:
-    """Return the top of each face of each piece by its marker. Each is printed on a page of its own
-    size.
+    """Return the top of each face of each piece by its marker.
+
+    Each is printed on a page of its own size.
     """
     pen = Pen(kit.title)
     # includes kits with more equal pieces than markers, which cannot be printed for people
@@ -80,15 +83,16 @@ def _tops(kit: Kit) -> Mapping[int, bytes]:
         for face, marker in tag.faces:
             width, depth = kit.tops_mm[face.name]
             pen.page(width, depth)
-            with pen.at((width - tag.outer) / 2, (depth - tag.deep) / 2):
+            with pen.at((width - tag.top_width) / 2, (depth - tag.top_depth) / 2):
                 print_top(pen, tag, face, marker)
             markers.append(marker)
     return dict(zip(markers, map(packed, _pictures(pen)), strict=True)) if tags else {}
 
 
 def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
-    """Return the faces of all cards by their names, and their back. Each is printed on a page of
-    its own size.
+    """Return the faces of all cards by their names, and their common back.
+
+    Each is printed on a page of its own size. Both are empty for a kit without cards.
     """
     deck = kit.deck
     if deck is None:
@@ -106,21 +110,19 @@ def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
 
 
 def _pictures(pen: Pen) -> list[Picture]:
-    """Render each page of a document as a picture (height, width, 3) of ink on paper."""
+    """Render each page of a document as a picture of ink on paper."""
     import pypdfium2  # noqa: PLC0415 - needed for a simulated table alone
 
-    mm = 72 / 25.4
+    points_per_mm = 72 / 25.4
     ink = np.array(_INK_BGR)
     paper = np.array(_PAPER_BGR)
-    # a grey level of the page mixes ink and paper
-    tones = np.arange(256)[:, None] / 255
-    printed = (ink + (paper - ink) * tones).round().astype(np.uint8)
+    # each level of a channel mixes ink and paper: a table (256, 3) from levels on the page to light
+    shares = np.arange(256)[:, None] / 255
+    light = (ink + (paper - ink) * shares).round().astype(np.uint8)
     document = pypdfium2.PdfDocument(pen.bytes())
     try:
-        pictures = [page.render(scale=PX_PER_MM / mm).to_numpy()[..., :3] for page in document]
-        return [
-            np.stack([printed[:, part][picture[..., part]] for part in range(3)], axis=-1)
-            for picture in pictures
-        ]
+        scale = PX_PER_MM / points_per_mm
+        pages = [page.render(scale=scale).to_numpy()[..., :3] for page in document]
+        return [light[page, (0, 1, 2)] for page in pages]
     finally:
         document.close()

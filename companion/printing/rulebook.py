@@ -20,14 +20,14 @@ from companion.table.board_check import HandMove, hand_moves
 
 @dataclass(frozen=True)
 class Illustration:
-    """The picture of an example: the boards before and after, the moves of hands between them,
-    events and sums.
-    """
+    """What the picture of an example shows."""
 
     kit: Kit
-    layout: Layout
+    """The kit, with only that part of the board which is drawn."""
+    before: Layout
     after: Layout
     moves: tuple[HandMove, ...]
+    """Moves of hands from one layout to the other."""
     events: tuple[Event, ...]
     tallies: tuple[Tally, ...]
     caption: str
@@ -40,7 +40,10 @@ def illustrations(game: Game[Any, Any]) -> Mapping[str, Illustration]:
 
 
 def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
-    """Play an example and return its picture.
+    """Play an example and return what its picture shows.
+
+    Without actions both layouts are the board at the start. Otherwise they are those before and
+    after the last action, as far as `Example.stage`.
 
     Raises `Malformed`, `Illegal` or IndexError if the game cannot play it as written.
     """
@@ -61,7 +64,8 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     stages = step.stages[: example.stage + 1] if step else ()
     layouts = [stage.expected for stage in stages if stage.expected is not None]
     after = layouts[-1] if layouts else before
-    told = [event.text for event in stages[-1].events if event.kind.look.is_told] if stages else ()
+    last_events = stages[-1].events if stages else ()
+    sentences = [event.text for event in last_events if event.kind.look.is_told]
     is_shown = partial(_is_shown, example=example)
     moves = [
         move
@@ -76,12 +80,12 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         tuple(event for stage in stages for event in stage.events),
         # a tally without a total shows cards, not a sum
         tuple(tally for stage in stages for tally in stage.tallies if tally.total),
-        example.caption or joined(" ", told),
+        example.caption or joined(" ", sentences),
     )
 
 
 def _is_shown(square: Square | None, example: Example) -> bool:
-    """Return whether an example shows a square, or what lies beside the board."""
+    """Return whether an example shows a square. It always shows None, which is beside the board."""
     if square is None:
         return True
     files = example.files or square.file + 1

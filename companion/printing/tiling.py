@@ -1,5 +1,6 @@
-"""How a printed board is split into pages. Pure geometry in millimetres, in board axes as in
-`companion.core.kit`.
+"""Sizes of paper, and how a printed board is split into pages that are glued together.
+
+Pure geometry, in board axes as in `companion.core.kit`. All lengths are in mm.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import Board
 
 Paper = Literal["a4", "letter", "a3", "a2", "a1"]
-SIZES_MM: Mapping[Paper, tuple[float, float]] = {
+PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
     "a4": (210.0, 297.0),
     "letter": (215.9, 279.4),
     "a3": (297.0, 420.0),
@@ -23,21 +24,32 @@ SIZES_MM: Mapping[Paper, tuple[float, float]] = {
 }
 """Upright width and height, ISO 216 and ANSI/ASME Y14.1. Sizes above A4 need a print shop."""
 MARGIN_MM = 7.0
-"""White margin on all sides. Most printers leave 4 to 6.4 mm."""
-FOOT_MM = 10.0
-"""Height of the band with the ruler above the lower margin."""
+"""White margin on all sides. Most printers cannot print the outer 4 to 6.4 mm of a page."""
 LOW_FOOT_MM = 6.4
-"""Height of the ruler with its words, without a margin. Pages of cards leave only this."""
+"""Height of the ruler with its words, see `Pen.foot`. Pages of cards leave only this above the
+margin.
+"""
+FOOT_MM = 10.0
+"""Height of the band above the lower margin: the ruler, and a gap of 3.6 mm to the board."""
 FLAP_MM = 10.0
 """Width of the flap beyond a joint at the right and upper edge of a page. The next page is glued on
 it.
+
+Chosen by eye: narrower flaps come loose, wider ones leave less of the page to the board.
 """
 BLEED_MM = 4.0
-"""Width of the bleed before a joint at the left and lower edge of a page. It is cut off."""
+"""Width of the bleed before a joint at the left and lower edge of a page. It is cut off.
+
+Chosen by eye: a cut may miss its line by this much before white paper shows.
+"""
 TRIM_MM = 0.6
-"""White between the outermost quiet zone and the edge of the board."""
+"""White between the outermost quiet zone and the edge of the board, for an inexact cut."""
 LABEL_MM = 7.0
-"""Width reserved for coordinates that are printed outside the squares."""
+"""Width reserved for coordinates outside the squares. Their font size is 4.2 mm."""
+_CORNER_CLEARANCE_MM = 8.0
+"""Minimum distance between a cross and a corner of its page: an arm of 4 mm and its number."""
+_ROUNDING_MM = 1e-6
+"""Allowance for sums of lengths that are not exact in floating point."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +76,22 @@ class Extent:
         """Middle along x and y."""
         return (self.left + self.right) / 2, (self.bottom + self.top) / 2
 
-    def shifted(self, x: float, y: float) -> Extent:
-        """Return the rectangle moved to the right by `x` and up by `y`."""
-        return Extent(self.left + x, self.bottom + y, self.right + x, self.top + y)
+    def shifted(self, x_mm: float, y_mm: float) -> Extent:
+        """Return the rectangle moved to the right by `x_mm` and up by `y_mm`."""
+        left, right = self.left + x_mm, self.right + x_mm
+        return Extent(left, self.bottom + y_mm, right, self.top + y_mm)
 
 
 def page_size(paper: Paper, landscape: bool) -> tuple[float, float]:
     """Return width and height of a page in mm."""
-    width, height = SIZES_MM[paper]
+    width, height = PAPER_SIZES_MM[paper]
     return (height, width) if landscape else (width, height)
 
 
-def page_room(paper: Paper, landscape: bool) -> Extent:
-    """Return the room of a page within its margins and above its foot, measured from its lower left
-    corner.
+def printable_area(paper: Paper, landscape: bool) -> Extent:
+    """Return the part of a page within its margins and above its foot.
+
+    The origin is the page's lower left corner.
     """
     width, height = page_size(paper, landscape)
     return Extent(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
@@ -105,31 +119,34 @@ def page_label(column: int, row: int) -> str:
 
 @dataclass(frozen=True)
 class Tiling:
-    """The board split into pages: `cuts_x` and `cuts_y` are the joints between columns and rows."""
+    """The board split into columns and rows of pages, which are joined along straight cuts."""
 
     extent: Extent
+    """The whole board."""
     landscape: bool
     cuts_x: tuple[float, ...]
+    """The x of the joints between columns."""
     cuts_y: tuple[float, ...]
-    spots_x: Sequence[float] = ()
-    """Preferred places for a cross along a horizontal joint, where it hides no label."""
-    spots_y: Sequence[float] = ()
-    """The same along a vertical joint."""
+    """The y of the joints between rows."""
+    cross_spots_x: Sequence[float] = ()
+    """Preferred x of a cross along a horizontal joint, where it hides no label."""
+    cross_spots_y: Sequence[float] = ()
+    """Preferred y of a cross along a vertical joint."""
 
     @property
-    def across(self) -> int:
+    def columns(self) -> int:
         """Number of pages side by side."""
         return len(self.cuts_x) + 1
 
     @property
-    def down(self) -> int:
+    def rows(self) -> int:
         """Number of pages one above the other."""
         return len(self.cuts_y) + 1
 
     @property
-    def pages(self) -> int:
+    def page_count(self) -> int:
         """Number of pages."""
-        return self.across * self.down
+        return self.columns * self.rows
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
@@ -149,25 +166,24 @@ class Tiling:
         )
 
     def crosses(self) -> Iterator[tuple[float, float]]:
-        """Yield the places of two crosses on every edge that two pages share. Both pages print
-        them.
+        """Yield the centres of two crosses on every edge that two pages share.
+
+        Both pages print them, so that they can be aligned.
         """
         for window in self.windows:
             core = window.core
-            if window.column < self.across - 1:
-                yield from (
-                    (core.right, y) for y in _cross_places(core.bottom, core.top, self.spots_y)
-                )
-            if window.row < self.down - 1:
-                yield from (
-                    (x, core.top) for x in _cross_places(core.left, core.right, self.spots_x)
-                )
+            if window.column < self.columns - 1:
+                for y in _cross_places(core.bottom, core.top, self.cross_spots_y):
+                    yield core.right, y
+            if window.row < self.rows - 1:
+                for x in _cross_places(core.left, core.right, self.cross_spots_x):
+                    yield x, core.top
 
 
 def _cross_places(low: float, high: float, spots: Sequence[float]) -> tuple[float, float]:
     """Return two places well apart between low and high, on `spots` if there are at least two."""
-    # not within 8 mm of a corner of the page
-    inside = [spot for spot in spots if low + 8 < spot < high - 8]
+    first_inside, last_inside = low + _CORNER_CLEARANCE_MM, high - _CORNER_CLEARANCE_MM
+    inside = [spot for spot in spots if first_inside < spot < last_inside]
     # a fifth from either end: crosses far apart keep a page from turning about one of them
     first = low + 0.2 * (high - low)
     second = low + 0.8 * (high - low)
@@ -179,7 +195,7 @@ def _cross_places(low: float, high: float, spots: Sequence[float]) -> tuple[floa
 
 
 class _Span(NamedTuple):
-    """A page along one axis: its core, and what is printed of it."""
+    """A page along one axis: from where to where its core extends, and what is printed."""
 
     low: float
     high: float
@@ -199,15 +215,17 @@ def _spans(edges: tuple[float, ...]) -> list[_Span]:
 
 
 def quiet_mm(marker_mm: float) -> float:
-    """Return the width of the white around a marker: one module, of 5 bits plus a border on both
-    sides.
+    """Return the width of the white around a marker: one of the marker's modules.
+
+    A marker has seven of them: five bits, and the border on both sides.
     """
     return marker_mm / 7
 
 
 def has_outside_labels(board: Board) -> bool:
-    """Return whether coordinates are printed beyond the strips. Lanes have their numbers in
-    them.
+    """Return whether coordinates are printed beyond the strips.
+
+    Lanes (boards with a `depth_mm`) have their numbers in the strips.
     """
     return not board.labels_in_squares and not board.depth_mm
 
@@ -216,24 +234,23 @@ def board_extent(board: Board) -> Extent:
     """Return the extent of a whole board: squares, strips, the corner markers' quiet zones, outside
     labels.
     """
-    side = quiet_mm(board.corner_mm) + TRIM_MM
-    # corner markers may reach beyond their strip
-    strip = (
-        max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm))
-        + TRIM_MM / 2
-    )
+    quiet = quiet_mm(board.corner_mm)
+    beside = quiet + TRIM_MM
+    # corner markers are in the middle of their strip, and may reach beyond it
+    corner_reach = board.strip_mm / 2 + board.corner_mm / 2 + quiet
+    beyond = max(board.strip_mm, corner_reach) + TRIM_MM / 2
     if has_outside_labels(board):
-        side = max(side, LABEL_MM)
-        strip = strip + LABEL_MM
-    return Extent(-side, -strip, board.width_mm + side, board.height_mm + strip)
+        beside = max(beside, LABEL_MM)
+        beyond += LABEL_MM
+    return Extent(-beside, -beyond, board.width_mm + beside, board.height_mm + beyond)
 
 
 def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) -> Tiling:
-    """Return the split into the fewest pages, upright if possible.
+    """Return the split of a board into the fewest pages, upright if possible.
 
-    `width_mm` and `height_mm` are those of an upright page within its margins. `foot_mm` of the
-    height are lost at the lower edge whichever way the page is turned. Joints run between squares
-    and clear of the corner markers. Raises `Malformed` when the squares are too large for any page.
+    `width_mm` and `height_mm` are those of an upright page within its margins. The foot takes
+    `foot_mm` of the height whichever way the page is turned. Joints run between squares and clear
+    of the corner markers. Raises `Malformed` when the squares are too large for any page.
     """
     extent = board_extent(board)
     gaps_x = _seams(board.files, board.pitch_mm, board.gap_mm)
@@ -244,30 +261,31 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     spots_x, spots_y = gaps_x, seams_y
     if not board.gap_mm:
         # a cross would vanish in the lines, so it goes to the middle of a square
-        spots_x = [(n + 0.5) * board.pitch_mm for n in range(board.files)]
-        spots_y = [(n + 0.5) * board.rank_pitch_mm for n in range(board.ranks)]
+        spots_x = [(file + 0.5) * board.pitch_mm for file in range(board.files)]
+        spots_y = [(rank + 0.5) * board.rank_pitch_mm for rank in range(board.ranks)]
     tilings = []
-    for landscape, room_x, room_y in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
-        cuts_x = _cuts(extent.left, extent.right, room_x, seams_x)
-        cuts_y = _cuts(extent.bottom, extent.top, room_y - foot_mm, seams_y)
+    for landscape, page_x, page_y in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
+        cuts_x = _cuts(extent.left, extent.right, page_x, seams_x)
+        cuts_y = _cuts(extent.bottom, extent.top, page_y - foot_mm, seams_y)
         if cuts_x is not None and cuts_y is not None:
             tilings.append(Tiling(extent, landscape, cuts_x, cuts_y, spots_x, spots_y))
     if not tilings:
+        # 30 mm are enough for flap, bleed, and labels or quiet zone at the edge of the board
         raise Malformed(
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
             f" make them smaller than {width_mm - 30:.0f} mm"
         )
     # on a tie min takes the first, the upright one
-    return min(tilings, key=lambda tiling: tiling.pages)
+    return min(tilings, key=lambda tiling: tiling.page_count)
 
 
 def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
     """Return the middles of the gaps between squares along one axis, where a joint may run."""
-    return [n * pitch_mm - gap_mm / 2 for n in range(1, count)]
+    return [number * pitch_mm - gap_mm / 2 for number in range(1, count)]
 
 
-def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[float, ...] | None:
-    """Return the fewest joints that fit, and of those the most even ones.
+def _cuts(low: float, high: float, page_mm: float, seams: list[float]) -> tuple[float, ...] | None:
+    """Return the fewest joints with which every page fits `page_mm`, and of those the most even.
 
     None when no choice of seams fits.
     """
@@ -275,11 +293,12 @@ def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[flo
         fitting = []
         for cuts in combinations(seams, count):
             spans = _spans((low, *cuts, high))
-            # a millionth of a millimetre for rounding
-            if all(span.printed_high - span.printed_low <= room + 1e-6 for span in spans):
+            largest = max(span.printed_high - span.printed_low for span in spans)
+            if largest <= page_mm + _ROUNDING_MM:
                 widest = max(span.high - span.low for span in spans)
                 fitting.append((widest, cuts))
-        # the widest page is as narrow as possible
         if fitting:
-            return min(fitting)[1]
+            # even: the widest page is as narrow as possible
+            _, most_even = min(fitting)
+            return most_even
     return None

@@ -38,7 +38,7 @@ from companion.printing.pdf_pen import MODULES
 from companion.printing.tiling import (
     FOOT_MM,
     MARGIN_MM,
-    SIZES_MM,
+    PAPER_SIZES_MM,
     Paper,
     board_extent,
     quiet_mm,
@@ -88,7 +88,7 @@ def test_pages_have_the_size_of_the_paper_and_a_true_ruler(name: str, paper: Pap
     assert len(pages) == len(sheets)
     for page in pages:
         assert sorted(page.shape) == pytest.approx(
-            [side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5
+            [side * PX_PER_MM for side in PAPER_SIZES_MM[paper]], abs=1.5
         )
         foot = page[int(-20 * PX_PER_MM) :, : int(109.5 * PX_PER_MM)].astype(float)
         darkness = 255 - foot
@@ -207,7 +207,7 @@ def test_any_board_is_cut_into_pages_that_fit_and_meet(
     size: tuple[int, int], square: int, gap: float, inside: bool, paper: Paper
 ) -> None:
     board = Board("any", *size, square, gap, (0, 1, 2, 3), labels_in_squares=inside)
-    width, height = (side - 2 * MARGIN_MM for side in SIZES_MM[paper])
+    width, height = (side - 2 * MARGIN_MM for side in PAPER_SIZES_MM[paper])
     tiling = tile_board(board, width, height, FOOT_MM)
     room = (height, width - FOOT_MM) if tiling.landscape else (width, height - FOOT_MM)
     whole = board_extent(board)
@@ -334,7 +334,7 @@ def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> No
     assert [(sheet.kind, sheet.names) for sheet in sheets] == [("board", ("board",))]
     (page,) = rastered(pdf, DPI)
     assert sorted(page.shape) == pytest.approx(
-        [side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5
+        [side * PX_PER_MM for side in PAPER_SIZES_MM[paper]], abs=1.5
     )
     markers = dict(markers_mm(page))
     assert sorted(markers) == sorted(kit.board.corners)

@@ -32,7 +32,7 @@ from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_parts
 from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
 from companion.printing.pdf_pen import MODULES
-from companion.printing.tiling import MARGIN_MM, SIZES_MM, Paper, tile_board
+from companion.printing.tiling import MARGIN_MM, PAPER_SIZES_MM, Extent, Paper, tile_board
 
 FINE_DPI = 300
 """For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels."""
@@ -57,7 +57,7 @@ def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
 
     Three by three in the middle of the page: upright on A4, on Letter turned left on a page across.
     """
-    width, height = SIZES_MM[paper]
+    width, height = PAPER_SIZES_MM[paper]
     if paper == "a4":
         x, y, along, up = deck.width_mm, deck.height_mm, np.array((1.0, 0.0)), np.array((0.0, -1.0))
     else:
@@ -243,7 +243,9 @@ def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
     ):
         card_grid(replace(deck, width_mm=300, height_mm=400), "a4")
     with pytest.raises(Malformed, match="Places for piles 276 mm deep do not fit the paper"):
-        pile_parts(KIT, replace(deck, lane_piles=("deck", "discard", "out")), (283, 186))
+        pile_parts(
+            KIT, replace(deck, lane_piles=("deck", "discard", "out")), Extent(0, 0, 283, 186)
+        )
 
 
 def test_notes_too_long_for_the_instructions_raise() -> None:

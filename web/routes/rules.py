@@ -75,6 +75,6 @@ def figure(shown: Illustration) -> Markup:
     """Draw an example without ids, because a page has several."""
     if shown.kit.deck:
         return Markup()
-    picture = BoardPicture(shown.kit, shown.layout, shown.moves, shown.events, target=shown.after)
+    picture = BoardPicture(shown.kit, shown.before, shown.moves, shown.events, target=shown.after)
     svg = board_svg(picture)
     return Markup(svg.replace(' id="under"', "").replace(' id="plan"', ""))

@@ -1,9 +1,13 @@
-"""The aids that are printed below a kit's pieces: player aids, hand cards, tiles and walls for
-orders, and a score sheet.
+"""The blocks that are printed below a kit's pieces: player aids, hand cards, tiles and walls for
+orders, and a score sheet. All lengths are in mm.
+
+Order tiles have a marker if the camera reads them (`Kit.order_tiles`). They then lie in a row with
+a strip of markers, behind a wall of two leaves. Otherwise they lie behind a simple wall.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -15,7 +19,7 @@ from companion.printing.kit_pages.tag_faces import print_picture
 from companion.printing.kit_pages.tag_pages import Block
 from companion.printing.pdf_pen import (
     INK,
-    INK_2,
+    PALE_INK,
     RULE,
     WHITE,
     Pen,
@@ -23,32 +27,39 @@ from companion.printing.pdf_pen import (
 )
 from companion.printing.tiling import Extent
 
-_PAD_MM = 5.0
+_MARGIN_MM = 5.0
+"""Margin within a player aid."""
 _GOAL_MM, _TITLE_MM, _TEXT_MM, _SMALL_MM = 8.0, 4.2, 3.6, 3.1
-_HEAD_MM, _ROW_MM, _HEADS_MM = 16.0, 9.5, 6.0
+"""Font sizes: the goal, titles of points and steps, their text, and what is less important."""
+_HEAD_MM, _ROW_MM, _COLUMN_HEADS_MM = 16.0, 9.5, 6.0
+"""Heights in a player aid: its head, a row of the list, and the headings of the list's columns."""
 _LIST_SHARE = 0.42
+"""Share of a player aid's width that the list has."""
 _COLUMN_MM = 15.0
 """Width of a column of figures."""
 _CARD_MM = (30.0, 42.0)
+"""Width and height of a hand card."""
 _TILE_MM = 30.0
-_FRONT_MM = 12.0
-"""Flap in front of a wall of two leaves."""
+"""Width and depth of a tile without a marker."""
+_FRONT_FLAP_MM = 12.0
+"""Depth of the flap in front of a wall of two leaves."""
 _STEPS_MM = 36.0
 """Height of the steps below the walls, which explain how to give orders with tiles."""
 _QUIET_MM = 3.0
-"""White around a marker."""
+"""White around a tile's marker of 20 mm: one module, see `tiling.quiet_mm`, rounded up."""
 _COPIES = 3
 """Number of tiles of each order: the most that may be laid at once."""
 _WALL_MM, _PLACES_MM, _FOOT_MM = 48.0, 44.0, 12.0
 """Heights of a wall, the places for tiles and the wall's foot. A wall stands on its foot between
 the tiles and the other player.
 """
-_SCORE_HEAD_MM, _SCORE_ROW_MM, _SCORE_ROWS = 12.0, 8.0, 8
+_SCORE_HEAD_MM, _SCORE_ROW_MM, _MIN_SCORE_ROWS = 12.0, 8.0, 8
+"""Score sheet: heights of its head and of a row, and the fewest rows for which it is printed."""
 
 
-def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
+def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     """Yield everything that is printed below the pieces, in printing order."""
-    width = room.width
+    width = area.width
     for seat, aid in extras.aids.items():
         draw = partial(
             _aid,
@@ -66,22 +77,21 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
         yield Block(_CARD_MM[1], names, draw)
 
     tiles = extras.tiles
-    across = int(width // _TILE_MM)
-    # rounded up
-    rows = -(-_COPIES * len(tiles) // across)
+    columns = int(width // _TILE_MM)
+    rows = math.ceil(_COPIES * len(tiles) / columns)
     for seat in SEATS if tiles else ():
         draw = partial(
             _tiles,
             kit=kit,
             seat=seat,
             tiles=tiles,
-            across=across,
+            columns=columns,
         )
         yield Block(rows * _tile_depth(kit), ("tiles",), draw)
 
     spec = kit.order_tiles
     if spec:
-        height = _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_MM
+        height = _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_FLAP_MM
         draw = partial(_rows, kit=kit, spec=spec, width=width)
         yield Block(height, ("walls",), draw)
     elif tiles:
@@ -92,7 +102,7 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
     # with piles at a seat's side, the score sheet stands beside those
     has_side_piles = kit.deck is not None and kit.deck.side_piles
     if extras.aids and not has_side_piles:
-        height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
+        height = _SCORE_HEAD_MM + _MIN_SCORE_ROWS * _SCORE_ROW_MM
         draw = partial(print_score_sheet, kit=kit, width=width)
         yield Block(height, ("score sheet",), draw, grows=True)
 
@@ -101,20 +111,21 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
 
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
+    """Return the height of a player aid of this width."""
     # measured by drawing on a page that is thrown away
-    points = -_aid_points(Pen(""), aid, 0, 0, width)
-    rows = len(aid.rows) * _ROW_MM + _HEADS_MM
-    return _HEAD_MM + 1.5 + max(points, rows) + _PAD_MM
+    points_height = -_aid_points(Pen(""), aid, 0, 0, width)
+    list_height = len(aid.rows) * _ROW_MM + _COLUMN_HEADS_MM
+    return _HEAD_MM + 1.5 + max(points_height, list_height) + _MARGIN_MM
 
 
 def _aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float) -> float:
-    """Draw the rules in brief below y on a card of this width. Return the y below them."""
-    room = (1 - _LIST_SHARE) * width - 2 * _PAD_MM
+    """Draw the rules in brief below y, for a player aid of this width. Return the y below them."""
+    points_width = (1 - _LIST_SHARE) * width - 2 * _MARGIN_MM
     for point in aid.points:
         y = pen.paragraph(
             x,
             y,
-            room,
+            points_width,
             point.title,
             _TITLE_MM,
             bold=True,
@@ -122,7 +133,7 @@ def _aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float) -> f
         y = pen.paragraph(
             x,
             y,
-            room,
+            points_width,
             point.words,
             _TEXT_MM,
         )
@@ -135,7 +146,7 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     brief at the right.
     """
     side = kit.sides[seat]
-    right = width - _PAD_MM
+    right = width - _MARGIN_MM
     top = height - _HEAD_MM
     pen.rectangle(
         0,
@@ -148,65 +159,65 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     # the head: the seat at the right, the goal in the remaining width
     pen.drawing(
         side.drawing,
-        _PAD_MM + 5,
+        _MARGIN_MM + 5,
         height - 7.5,
         10,
         side,
     )
-    whose = seat_words(kit, seat)
-    whose_width = pen.text(
+    words = seat_words(kit, seat)
+    words_width = pen.text(
         right,
         height - 9.6,
-        whose,
+        words,
         _SMALL_MM,
         anchor="right",
     )
-    goal_x = _PAD_MM + 13
-    goal_room = right - 18 - whose_width - 4
+    goal_x = _MARGIN_MM + 13
+    max_goal_width = right - 18 - words_width - 4
     pen.text(
         goal_x,
         height - 10.4,
         aid.goal,
         _GOAL_MM,
         bold=True,
-        room=goal_room,
+        max_width_mm=max_goal_width,
     )
-    pen.line((_PAD_MM, top + 1), (right, top + 1), width=0.6)
+    pen.line((_MARGIN_MM, top + 1), (right, top + 1), width_mm=0.6)
 
     middle = _LIST_SHARE * width
-    pen.line((middle, _PAD_MM), (middle, top - 2), width=0.3, colour=RULE)
-    list_room = (middle - 2 * _PAD_MM, top - _PAD_MM)
-    with pen.at(_PAD_MM, top):
-        _aid_list(pen, kit, aid, list_room)
+    pen.line((middle, _MARGIN_MM), (middle, top - 2), width_mm=0.3, colour=RULE)
+    list_mm = (middle - 2 * _MARGIN_MM, top - _MARGIN_MM)
+    with pen.at(_MARGIN_MM, top):
+        _aid_list(pen, kit, aid, list_mm)
 
     _aid_points(
         pen,
         aid,
-        middle + _PAD_MM,
+        middle + _MARGIN_MM,
         top - 1.5,
         width,
     )
 
 
-def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
-    """Draw the list below its heading, with the origin at its upper left. Its rows share the
-    height.
+def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, float]) -> None:
+    """Draw the list below its heading, with the origin at its upper left.
+
+    Its rows share the height, but a few rows stay together instead of spreading over all of it.
     """
-    width, height = room
-    # a few rows stay together instead of spreading over the whole height
-    row_height = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
+    width, height = size_mm
+    row_height = min(1.5 * _ROW_MM, (height - _COLUMN_HEADS_MM) / len(aid.rows))
 
     # figures are in columns at the right, below their headings
-    first = width - _COLUMN_MM * len(aid.heads)
-    middles = [first + (place + 0.5) * _COLUMN_MM for place in range(len(aid.heads))]
-    heads_y = -_HEADS_MM + 1.6
-    head_room = _COLUMN_MM - 1
+    columns_x = width - _COLUMN_MM * len(aid.heads)
+    middles = [columns_x + (place + 0.5) * _COLUMN_MM for place in range(len(aid.heads))]
+    heads_y = -_COLUMN_HEADS_MM + 1.6
+    max_head_width = _COLUMN_MM - 1
     pen.text(
         0,
         heads_y,
         aid.list_title,
         _SMALL_MM,
-        colour=INK_2,
+        colour=PALE_INK,
     )
     for x, head in zip(middles, aid.heads, strict=True):
         pen.text(
@@ -214,16 +225,16 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
             heads_y,
             head,
             _SMALL_MM,
-            colour=INK_2,
+            colour=PALE_INK,
             anchor="middle",
-            room=head_room,
+            max_width_mm=max_head_width,
         )
 
-    name_room = first - 13
+    max_name_width = columns_x - 13
     for number, row in enumerate(aid.rows):
-        y = -_HEADS_MM - (number + 0.5) * row_height
+        y = -_COLUMN_HEADS_MM - (number + 0.5) * row_height
         edge = y + row_height / 2
-        pen.line((0, edge), (width, edge), width=0.2, colour=RULE)
+        pen.line((0, edge), (width, edge), width_mm=0.2, colour=RULE)
         _aid_sign(pen, kit, row, y)
 
         name = row.name.capitalize()
@@ -234,7 +245,7 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
             name,
             _TEXT_MM,
             bold=True,
-            room=name_room,
+            max_width_mm=max_name_width,
         )
         if row.words:
             pen.text(
@@ -242,17 +253,16 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
                 y - 3.3,
                 row.words,
                 _SMALL_MM,
-                colour=INK_2,
-                room=name_room,
+                colour=PALE_INK,
+                max_width_mm=max_name_width,
             )
         for x, figure in zip(middles, row.figures, strict=False):
-            # a dash is as wide as the minus of a figure, a hyphen is narrower
-            minus = figure.replace("-", "–")
-            pen.label(x, y - 1.8, minus, 5.0)
+            # a dash is as wide as a minus sign, which the font lacks, and a hyphen is narrower
+            pen.label(x, y - 1.8, figure.replace("-", "–"), 5.0)
 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
-    """Draw the sign at the left of a row, eight millimetres high."""
+    """Draw the sign at the left of a row, at most 8 mm high and centred at y."""
     if row.face:
         print_picture(
             pen,
@@ -277,14 +287,14 @@ def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
 # ---- parts ---------------------------------------------------------------------------------------
 
 
-def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) -> None:
-    """Draw hand cards side by side, each with a big figure and its side."""
-    wide = _CARD_MM[0]
+def _hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) -> None:
+    """Draw hand cards side by side, each with a big figure, and its side in two corners."""
+    width, _ = _CARD_MM
     for number, card in enumerate(cards):
-        with pen.at(number * (wide + 2.4), 0):
-            pen.outline(0, 0, wide, high)
-            pen.label(wide / 2, high / 2 - 8, card, 22)
-            for x, y in ((4.75, high - 4.75), (wide - 4.75, 4.75)):
+        with pen.at(number * (width + 2.4), 0):
+            pen.outline(0, 0, width, height)
+            pen.label(width / 2, height / 2 - 8, card, 22)
+            for x, y in ((4.75, height - 4.75), (width - 4.75, 4.75)):
                 pen.drawing(
                     side.drawing,
                     x,
@@ -295,54 +305,54 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
 
 
 def _tiles(
-    pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int
+    pen: Pen, height: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], columns: int
 ) -> None:
-    """Draw tiles edge to edge, with enough copies of every order."""
-    copies = tiles * _COPIES
-    rows = -(-len(copies) // across)
-    deep = _tile_depth(kit)
-    for number, tile in enumerate(copies):
-        row, column = divmod(number, across)
-        # rows are counted from the top, heights from the bottom
-        with pen.at(column * _TILE_MM, (rows - 1 - row) * deep):
+    """Draw tiles edge to edge from the upper left, with enough copies of every order."""
+    depth = _tile_depth(kit)
+    for number, tile in enumerate(tiles * _COPIES):
+        row, column = divmod(number, columns)
+        with pen.at(column * _TILE_MM, height - (row + 1) * depth):
             _tile(pen, kit, seat, tile)
 
 
 def _tile_depth(kit: Kit) -> float:
+    """Return the depth of a tile, which is larger if it has a marker."""
     return kit.order_tiles.depth_mm if kit.order_tiles else _TILE_MM
 
 
 def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
-    """Draw a tile: letter, drawing and word. A tile that the camera reads has its marker on white
-    below.
+    """Draw a tile: letter, drawing and word on the side's colour, with its lower left corner at the
+    origin.
+
+    A tile that the camera reads has its marker on white below.
     """
     spec = kit.order_tiles
     ink = printed_on(kit.sides[seat].rgb)
     if spec:
-        wide = spec.width_mm
-        deep = spec.depth_mm
-        # above the marker and the white around it
-        foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
-        picture_mm, picture_y = 10.0, deep - 6.6
-        word_mm, word_y = 3.8, foot + 2.2
+        width = spec.width_mm
+        depth = spec.depth_mm
+        # the colour begins above the marker and the white around it
+        ground_y = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
+        picture_mm, picture_y = 10.0, depth - 6.6
+        word_mm, word_y = 3.8, ground_y + 2.2
     else:
-        wide = deep = _TILE_MM
-        foot = 0.0
-        picture_mm, picture_y = 13.0, deep / 2 + 2.0
+        width = depth = _TILE_MM
+        ground_y = 0.0
+        picture_mm, picture_y = 13.0, depth / 2 + 2.0
         word_mm, word_y = 4.2, 2.8
 
-    with pen.at(0, foot):
-        _tile_ground(pen, kit, seat, (wide, deep - foot))
-    pen.outline(0, 0, wide, deep)
+    with pen.at(0, ground_y):
+        _tile_ground(pen, kit, seat, (width, depth - ground_y))
+    pen.outline(0, 0, width, depth)
+    middle = width / 2
     if spec:
         marker = spec.orders[seat][tile.letter]
-        pen.marker(marker, wide / 2, spec.marker_up_mm, spec.marker_mm)
+        pen.marker(marker, middle, spec.marker_up_mm, spec.marker_mm)
 
-    middle = wide / 2
     word = tile.word.capitalize()
     pen.text(
         2.2,
-        deep - 6.0,
+        depth - 6.0,
         tile.initial,
         4.4,
         bold=True,
@@ -362,27 +372,30 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
         word,
         word_mm,
         colour=ink,
-        room=wide - 3,
+        max_width_mm=width - 3,
     )
 
 
-def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> None:
+def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, float]) -> None:
     """Draw the colour of a side. North also gets dots along two edges, clear of letter, drawing and
     word.
     """
-    wide, high = size
+    width, height = size_mm
     colour = kit.sides[seat].rgb
     pen.rectangle(
         0,
         0,
-        wide,
-        high,
+        width,
+        height,
         fill=colour,
     )
-    for step in range(1, 8) if seat is Seat.NORTH else ():
-        y = high * step / 8
-        # the letter stands at the upper left
-        for x in (1.0, wide - 1.0) if y <= high - 7 else (wide - 1.0,):
+    if seat is Seat.SOUTH:
+        return
+    left, right = 1.0, width - 1.0
+    for step in range(1, 8):
+        y = height * step / 8
+        # the letter is at the upper left
+        for x in (left, right) if y <= height - 7 else (right,):
             pen.dot(x, y, 0.45, fill=printed_on(colour))
 
 
@@ -400,7 +413,7 @@ def _row_steps(pen: Pen, width: float) -> None:
         (say("Move your robots"), say("as the table screen says. Then take your tiles back.")),
     )
     column = width / len(steps)
-    pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), width=0.6)
+    pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), width_mm=0.6)
     for number, (title, words) in enumerate(steps):
         x = number * column
         pen.text(
@@ -434,47 +447,49 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
     places for tiles, the foot, a wall of two leaves to glue back to back, and a flap. The flap is
     folded outwards so that the wall stands.
     """
-    wide = spec.row_width_mm
-    foot = spec.strip_mm + spec.places_mm
-    inside = foot + spec.foot_mm
-    outside = inside + spec.wall_mm
-    front = outside + spec.wall_mm
+    row_width = spec.row_width_mm
+    # where the parts begin, from the near edge
+    foot_y = spec.strip_mm + spec.places_mm
+    inner_leaf_y = foot_y + spec.foot_mm
+    outer_leaf_y = inner_leaf_y + spec.wall_mm
+    flap_y = outer_leaf_y + spec.wall_mm
     _row_steps(pen, width)
-    for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
+    for seat, x in zip(SEATS, (0.0, width - row_width), strict=True):
         with pen.at(x, _STEPS_MM):
             for number, marker in enumerate(spec.rows[seat]):
-                marker_x = wide / 2 + spec.strip_x_mm(number)
+                marker_x = row_width / 2 + spec.strip_x_mm(number)
                 pen.marker(marker, marker_x, spec.strip_mm / 2, spec.strip_marker_mm)
             with pen.at(0, spec.strip_mm):
                 _numbered_places(pen, spec.places, (spec.width_mm, spec.depth_mm), spec.gap_mm)
-            # this leaf is folded back, so its sign is printed upside down
-            with pen.at(wide, front, turn_deg=180):
-                _leaf(pen, kit.sides[seat], (wide, spec.wall_mm), 18, 13)
+            # the outer leaf is folded back, so its sign is printed upside down
+            with pen.at(row_width, flap_y, turn_deg=180):
+                _leaf(pen, kit.sides[seat], (row_width, spec.wall_mm), 18, 13)
             _wall(
                 pen,
                 kit,
                 seat,
-                (wide, front + _FRONT_MM),
-                label_y=foot + 4.8,
-                folds=(inside, outside, front),
+                (row_width, flap_y + _FRONT_FLAP_MM),
+                label_y=foot_y + 4.8,
+                folds=(inner_leaf_y, outer_leaf_y, flap_y),
             )
 
 
 def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
     """Draw for each side a wall to fold up, and behind it the numbered places for its tiles."""
-    wide = places * (_TILE_MM + 1.0) + 1.0
-    foot = _PLACES_MM
-    wall = foot + _FOOT_MM
-    for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
+    gap = 1.0
+    row_width = places * (_TILE_MM + gap) + gap
+    foot_y = _PLACES_MM
+    wall_y = foot_y + _FOOT_MM
+    for seat, x in zip(SEATS, (0.0, width - row_width), strict=True):
         with pen.at(x, 0):
-            _numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2.0), 1.0)
-            with pen.at(0, wall):
-                _leaf(pen, kit.sides[seat], (wide, _WALL_MM), 20, 15)
+            _numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2 * gap), gap)
+            with pen.at(0, wall_y):
+                _leaf(pen, kit.sides[seat], (row_width, _WALL_MM), 20, 15)
             # the lowest line of the shutter reaches a little into the foot
             pen.rectangle(
                 0,
-                foot,
-                wide,
+                foot_y,
+                row_width,
                 _FOOT_MM,
                 fill=WHITE,
             )
@@ -482,41 +497,41 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
                 pen,
                 kit,
                 seat,
-                (wide, wall + _WALL_MM),
-                label_y=foot + 4.6,
-                folds=(foot, wall),
+                (row_width, wall_y + _WALL_MM),
+                label_y=foot_y + 4.6,
+                folds=(foot_y, wall_y),
             )
 
 
-def _numbered_places(pen: Pen, places: int, size: tuple[float, float], gap: float) -> None:
+def _numbered_places(pen: Pen, places: int, tile_mm: tuple[float, float], gap_mm: float) -> None:
     """Draw places for tiles side by side, with a gap around each."""
-    wide, deep = size
+    width, depth = tile_mm
     for place in range(places):
-        left = gap + place * (wide + gap)
+        left = gap_mm + place * (width + gap_mm)
         pen.rectangle(
             left,
-            gap,
-            wide,
-            deep,
+            gap_mm,
+            width,
+            depth,
             stroke_mm=0.3,
         )
-        pen.label(left + wide / 2, gap + deep / 2 - 4, str(place + 1), 12)
+        pen.label(left + width / 2, gap_mm + depth / 2 - 4, str(place + 1), 12)
 
 
 def _leaf(
-    pen: Pen, side: Side, size: tuple[float, float], sign_mm: float, radius_mm: float
+    pen: Pen, side: Side, size_mm: tuple[float, float], drawing_mm: float, radius_mm: float
 ) -> None:
-    """Draw the leaf that the other player sees: the shutter, and the side's sign on a white
+    """Draw the leaf that the other player sees: the shutter, and the side's drawing on a white
     disc.
     """
-    wide, high = size
-    pen.shutter(wide, high)
-    pen.dot(wide / 2, high / 2, radius_mm, fill=WHITE)
+    width, height = size_mm
+    pen.shutter(width, height)
+    pen.dot(width / 2, height / 2, radius_mm, fill=WHITE)
     pen.drawing(
         side.drawing,
-        wide / 2,
-        high / 2,
-        sign_mm,
+        width / 2,
+        height / 2,
+        drawing_mm,
         side,
     )
 
@@ -525,27 +540,27 @@ def _wall(
     pen: Pen,
     kit: Kit,
     seat: Seat,
-    size: tuple[float, float],
+    size_mm: tuple[float, float],
     *,
     label_y: float,
     folds: tuple[float, ...],
 ) -> None:
-    """Draw the label of a wall, its outline to cut and its folds."""
-    wide, high = size
+    """Draw the label of a wall, its outline to cut, and its folds at these y."""
+    width, height = size_mm
     pen.label(
-        wide / 2,
+        width / 2,
         label_y,
         seat_words(kit, seat),
         4.2,
-        room=wide - 6,
+        max_width_mm=width - 6,
     )
-    pen.outline(0, 0, wide, high)
+    pen.outline(0, 0, width, height)
     for y in folds:
-        pen.fold((-0.6, y), (wide + 0.6, y))
+        pen.fold((-0.6, y), (width + 0.6, y))
 
 
 def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
-    """Draw a table for names, winners and numbers of turns."""
+    """Draw a table for the dates, players, winners and numbers of turns of games."""
     names = [kit.sides[seat].name for seat in SEATS]
     heads = [say("date"), *names, say("winner"), say("turns")]
     edges = [share * width for share in (0.0, 0.14, 0.42, 0.70, 0.86)]
@@ -567,12 +582,12 @@ def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> Non
             top + 1.6,
             head.capitalize(),
             _SMALL_MM,
-            colour=INK_2,
+            colour=PALE_INK,
         )
 
-    pen.line((0, top), (width, top), width=0.5, colour=INK_2)
+    pen.line((0, top), (width, top), width_mm=0.5, colour=PALE_INK)
     for row in range(1, rows + 1):
         y = top - row * _SCORE_ROW_MM
-        pen.line((0, y), (width, y), width=0.25, colour=RULE)
+        pen.line((0, y), (width, y), width_mm=0.25, colour=RULE)
     for x in edges[1:]:
-        pen.line((x, top + 5), (x, bottom), width=0.2, colour=RULE)
+        pen.line((x, top + 5), (x, bottom), width_mm=0.2, colour=RULE)

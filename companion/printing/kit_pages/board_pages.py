@@ -1,9 +1,9 @@
 """The pages of the printed board: squares or lanes, the strips with the corner markers, and the
 joints and edges to glue.
 
-Everything is drawn in board axes, see `companion.core.kit`. Boards of cards have lanes, numbered
-from 0 at South's left. Each lane has a zone for either seat, in which a fan of cards grows away
-from the seat's edge.
+Everything is drawn in board axes, see `companion.core.kit`. All lengths are in mm. Boards of cards
+have lanes, numbered from 0 at South's left. Each lane has a zone for either seat, in which a fan of
+cards grows away from the seat's edge.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise, product
 
 from companion.core.i18n import say
 from companion.core.kit import FRAME_MM, SEATS, Board, Deck, Kit, Seat, Side
-from companion.printing.pdf_pen import STROKE_MM, TILE_2, Pen, text_width, tinted
+from companion.printing.pdf_pen import DIGIT, SECOND_TONE, STROKE_MM, Pen, text_width, tinted
 from companion.printing.tiling import (
     FLAP_MM,
     Extent,
@@ -23,23 +23,29 @@ from companion.printing.tiling import (
     quiet_mm,
 )
 
-_LANE_FIGURE_MM = 17.0
-"""Height of a lane's number."""
-_DRAWING_MM = 10.0
-"""Size of a side's drawing. A diamond or a ring of this size is smaller than a card's marker."""
-_TICK_MM = 6.0
-"""Length of the marks at which further cards end."""
+_LANE_NUMBER_MM = 17.0
+"""Font size of a lane's number."""
+_ZONE_DRAWING_MM = 10.0
+"""Size of the side's drawing in a zone. At this size a diamond or a ring is smaller than a card's
+marker of 12.5 mm, so that the camera does not look for one there.
+"""
+_CARD_MARK_MM = 6.0
+"""Length of the marks that show where each further card of a fan ends."""
 _TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
 """Angle by which text for a seat is turned."""
-_GOAL_RIM_MM, _GOAL_PITCH_MM = 1.5, 5.0
-"""White rim of a goal, and distance of the dots in North's."""
+_GOAL_RIM_MM, _GOAL_DOT_PITCH_MM = 1.5, 5.0
+"""White rim of a goal, and distance between the dots in North's goal."""
+_TITLE_MM, _SEAT_WORDS_MM, _SIDE_DRAWING_MM = 8.0, 4.6, 13.0
+"""In the strips: font sizes of the title and of the words about the seat, size of the drawing."""
+_MIN_STRIP_SCALE = 0.4
+"""Smallest scale of the writing in a strip. Below it the title would be smaller than 3.2 mm."""
 
 
-def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
-    """Draw one page of the board, centred in the room on the page."""
+def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent) -> None:
+    """Draw one page of the board, centred in the printable area of the page."""
     printed = window.printed
     x, y = printed.centre
-    with pen.at(*room.centre), pen.at(-x, -y, clip=printed):
+    with pen.at(*area.centre), pen.at(-x, -y, clip=printed):
         if kit.deck:
             _draw_lanes(pen, kit, kit.deck)
         else:
@@ -49,15 +55,8 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _draw_strips(pen, kit, tiling.cuts_x)
-        for number, cross in enumerate(tiling.crosses(), start=1):
-            with pen.at(*cross):
-                pen.line((-4, 0), (4, 0), width=0.25)
-                pen.line((0, -4), (0, 4), width=0.25)
-                # the page number in two opposite corners, so that one is on each side of the cut
-                for corner in ((4.6, 2.8), (-4.6, -4.9)):
-                    with pen.at(*corner):
-                        pen.plate_text(str(number))
-        _draw_edges(pen, tiling, window)
+        _draw_crosses(pen, tiling)
+        _draw_joints(pen, tiling, window)
 
 
 def seat_words(kit: Kit, seat: Seat) -> str:
@@ -74,13 +73,13 @@ def _draw_squares(pen: Pen, kit: Kit) -> None:
     """Draw the squares of a board of pieces, with their marks and labels."""
     board = kit.board
     marks = {mark.square: mark for mark in board.marks}
-    size = board.square_mm
-    label_mm = 0.14 * size
+    square_mm = board.square_mm
+    label_mm = 0.14 * square_mm
     for square in board.squares:
         middle_x, middle_y = board.centre_mm(square)
         is_even = (square.file + square.rank) % 2 == 0
-        fill = TILE_2 if board.tones == 2 and is_even else None
-        pen.box(middle_x, middle_y, size, size, fill=fill, stroke_mm=STROKE_MM)
+        fill = SECOND_TONE if board.tones == 2 and is_even else None
+        pen.box(middle_x, middle_y, square_mm, square_mm, fill=fill, stroke_mm=STROKE_MM)
 
         mark = marks.get(square)
         if mark:
@@ -89,13 +88,14 @@ def _draw_squares(pen: Pen, kit: Kit) -> None:
                 mark.drawing,
                 middle_x,
                 middle_y,
-                size,
+                square_mm,
                 side,
             )
 
         if board.labels_in_squares and square not in board.holes:
-            label_x = middle_x - 0.45 * size
-            label_y = middle_y + 0.45 * size - 0.72 * label_mm
+            # the upper left corner of the text is near that of the square
+            label_x = middle_x - 0.45 * square_mm
+            label_y = middle_y + 0.45 * square_mm - DIGIT * label_mm
             pen.text(
                 label_x,
                 label_y,
@@ -117,31 +117,32 @@ def _draw_squares(pen: Pen, kit: Kit) -> None:
 
 
 def _draw_goals(pen: Pen, kit: Kit) -> None:
-    """Draw the strips as goals, lightly in the pattern of the side that defends them, clear of the
-    white around the corner markers.
+    """Draw each strip as the goal of the side that defends it, in that side's colour and pattern.
+
+    The tints are light, and clear of the white around the corner markers.
     """
     board = kit.board
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
-    width = board.width_mm - 2 * left
-    depth = board.strip_mm - 2 * _GOAL_RIM_MM
+    width_mm = board.width_mm - 2 * left
+    depth_mm = board.strip_mm - 2 * _GOAL_RIM_MM
     lows = (_GOAL_RIM_MM - board.strip_mm, board.height_mm + _GOAL_RIM_MM)
     for seat, low in zip(SEATS, lows, strict=True):
         colour = kit.sides[seat].rgb
         pen.rectangle(
             left,
             low,
-            width,
-            depth,
+            width_mm,
+            depth_mm,
             fill=tinted(colour, 0.16),
         )
         if seat is Seat.SOUTH:
             continue
         # North's pattern: dots
-        columns = int(width / _GOAL_PITCH_MM)
-        rows = int(depth / _GOAL_PITCH_MM)
+        columns = int(width_mm / _GOAL_DOT_PITCH_MM)
+        rows = int(depth_mm / _GOAL_DOT_PITCH_MM)
         for column, row in product(range(columns), range(rows)):
-            x = left + width * (column + 0.5) / columns
-            y = low + depth * (row + 0.5) / rows
+            x = left + width_mm * (column + 0.5) / columns
+            y = low + depth_mm * (row + 0.5) / rows
             pen.dot(x, y, 0.55, fill=tinted(colour, 0.6))
 
 
@@ -149,22 +150,22 @@ def _draw_strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     """Draw title and seat in both strips, in the widest gap between markers, cuts and numbers."""
     board = kit.board
     reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
-    occupied = [(cut, cut) for cut in cuts_x]
+    obstacles = [(cut, cut) for cut in cuts_x]
     if kit.deck:
-        half = _LANE_FIGURE_MM / 2
-        occupied += [(x - half, x + half) for x in _lane_middles(board)]
+        half = _LANE_NUMBER_MM / 2
+        obstacles += [(x - half, x + half) for x in _lane_middles(board)]
 
-    # a gap lies between the end of one thing and the beginning of the next
+    # a gap extends from the end of one obstacle to the beginning of the next
     edges = [reach]
-    for low, high in sorted(occupied):
-        edges += [low, high]
+    for obstacle_left, obstacle_right in sorted(obstacles):
+        edges += [obstacle_left, obstacle_right]
     edges.append(board.width_mm - reach)
-    rooms = list(pairwise(edges))[::2]
+    gaps = list(pairwise(edges))[::2]
 
-    # of equally wide gaps, South takes the first and North the last
-    widest = max(right - left for left, right in rooms)
-    wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
-    for seat, (left, right) in zip(SEATS, (wide_rooms[0], wide_rooms[-1]), strict=True):
+    # of equally wide gaps (within 1 mm), South takes the first and North the last
+    widest_mm = max(right - left for left, right in gaps)
+    widest_gaps = [(left, right) for left, right in gaps if right - left > widest_mm - 1]
+    for seat, (left, right) in zip(SEATS, (widest_gaps[0], widest_gaps[-1]), strict=True):
         middle = (left + right) / 2
         with pen.at(middle, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
             _draw_strip(pen, kit, seat, right - left - 4)
@@ -176,36 +177,37 @@ def _strip_y(board: Board, seat: Seat) -> float:
     return -half if seat is Seat.SOUTH else board.height_mm + half
 
 
-def _draw_strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
-    """Draw title and seat between two corner markers, turned towards the seat.
+def _draw_strip(pen: Pen, kit: Kit, seat: Seat, max_width_mm: float) -> None:
+    """Draw the side's drawing, the title and the seat, in reading direction of the seat.
 
-    The origin is the middle between them.
+    The origin is in their middle. They shrink to `max_width_mm`, and are left out where they would
+    be too small to read.
     """
     side = kit.sides[seat]
     words = seat_words(kit, seat)
-    picture = 13.0
-    text_x = picture + 3
-    text_wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6))
-    wide = text_wide + picture + 3
-    scale = min(1.0, room / wide)
-    if scale < 0.4:
+    text_x = _SIDE_DRAWING_MM + 3
+    title_mm = text_width(kit.title, _TITLE_MM, bold=True)
+    words_mm = text_width(words, _SEAT_WORDS_MM)
+    width_mm = text_x + max(title_mm, words_mm)
+    scale = min(1.0, max_width_mm / width_mm)
+    if scale < _MIN_STRIP_SCALE:
         return
-    with pen.at(-scale * wide / 2, 0, scale=scale):
+    with pen.at(-scale * width_mm / 2, 0, scale=scale):
         pen.drawing(
             side.drawing,
-            picture / 2,
+            _SIDE_DRAWING_MM / 2,
             0,
-            picture,
+            _SIDE_DRAWING_MM,
             side,
         )
         pen.text(
             text_x,
             0.2,
             kit.title,
-            8.0,
+            _TITLE_MM,
             bold=True,
         )
-        pen.text(text_x, -6.2, words, 4.6)
+        pen.text(text_x, -6.2, words, _SEAT_WORDS_MM)
 
 
 def _draw_lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
@@ -219,7 +221,8 @@ def _draw_lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
             edge += board.depth_mm
         for file, x in enumerate(_lane_middles(board)):
             with pen.at(x, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
-                pen.label(0, -0.36 * _LANE_FIGURE_MM, str(file), _LANE_FIGURE_MM)
+                # half the height of a digit below the middle
+                pen.label(0, -DIGIT / 2 * _LANE_NUMBER_MM, str(file), _LANE_NUMBER_MM)
             with pen.at(x, edge, turn_deg=_TURN_DEG[seat]):
                 _draw_zone(pen, board, deck, kit.sides[seat])
 
@@ -230,38 +233,38 @@ def _lane_middles(board: Board) -> list[float]:
 
 
 def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
-    """Draw a zone as its seat sees it: outline, place of the first card, steps and arrow.
+    """Draw a zone as its seat sees it: outline, place of the first card, marks for further cards,
+    and an arrow in the direction in which the fan grows.
 
     The origin is the middle of the zone's near edge.
     """
-    half = board.square_mm / 2
-    depth = board.depth_mm
-    card = deck.width_mm / 2
-    high = deck.height_mm
+    depth_mm = board.depth_mm
+    half_card = deck.width_mm / 2
+    card_top = deck.height_mm
     pen.rectangle(
-        -half,
+        -board.square_mm / 2,
         0,
-        2 * half,
-        depth,
+        board.square_mm,
+        depth_mm,
         stroke_mm=0.5,
     )
 
     # the outline of the first card is open towards the near edge
     pen.line(
-        (-card, 0.0),
-        (-card, high),
-        (card, high),
-        (card, 0.0),
-        width=0.3,
-        dash=(2.0, 1.4),
+        (-half_card, 0.0),
+        (-half_card, card_top),
+        (half_card, card_top),
+        (half_card, 0.0),
+        width_mm=0.3,
+        dash_mm=(2.0, 1.4),
     )
-    middle = high / 2
-    room = 2 * card - 4
+    middle = card_top / 2
+    max_width_mm = deck.width_mm - 4
     pen.drawing(
         side.drawing,
         0,
-        middle + _DRAWING_MM / 2,
-        _DRAWING_MM,
+        middle + _ZONE_DRAWING_MM / 2,
+        _ZONE_DRAWING_MM,
         side,
     )
     pen.label(
@@ -269,7 +272,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         middle - 10,
         side.name,
         6.0,
-        room=room,
+        max_width_mm=max_width_mm,
     )
     pen.text(
         0,
@@ -277,18 +280,19 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         say("first card"),
         4.0,
         anchor="middle",
-        room=room,
+        max_width_mm=max_width_mm,
     )
 
     # marks show how far each further card reaches
     number = 2
-    top = high + deck.step_mm
-    while top <= depth:
-        for sign in (-1, 1):
-            edge = sign * card
-            pen.line((edge, top), (sign * (card - _TICK_MM), top), width=0.3)
-        number_x = 1.5 + _TICK_MM - card
-        number_y = top - deck.step_mm / 2 - 1.4
+    mark_y = card_top + deck.step_mm
+    while mark_y <= depth_mm:
+        for direction in (-1, 1):
+            outer_x = direction * half_card
+            inner_x = direction * (half_card - _CARD_MARK_MM)
+            pen.line((outer_x, mark_y), (inner_x, mark_y), width_mm=0.3)
+        number_x = 1.5 + _CARD_MARK_MM - half_card
+        number_y = mark_y - deck.step_mm / 2 - 1.4
         pen.text(
             number_x,
             number_y,
@@ -297,10 +301,10 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
             bold=True,
         )
         number += 1
-        top = top + deck.step_mm
+        mark_y += deck.step_mm
 
-    tip = depth - 8
-    pen.line((0, high + 8), (0, tip - 10), width=1.8)
+    tip = depth_mm - 8
+    pen.line((0, card_top + 8), (0, tip - 10), width_mm=1.8)
     pen.shape((-6, tip - 11), (6, tip - 11), (0, tip))
 
 
@@ -308,10 +312,10 @@ def _draw_outside_labels(pen: Pen, board: Board) -> None:
     """Draw the files beyond the strips and the ranks left and right of the squares, readable from
     both seats.
     """
-    corner_reach = board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)
+    corner_reach = board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm)
     low = -max(board.strip_mm, corner_reach) - 5.2
     for is_turned in pen.both_ways(board.width_mm, board.height_mm):
-        # turned by half, the last square is where the first one was
+        # turned by 180 degrees, the last square is where the first one was
         names = map(str, reversed(board.squares) if is_turned else board.squares)
         for square, name in zip(board.squares, names, strict=True):
             x, y = board.centre_mm(square)
@@ -321,8 +325,22 @@ def _draw_outside_labels(pen: Pen, board: Board) -> None:
                 pen.label(-3.8, y - 1.5, name[1:], 4.2)
 
 
-def _draw_edges(pen: Pen, tiling: Tiling, window: Window) -> None:
-    """Draw where to cut (scissors) and where to glue on the next page (its name)."""
+def _draw_crosses(pen: Pen, tiling: Tiling) -> None:
+    """Draw a numbered cross at each place where two pages are aligned."""
+    for number, cross in enumerate(tiling.crosses(), start=1):
+        with pen.at(*cross):
+            pen.line((-4, 0), (4, 0), width_mm=0.25)
+            pen.line((0, -4), (0, 4), width_mm=0.25)
+            # the number twice, in opposite corners, so that it is on both sides of the cut
+            for corner in ((4.6, 2.8), (-4.6, -4.9)):
+                with pen.at(*corner):
+                    pen.plate_text(str(number))
+
+
+def _draw_joints(pen: Pen, tiling: Tiling, window: Window) -> None:
+    """Draw the edge of the board, and the joints of a page: scissors where to cut it off, and the
+    name of the page to glue on.
+    """
     core = window.core
     printed = window.printed
     whole = tiling.extent
@@ -337,13 +355,13 @@ def _draw_edges(pen: Pen, tiling: Tiling, window: Window) -> None:
         with pen.at(core.left + 1, core.bottom):
             pen.scissors()
 
-    if window.column + 1 < tiling.across:
-        right = page_label(window.column + 1, window.row)
+    if window.column + 1 < tiling.columns:
+        right_page = page_label(window.column + 1, window.row)
         pen.hairline((core.right, printed.bottom), (core.right, printed.top))
         with pen.at(core.right + FLAP_MM - 1.2, middle_y, turn_deg=90):
-            pen.plate_text(say("glue {page} on this edge", page=right))
-    if window.row + 1 < tiling.down:
-        above = page_label(window.column, window.row + 1)
+            pen.plate_text(say("glue {page} on this edge", page=right_page))
+    if window.row + 1 < tiling.rows:
+        upper_page = page_label(window.column, window.row + 1)
         pen.hairline((printed.left, core.top), (printed.right, core.top))
         with pen.at(middle_x, core.top + FLAP_MM - 3.4):
-            pen.plate_text(say("glue {page} on this edge", page=above))
+            pen.plate_text(say("glue {page} on this edge", page=upper_page))

@@ -1,12 +1,14 @@
 """The pages of a deck of cards: faces, the common back, the grid along which they are cut out, and
 places for piles.
 
-Card axes: origin at the lower left corner of the upright card, x to the right, y up, in mm. The
-grid is centred on its page, so that backs meet fronts whichever way a printer turns the sheet.
+Card axes: origin at the lower left corner of the upright card, x to the right, y up. All lengths
+are in mm. The grid is centred on its page, so that backs meet fronts whichever way a printer turns
+the sheet.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -18,29 +20,35 @@ from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen, Point
 from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
 
 _TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
+"""Length of a cutting mark outside the cards, of an arm of a cross between them, and how far ink
+reaches beyond the outer cards.
+"""
 _INDEX_MM = 10.3
-"""Height of the digits in the corner."""
+"""Height of value and suit in the corner."""
 _RULE_MM = 0.55
-_PICTURE_MM = 14.0
+"""Width of the line across the middle of a card."""
+_SUIT_MM = 14.0
 """Width of the big suit, and of the big value beside it."""
-_FIGURE_MM = 23.0
+_VALUE_MM = 23.0
 """Font size of the big value. Its digits are `DIGIT` times as high."""
 _TWO_DIGIT_SCALE = 0.75
 """Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits."""
-_APART_MM = 1.0
-_ABOVE_MM = 5.0
+_VALUE_GAP_MM = 1.0
+"""Half of the gap between the big value and the big suit."""
+_ABOVE_RULE_MM = 5.0
+"""Gap between the line across the middle and the big value and suit."""
 _PLACE_GAP_MM = 3.0
+"""Gap between two places for piles, and around them."""
 _BESIDE_MM = 8.0
 """Gap between the places and what is printed beside them."""
-_NOTE_PAD_MM = 6.0
+_NOTE_MARGIN_MM = 6.0
+"""Margin of a card with a rule in brief."""
 
 
 class Grid:
-    """The positions of cards on a page: lower left corner at (`x`, `y`), with columns and rows of
-    cells that share their edges.
+    """The positions of cards on a page: columns and rows of cells that share their edges.
 
-    `x` and `y` are also the white left around the grid. `free_x` and `free_y` are the part of it
-    that may be printed on. With `landscape`, the page and its cards lie on their left long edge.
+    With `landscape`, the page and its cards lie on their left long edge.
     """
 
     def __init__(self, deck: Deck, paper: Paper, landscape: bool) -> None:
@@ -50,25 +58,28 @@ class Grid:
         if landscape:
             self.cell_width, self.cell_height = deck.height_mm, deck.width_mm
         # the head keeps as much free as the ruler needs at the foot
-        low = MARGIN_MM + LOW_FOOT_MM
+        foot = MARGIN_MM + LOW_FOOT_MM
         width, height = self.page_mm
         self.columns, self.free_x = _fit(width - 2 * MARGIN_MM, self.cell_width)
-        self.rows, self.free_y = _fit(height - 2 * low, self.cell_height)
+        """Number of columns. `free_x` is the printable width left on either side of them."""
+        self.rows, self.free_y = _fit(height - 2 * foot, self.cell_height)
+        """Number of rows. `free_y` is the printable height left above and below them."""
         self.x = MARGIN_MM + self.free_x
-        self.y = low + self.free_y
-        # lower left corners in reading order, the upper row first
+        self.y = foot + self.free_y
+        """Lower left corner of the grid on the page is (`x`, `y`)."""
         self.cells = [
             (self.x + column * self.cell_width, self.y + row * self.cell_height)
             for row in reversed(range(self.rows))
             for column in range(self.columns)
         ]
+        """Lower left corners of the cells in reading order, the upper row first."""
 
 
-def _fit(room: float, cell: float) -> tuple[int, float]:
-    """Return how many cells fit a room, and what is free on both sides of them."""
-    count = int(room / cell)
+def _fit(length: float, cell: float) -> tuple[int, float]:
+    """Return how many cells fit a length, and what is left on either side of them."""
+    count = int(length / cell)
     # the grid is centred on the page, so that backs meet fronts
-    return count, (room - count * cell) / 2
+    return count, (length - count * cell) / 2
 
 
 def card_grid(deck: Deck, paper: Paper) -> Grid:
@@ -100,39 +111,40 @@ def print_fronts(
     for card, cell in zip(cards, grid.cells, strict=False):
         with _cell(pen, grid, cell):
             print_card(pen, deck, card)
-    bare = grid.cells[len(cards) :]
+    spare_cells = grid.cells[len(cards) :]
     # if there are fewer cells than rules in brief, only the last rules are printed
-    for note, cell in zip(notes[-len(bare) :], bare, strict=False):
+    for note, cell in zip(notes[-len(spare_cells) :], spare_cells, strict=False):
         with _cell(pen, grid, cell):
             _note(pen, deck, note)
-    # rows without a card have no cutting marks
+    # rows without anything to cut out have no cutting marks
     used = min(len(cards) + len(notes), len(grid.cells))
-    _cutting_marks(pen, grid, rows=-(-used // grid.columns))
+    _cutting_marks(pen, grid, rows=math.ceil(used / grid.columns))
 
 
 def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
     """Draw a rule in brief on a card that is not part of the deck: it has no marker."""
-    wide = deck.width_mm - 2 * _NOTE_PAD_MM
+    width_mm = deck.width_mm - 2 * _NOTE_MARGIN_MM
     y = pen.paragraph(
-        _NOTE_PAD_MM,
-        deck.height_mm - _NOTE_PAD_MM,
-        wide,
+        _NOTE_MARGIN_MM,
+        deck.height_mm - _NOTE_MARGIN_MM,
+        width_mm,
         note.title,
         5.2,
         bold=True,
     )
     pen.paragraph(
-        _NOTE_PAD_MM,
+        _NOTE_MARGIN_MM,
         y - 1.5,
-        wide,
+        width_mm,
         note.words,
         4.2,
     )
 
 
 def print_backs(pen: Pen, grid: Grid) -> None:
-    """Draw the backs of one page, with a back in every cell. The page then fits whichever edge it
-    is turned over.
+    """Draw the backs of one page, with a back in every cell.
+
+    So it fits its page of cards over whichever edge the sheet is turned.
     """
     # ink reaches a little beyond the outer cards, to allow for inexact cuts
     bleed_x = min(_BLEED_MM, grid.free_x)
@@ -154,27 +166,33 @@ def print_backs(pen: Pen, grid: Grid) -> None:
 def _cell(pen: Pen, grid: Grid, cell: Point) -> Iterator[None]:
     """Draw on the card in a cell, in the axes of the card."""
     x, y = cell
-    with pen.at(x + grid.cell_width * grid.landscape, y, turn_deg=90 * grid.landscape):
+    if not grid.landscape:
+        with pen.at(x, y):
+            yield
+        return
+    # a card lying on its left edge has its lower left corner at the cell's lower right
+    with pen.at(x + grid.cell_width, y, turn_deg=90):
         yield
 
 
 def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
-    """Draw ticks around the upper rows where there is room, and crosses where four cards meet. One
-    cut separates two cards.
+    """Draw ticks around the upper `rows`, and crosses where four cards meet.
+
+    Ticks are as long as the margin allows. One cut separates two cards.
     """
     xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
     # rows are filled from the top
     ys = [grid.y + row * grid.cell_height for row in range(grid.rows - rows, grid.rows + 1)]
-    out_x = min(_TICK_MM, grid.free_x)
-    out_y = min(_TICK_MM, grid.free_y)
+    tick_x = min(_TICK_MM, grid.free_x)
+    tick_y = min(_TICK_MM, grid.free_y)
     for x in xs:
-        left = out_x if x == xs[0] else _ARM_MM
-        right = out_x if x == xs[-1] else _ARM_MM
+        left_arm = tick_x if x == xs[0] else _ARM_MM
+        right_arm = tick_x if x == xs[-1] else _ARM_MM
         for y in ys:
-            low = out_y if y == ys[0] else _ARM_MM
-            high = out_y if y == ys[-1] else _ARM_MM
-            pen.hairline((x - left, y), (x + right, y))
-            pen.hairline((x, y - low), (x, y + high))
+            lower_arm = tick_y if y == ys[0] else _ARM_MM
+            upper_arm = tick_y if y == ys[-1] else _ARM_MM
+            pen.hairline((x - left_arm, y), (x + right_arm, y))
+            pen.hairline((x, y - lower_arm), (x, y + upper_arm))
 
 
 # ---- one card ------------------------------------------------------------------------------------
@@ -183,54 +201,56 @@ def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
 def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
     """Draw the face of a card: both halves are alike, the second turned by 180 degrees.
 
-    `readable=False` prints a black square instead of the marker, for pictures that a camera must
-    not take for a card.
+    With `readable=False` there is a black square instead of the marker, for pictures that a camera
+    must not take for a card.
     """
     for _ in pen.both_ways(deck.width_mm, deck.height_mm):
-        _half(pen, deck, card, readable)
+        _half_card(pen, deck, card, readable)
 
 
-def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
-    """Draw one half of a card: value and suit, the marker, and value and suit once more, big.
+def _half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
+    """Draw the upper half of a card: value and suit in the corner, the marker in the other corner,
+    and value and suit once more in the middle, big.
 
     The big ones are between the columns of the markers, which stay clear.
     """
-    inset, side = deck.inset_mm, deck.marker_mm
+    inset, marker_mm = deck.inset_mm, deck.marker_mm
     right = deck.width_mm - inset
     top = deck.height_mm - inset
+    marker_x, marker_y = right - marker_mm / 2, top - marker_mm / 2
     if readable:
-        pen.marker(card.marker, right - side / 2, top - side / 2, side)
+        pen.marker(card.marker, marker_x, marker_y, marker_mm)
     else:
-        pen.box(right - side / 2, top - side / 2, side, side, fill=BLACK)
-    size = _INDEX_MM / DIGIT
-    pen.notation(inset, top - _INDEX_MM, card.value + card.suit, size)
+        pen.box(marker_x, marker_y, marker_mm, marker_mm, fill=BLACK)
+    pen.notation(inset, top - _INDEX_MM, card.value + card.suit, _INDEX_MM / DIGIT)
     middle = deck.height_mm / 2
     pen.rectangle(
-        inset + side,
+        inset + marker_mm,
         middle,
-        deck.width_mm - 2 * (inset + side),
+        deck.width_mm - 2 * (inset + marker_mm),
         _RULE_MM,
         fill=BLACK,
     )
     centre = deck.width_mm / 2
     # a value of two letters is narrowed
-    squeezed = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
-    cells = CELL * squeezed * len(card.value)
-    size = min(_FIGURE_MM, _PICTURE_MM / cells)
-    left = centre - _APART_MM - (_PICTURE_MM + cells * size) / 2
-    low = middle + _ABOVE_MM
+    width_scale = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
+    # width of the value in font sizes
+    value_width = CELL * width_scale * len(card.value)
+    size_mm = min(_VALUE_MM, _SUIT_MM / value_width)
+    left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width * size_mm) / 2
+    low = middle + _ABOVE_RULE_MM
     pen.notation(
         left,
-        low + (_PICTURE_MM - DIGIT * size) / 2,
+        low + (_SUIT_MM - DIGIT * size_mm) / 2,
         card.value,
-        size,
-        squeezed=squeezed,
+        size_mm,
+        width_scale=width_scale,
     )
     pen.drawing(
         card.drawing,
-        centre + _APART_MM + _PICTURE_MM / 2,
-        low + _PICTURE_MM / 2,
-        _PICTURE_MM,
+        centre + _VALUE_GAP_MM + _SUIT_MM / 2,
+        low + _SUIT_MM / 2,
+        _SUIT_MM,
         None,
         fill=BLACK,
     )
@@ -245,8 +265,8 @@ comes first. Each column has the number of its lane, or an empty string for pile
 """
 
 
-def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part, ...]:
-    """Return the pages of places for piles that fit the room: the ends of the lanes, then North's
+def pile_parts(kit: Kit, deck: Deck, area: Extent) -> tuple[Part, ...]:
+    """Return the pages of places for piles that fit the area: the ends of the lanes, then North's
     own piles.
 
     Raises `Malformed` when the places of a lane do not fit.
@@ -254,13 +274,14 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     lanes = range(kit.board.files if deck.lane_piles else 0)
     columns = [(str(lane), deck.lane_piles) for lane in lanes]
     # the last column needs no gap after it
-    a_page = int((room_mm[0] + kit.board.gap_mm) / kit.board.pitch_mm)
+    per_page = int((area.width + kit.board.gap_mm) / kit.board.pitch_mm)
     tallest = _part_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
-    if a_page < 1 or tallest > room_mm[1]:
+    if per_page < 1 or tallest > area.height:
         raise Malformed(
             f"Places for piles {tallest:g} mm deep do not fit the paper: make the cards smaller"
         )
-    parts = [tuple(columns[start : start + a_page]) for start in range(0, len(columns), a_page)]
+    starts = range(0, len(columns), per_page)
+    parts = [tuple(columns[start : start + per_page]) for start in starts]
     if deck.side_piles:
         owner = kit.sides[Seat.NORTH].name
         names = tuple(say("{side} {pile}", side=owner, pile=pile) for pile in deck.side_piles)
@@ -281,24 +302,24 @@ def print_part(
     kit: Kit,
     deck: Deck,
     part: Part,
-    room: Extent,
+    area: Extent,
     *,
     beside: Callable[..., None] | None = None,
 ) -> None:
-    """Draw one page of places, centred in its room.
+    """Draw one page of places, centred in its area.
 
     Columns are as far apart as the lanes of the board. `beside` draws something to the right of the
-    places, with the given height and `width`. The places then start at the left margin.
+    places, in a height and a `width` that it is given. The places then start at the left margin.
     """
     board = kit.board
     width = len(part) * board.pitch_mm - board.gap_mm
     height = _part_height(deck, max(len(piles) for _, piles in part))
-    x, y = room.centre
-    left = room.left if beside else x - width / 2
+    centre_x, centre_y = area.centre
+    left = area.left if beside else centre_x - width / 2
     if beside:
-        with pen.at(room.left + width + _BESIDE_MM, room.bottom):
-            beside(pen, room.height, width=room.width - width - _BESIDE_MM)
-    with pen.at(left, y - height / 2):
+        with pen.at(area.left + width + _BESIDE_MM, area.bottom):
+            beside(pen, area.height, width=area.width - width - _BESIDE_MM)
+    with pen.at(left, centre_y - height / 2):
         pen.outline(0, 0, width, height)
         for number, (lane, piles) in enumerate(part):
             for row, pile in enumerate(piles):
@@ -310,36 +331,41 @@ def print_part(
                         deck,
                         lane,
                         pile,
-                        nearest=row == 0,
+                        is_nearest=row == 0,
                     )
 
 
 def _part_height(deck: Deck, piles: int) -> float:
+    """Return the height of a column of places, with the gaps around them."""
     return piles * (deck.height_mm + _PLACE_GAP_MM) + _PLACE_GAP_MM
 
 
-def _place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, nearest: bool) -> None:
-    """Draw the outline of one pile, with the origin at its lower left corner."""
-    wide, high = deck.width_mm, deck.height_mm
-    if nearest:
+def _place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_nearest: bool) -> None:
+    """Draw the outline of one pile, with the origin at its lower left corner.
+
+    The one nearest to the middle of the table has a heavy outline.
+    """
+    width_mm, height_mm = deck.width_mm, deck.height_mm
+    if is_nearest:
         pen.rectangle(
             0,
             0,
-            wide,
-            high,
+            width_mm,
+            height_mm,
             stroke_mm=1.2,
         )
     else:
         pen.outline(
             0,
             0,
-            wide,
-            high,
+            width_mm,
+            height_mm,
             line_mm=0.5,
-            dash=(2.0, 1.4),
+            dash_mm=(2.0, 1.4),
         )
-    x = deck.width_mm / 2
-    y = deck.height_mm / 2
+    x = width_mm / 2
+    y = height_mm / 2
+    max_text_mm = width_mm - 6
     if lane:
         pen.label(x, y - 4, lane, 30)
     else:
@@ -356,10 +382,10 @@ def _place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, nearest: boo
         y - 15,
         pile,
         7,
-        room=wide - 6,
+        max_width_mm=max_text_mm,
     )
-    if nearest and lane:
-        top = deck.height_mm - 4
+    if is_nearest and lane:
+        top = height_mm - 4
         pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))
         pen.text(
             x,
@@ -367,5 +393,5 @@ def _place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, nearest: boo
             say("this end to the board"),
             3.4,
             anchor="middle",
-            room=wide - 6,
+            max_width_mm=max_text_mm,
         )

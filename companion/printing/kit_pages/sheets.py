@@ -1,8 +1,8 @@
-"""The printable kit of a game: instructions, the board on as many pages as it needs, and the tags
-of all pieces.
+"""The printable kit of a game: instructions, the board on as many pages as it needs, the tags of
+all pieces, and the cards.
 
-True millimetres on A4 or Letter, vectors only, a 100 mm ruler on every page. Equal input gives
-equal bytes.
+Everything is in true millimetres, with vectors only and a 100 mm ruler on every page. Equal input
+gives equal bytes.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from companion.printing.pdf_pen import Pen, tinted
 from companion.printing.tiling import (
     FOOT_MM,
     MARGIN_MM,
-    SIZES_MM,
+    PAPER_SIZES_MM,
     Paper,
     Tiling,
     board_extent,
-    page_room,
     page_size,
+    printable_area,
     tile_board,
 )
 
@@ -61,16 +61,16 @@ class KitStyle:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of a kit.
-
-    `kind` is `instructions`, `board`, `pieces`, `extras`, `places`, `cards` or `backs`. `names` are
-    the things on the page: `("board A1",)`, the faces of its tags and the blocks below them, piles,
-    the names of cards, or one `BACK` for each cell. `draw` draws the page.
-    """
+    """One page of a kit."""
 
     kind: str
+    """`instructions`, `board`, `pieces`, `extras`, `places`, `cards` or `backs`."""
     names: tuple[str, ...]
+    """Names of the things on it: `board A1`, the faces of its tags and the blocks below them,
+    piles, the names of cards, or one `BACK` for each cell.
+    """
     title: str
+    """What the page is, in the middle of a sentence. It is printed at the foot."""
     draw: Callable[[Pen], None]
     landscape: bool = False
 
@@ -84,7 +84,7 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
             seat: replace(side, rgb=tinted(side.rgb, _LIGHT)) for seat, side in kit.sides.items()
         }
         kit = replace(kit, sides=sides)
-    width, height = SIZES_MM[paper]
+    width, height = PAPER_SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
     with speaking(style.language):
         pages = list(_board_pages(kit, tiling, paper))
@@ -97,7 +97,7 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
             print_instructions,
             kit=kit,
             tiling=tiling,
-            room=page_room(paper, landscape=False),
+            area=printable_area(paper, landscape=False),
             kinds=[page.kind for page in pages],
         )
         return [Page("instructions", ("instructions",), say("instructions"), draw), *pages]
@@ -126,19 +126,20 @@ def board_in_one_piece(kit: Kit) -> Paper | None:
     enough.
     """
     board = board_extent(kit.board)
-    for paper in SIZES_MM:
+    for paper in PAPER_SIZES_MM:
         for landscape in (False, True):
-            room = page_room(paper, landscape)
-            if board.width <= room.width and board.height <= room.height:
+            area = printable_area(paper, landscape)
+            if board.width <= area.width and board.height <= area.height:
                 return paper
     return None
 
 
 def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
-    room = page_room(paper, tiling.landscape)
+    """Yield the pages of the board, row by row from South."""
+    area = printable_area(paper, tiling.landscape)
     for window in tiling.windows:
         name, title = "board", say("board")
-        if tiling.pages > 1:
+        if tiling.page_count > 1:
             name = f"board {window.label}"
             last = tiling.windows[-1].label
             title = say("board {page} of A1-{last}", page=window.label, last=last)
@@ -147,7 +148,7 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
             kit=kit,
             tiling=tiling,
             window=window,
-            room=room,
+            area=area,
         )
         yield Page(
             "board",
@@ -159,49 +160,52 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
 
 
 def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
-    room = page_room(paper, landscape=False)
-    pages = tag_pages(kit, blocks_of(kit, extras, room), room)
-    with_tags = sum(page.has_tags for page in pages)
+    """Yield the pages of pieces, then pages for the blocks that found no place below the pieces."""
+    area = printable_area(paper, landscape=False)
+    pages = tag_pages(kit, blocks_of(kit, extras, area), area)
+    tag_page_count = sum(page.has_tags for page in pages)
     for number, page in enumerate(pages, start=1):
         kind, head, foot = "extras", say("For the table"), say("for the table")
         if page.has_tags:
             kind, head, foot = "pieces", say("Pieces"), say("pieces")
-            if with_tags > 1:
-                head = say("Pieces, {number} of {pages}", number=number, pages=with_tags)
+            if tag_page_count > 1:
+                head = say("Pieces, {number} of {pages}", number=number, pages=tag_page_count)
         draw = partial(
             print_tag_page,
             page=page,
             kit=kit,
             title=head,
-            room=room,
+            area=area,
         )
         yield Page(kind, page.names, foot, draw)
 
 
 def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
-    """Yield the places for piles, then cards and their backs in turn. The score sheet is beside a
-    seat's own piles.
+    """Yield the places for piles, then cards and their backs in turn.
+
+    The score sheet is beside a seat's own piles. Nothing is yielded for a kit without cards.
     """
     deck = kit.deck
     if deck is None:
         return
-    room = page_room(paper, landscape=True)
-    for part in pile_parts(kit, deck, (room.width, room.height)):
+    area = printable_area(paper, landscape=True)
+    for part in pile_parts(kit, deck, area):
         names = tuple(
             f"lane {lane} {pile}" if lane else str(pile) for lane, piles in part for pile in piles
         )
-        score = None
-        # the page of a seat's own piles has room for the score sheet
-        if extras.aids and not part[0][0]:
+        score_sheet = None
+        first_lane, _ = part[0]
+        # the page of a seat's own piles has space for the score sheet
+        if extras.aids and not first_lane:
             names = (*names, "score sheet")
-            score = partial(print_score_sheet, kit=kit)
+            score_sheet = partial(print_score_sheet, kit=kit)
         draw = partial(
             print_part,
             kit=kit,
             deck=deck,
             part=part,
-            room=room,
-            beside=score,
+            area=area,
+            beside=score_sheet,
         )
         yield Page(
             "places",
@@ -211,8 +215,9 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
             landscape=True,
         )
     grid = card_grid(deck, paper)
-    size = len(grid.cells)
-    fronts = [deck.cards[start : start + size] for start in range(0, len(deck.cards), size)]
+    per_page = len(grid.cells)
+    starts = range(0, len(deck.cards), per_page)
+    fronts = [deck.cards[start : start + per_page] for start in starts]
     for number, cards in enumerate(fronts, start=1):
         # spare cells on the last page of cards hold the rules in brief
         notes = extras.shared_points if number == len(fronts) else ()
@@ -232,7 +237,7 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
         )
         yield Page(
             "backs",
-            (BACK,) * size,
+            (BACK,) * per_page,
             say("backs, {number} of {pages}", number=number, pages=len(fronts)),
             partial(print_backs, grid=grid),
             grid.landscape,

@@ -2,7 +2,7 @@
 blocks to print.
 
 A tag with one face folds down over all four sides of a high block. A tag with two faces folds
-around its piece, with the other face below.
+around its piece, with the other face below. All lengths are in mm.
 """
 
 from __future__ import annotations
@@ -21,64 +21,66 @@ from companion.printing.kit_pages.tag_faces import (
     print_picture,
     print_top,
 )
-from companion.printing.pdf_pen import DIGIT, INK, WHITE, Pen, broken
+from companion.printing.pdf_pen import DIGIT, INK, WHITE, Pen, broken_lines
 from companion.printing.tiling import Extent
 
-_CELL_GAP_MM = 2.4
+_TAG_GAP_MM = 2.4
+"""Gap between two tags in a row. Rows are half as far apart, because captions separate them."""
 _HEAD_MM, _SECTION_MM, _BLOCK_GAP_MM = 20.0, 9.0, 6.0
+"""Heights of the page's head and of a section's title, and gap above a block."""
+_SMALL_PICTURE_MM = 6.0
+"""Height of a strip below which its drawing is repeated, because one alone would look lost."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Something as wide as the page that is never split between two pages.
-
-    `height` is in mm. `names` are the things on it, see `sheets.Page`. `draw` gets the height that
-    the block has, with the origin at the lower left. A block that `grows` takes all the height left
-    below it, on every page with room for it.
-    """
+    """Something as wide as the page that is never split between two pages."""
 
     height: float
+    """Its height, or its minimum height if it grows."""
     names: tuple[str, ...]
+    """Names of the things on it, see `sheets.Page`."""
     draw: Callable[[Pen, float], None]
+    """Draws it with its lower left corner at the origin. The number is the height that it has."""
     grows: bool = False
+    """Whether it is drawn on every page with enough height left, and takes all of that height."""
 
 
 @dataclass
 class TagPage:
-    """The contents of one page: blocks with the y of their lower edges.
-
-    `has_tags` is whether there are rows of tags among them. `free_mm` is the height left at the
-    bottom.
-    """
+    """The contents of one page, which is filled from the top."""
 
     free_mm: float
+    """Height left at the bottom."""
     has_tags: bool
+    """Whether there are rows of tags among the blocks."""
     blocks: list[tuple[float, Block]] = field(default_factory=list)
+    """The y of the lower edge of each block, and the block."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of everything on the page."""
         return tuple(name for _, block in self.blocks for name in block.names)
 
-    def add(self, block: Block, gap: float) -> None:
+    def add(self, block: Block, gap_mm: float) -> None:
         """Place a block below the others, after a gap."""
-        self.free_mm -= gap + block.height
+        self.free_mm -= gap_mm + block.height
         self.blocks.append((self.free_mm, block))
 
 
-def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
+def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
     """Return pages with rows of all tags in their order, and each block on the first page with
-    room.
+    area.
     """
-    empty = room.height - _HEAD_MM
+    empty = area.height - _HEAD_MM
     pages: list[TagPage] = []
     section = ""
-    for title, row in _rows(kit, room.width):
+    for title, row in _rows(kit, area.width):
         height = max(tag.height for tag in row)
         head = 0.0 if title == section else _SECTION_MM
         if pages:
             # a row keeps a gap to the one above
-            pages[-1].free_mm -= _CELL_GAP_MM / 2
+            pages[-1].free_mm -= _TAG_GAP_MM / 2
         if not pages or pages[-1].free_mm < head + height:
             pages.append(TagPage(empty, has_tags=True))
             head = _SECTION_MM
@@ -86,7 +88,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
         draw = partial(
             _print_row,
             row=row,
-            width=room.width,
+            width=area.width,
             heading=title if head else "",
         )
         pages[-1].add(Block(height, names, draw), head)
@@ -94,25 +96,28 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
 
     for block in blocks:
         # the first page with room, not the last, to fill gaps at the foot of earlier pages
-        roomy = [page for page in pages if page.free_mm >= block.height + _BLOCK_GAP_MM]
-        if not roomy:
-            roomy = [TagPage(empty, has_tags=False)]
-            pages += roomy
-        for page in roomy if block.grows else roomy[:1]:
+        fitting = [page for page in pages if page.free_mm >= block.height + _BLOCK_GAP_MM]
+        if not fitting:
+            fitting = [TagPage(empty, has_tags=False)]
+            pages += fitting
+        for page in fitting if block.grows else fitting[:1]:
             page.add(block, _BLOCK_GAP_MM)
 
     for page in pages:
-        if page.blocks and page.blocks[-1][1].grows:
-            y, block = page.blocks[-1]
-            page.blocks[-1] = (y - page.free_mm, replace(block, height=block.height + page.free_mm))
+        if not page.blocks:
+            continue
+        y, block = page.blocks[-1]
+        if block.grows:
+            grown = replace(block, height=block.height + page.free_mm)
+            page.blocks[-1] = (y - page.free_mm, grown)
     return pages
 
 
-def _rows(kit: Kit, width: float) -> Iterator[tuple[str, list[Tag]]]:
-    """Yield all pieces in rows, each with the title of its section, South's first.
+def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
+    """Yield the tags of all pieces in rows, each with the title of its section.
 
-    Equal pieces take the markers of their face in turn. Raises ValueError when two would have to
-    share one.
+    South's come first, then North's, then those that belong to nobody. Equal pieces take the
+    markers of their face in turn. Raises ValueError when two would have to share one.
     """
     for name, number in Counter(name for piece in kit.pieces for name in piece).items():
         if number > len(kit.face(name).markers):
@@ -125,28 +130,28 @@ def _rows(kit: Kit, width: float) -> Iterator[tuple[str, list[Tag]]]:
             if faces[0][0].seat is not seat:
                 continue
             tag = Tag(kit, faces)
-            if row and x + tag.width > width:
+            if row and x + tag.width > width_mm:
                 yield section, row
                 row, x = [], 0.0
             row.append(tag)
-            x += tag.width + _CELL_GAP_MM
+            x += tag.width + _TAG_GAP_MM
         if row:
             yield section, row
 
 
-def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, room: Extent) -> None:
-    """Draw one page of tags and blocks with its headings."""
+def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Extent) -> None:
+    """Draw one page of tags and blocks, with its head."""
     words = say("{game}: cut along thin lines, fold along dashes", game=kit.title)
     pen.head(title, words)
     for y, block in page.blocks:
-        with pen.at(room.left, room.bottom + y):
+        with pen.at(area.left, area.bottom + y):
             block.draw(pen, block.height)
 
 
 def _print_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading: str) -> None:
     """Draw tags side by side, below the title of their section if it starts here."""
     if heading:
-        pen.line((0, height + 7.2), (width, height + 7.2), width=0.3)
+        pen.line((0, height + 7.2), (width, height + 7.2), width_mm=0.3)
         pen.text(
             0,
             height + 2.2,
@@ -156,41 +161,39 @@ def _print_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading
         )
     x = 0.0
     for tag in row:
-        with pen.at(x, height - tag.cut):
+        with pen.at(x, height - tag.cut_height):
             _print_tag(pen, tag)
-        x += tag.width + _CELL_GAP_MM
+        x += tag.width + _TAG_GAP_MM
 
 
 def _print_tag(pen: Pen, tag: Tag) -> None:
-    """Draw one cut-out, with the origin at its lower left corner. Picture and caption are below
-    it.
-    """
-    face = tag.first
-    if tag.sides:
-        _lid(pen, tag)
+    """Draw one cut-out, with its lower left corner at the origin, and picture and caption below."""
+    face = tag.first_face
+    if tag.flap:
+        _draw_lid(pen, tag)
     else:
-        _leaves(pen, tag)
+        _draw_leaves(pen, tag)
     if tag.picture:
-        size = tag.picture - 1.2
+        picture_mm = tag.picture - 1.2
         print_picture(
             pen,
             tag.kit,
             face,
-            size,
-            (tag.outer / 2, -tag.picture / 2),
+            picture_mm,
+            (tag.top_width / 2, -tag.picture / 2),
         )
     # the name in at most two lines, in a smaller size if needed
-    fitting = (
-        size
-        for size in (3.0, 2.7, 2.4, 2.1, 1.9)
-        if len(broken(face.name, tag.width, size, bold=True)) <= 2
+    fitting_sizes = (
+        size_mm
+        for size_mm in (3.0, 2.7, 2.4, 2.1, 1.9)
+        if len(broken_lines(face.name, tag.width, size_mm, bold=True)) <= 2
     )
     y = pen.paragraph(
         0,
         -tag.picture - 0.8,
         tag.width,
         face.name,
-        next(fitting, 1.7),
+        next(fitting_sizes, 1.7),
         bold=True,
     )
     markers = " + ".join(str(marker) for _, marker in tag.faces)
@@ -200,93 +203,95 @@ def _print_tag(pen: Pen, tag: Tag) -> None:
         y - 2.6,
         words,
         2.6,
-        room=tag.width,
+        max_width_mm=tag.width,
     )
 
 
-def _leaves(pen: Pen, tag: Tag) -> None:
-    """Draw the faces of a tag one below the other, each with its drawing, with the spine between
-    them.
-    """
-    y = tag.cut
+def _draw_leaves(pen: Pen, tag: Tag) -> None:
+    """Draw the faces of a tag one below the other, each with its apron, and the spine between."""
+    y = tag.cut_height
     for number, (face, marker) in enumerate(tag.faces):
         top = y - tag.spine if number else y
-        y = top - tag.deep
+        y = top - tag.top_depth
         with pen.at(0, y):
             print_top(pen, tag, face, marker)
         if tag.apron:
             y -= tag.apron
-            with pen.at(tag.outer / 2, y + tag.apron / 2):
-                _pictures(pen, tag, face, tag.apron)
-        pen.outline(0, y, tag.outer, tag.deep + tag.apron)
+            with pen.at(tag.top_width / 2, y + tag.apron / 2):
+                _draw_strip(pen, tag, face, tag.apron)
+        pen.outline(0, y, tag.top_width, tag.top_depth + tag.apron)
         if number:
             # drawn over the outlines, so that the fold lines stay dashed
             with pen.at(0, top):
-                _spine(pen, tag)
+                _draw_spine(pen, tag)
 
 
-def _lid(pen: Pen, tag: Tag) -> None:
-    """Draw a face with four flaps that fold down over the sides of its block, each with an upright
-    drawing.
+def _draw_lid(pen: Pen, tag: Tag) -> None:
+    """Draw a face with four flaps that fold down over the sides of its block.
+
+    Each flap has an upright drawing.
     """
-    side = tag.sides
-    half = tag.outer / 2
-    edge = half + side
-    with pen.at(side, side):
+    flap = tag.flap
+    half = tag.top_width / 2
+    edge = half + flap
+    with pen.at(flap, flap):
         print_top(pen, tag, *tag.faces[0])
     for turn in (0, 90, 180, 270):
         with pen.at(edge, edge, turn_deg=turn):
-            with pen.at(0, -half - side / 2):
-                _pictures(pen, tag, tag.first, side)
+            with pen.at(0, -half - flap / 2):
+                _draw_strip(pen, tag, tag.first_face, flap)
             pen.hairline((-half, -half), (-half, -edge), (half, -edge), (half, -half))
             pen.fold((-half, -half), (half, -half))
 
 
-def _pictures(pen: Pen, tag: Tag, face: Face, high: float) -> None:
-    """Draw the drawing of a face in a strip around the origin.
+def _draw_strip(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
+    """Draw what a face shows from the front, in a strip of this height around the origin.
 
-    A small drawing is repeated three times, a sign is beside its letter.
+    That is its letter between two signs, or its drawing. A small drawing is repeated three times.
     """
+    is_small = height_mm < _SMALL_PICTURE_MM
     # a little white above and below the drawing
-    size = high - (1.2 if high >= 6 else 0.5)
-    away = 0.3 * tag.outer
+    drawing_mm = height_mm - (0.5 if is_small else 1.2)
+    outer_x = 0.3 * tag.top_width
     if face.sign:
-        for x in (-away, away):
+        for x in (-outer_x, outer_x):
             pen.drawing(
                 face.sign,
                 x,
                 0,
-                size,
+                drawing_mm,
                 None,
                 fill=INK,
             )
-        pen.label(0, -0.4 * size, face.letter, 0.8 * size / DIGIT)
+        pen.label(0, -0.4 * drawing_mm, face.letter, 0.8 * drawing_mm / DIGIT)
         return
-    for x in (-away, 0.0, away) if high < 6 else (0.0,):
+    for x in (-outer_x, 0.0, outer_x) if is_small else (0.0,):
         print_picture(
             pen,
             tag.kit,
             face,
-            size,
+            drawing_mm,
             (x, 0),
         )
 
 
-def _spine(pen: Pen, tag: Tag) -> None:
-    """Draw the strip between two faces that are glued around a piece, which is seen from the front,
-    with its fold lines.
+def _draw_spine(pen: Pen, tag: Tag) -> None:
+    """Draw the strip between two faces that are glued around a piece, with its fold lines.
+
+    It is the front of the piece. Where it is high enough it shows the first face's drawing.
     """
     pen.rectangle(
         0,
         0,
-        tag.outer,
+        tag.top_width,
         tag.spine,
         fill=WHITE,
     )
     if tag.spine >= MIN_APRON_MM:
-        with pen.at(tag.outer / 2, tag.spine / 2):
-            _pictures(pen, tag, tag.first, tag.spine)
-    for x in (0, tag.outer):
+        with pen.at(tag.top_width / 2, tag.spine / 2):
+            _draw_strip(pen, tag, tag.first_face, tag.spine)
+    for x in (0, tag.top_width):
         pen.hairline((x, 0), (x, tag.spine))
+    # a single line if the piece is too thin for a spine
     for y in sorted({0.0, tag.spine}):
-        pen.fold((-0.6, y), (tag.outer + 0.6, y))
+        pen.fold((-0.6, y), (tag.top_width + 0.6, y))
