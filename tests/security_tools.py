@@ -58,7 +58,7 @@ def host_of(place: Place) -> FlaskClient:
 
 def code_of(place: Place) -> str:
     """What the machine's own screen shows."""
-    code = shown_code(place.app.extensions["join_code"].now())
+    code = shown_code(place.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
     assert code in page_of(place.browser(), "/")
     return code

@@ -42,9 +42,9 @@ from web.routes.route import RouteGroup, add_routes
 from web.routes.rules import RulesPages
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.workbench import Bench
-from web.security.auth import Auth, refuse_foreign
+from web.security.auth import Auth, require_own_origin
 from web.security.codes import JoinCode
-from web.security.host_names import Names, UnknownName, asked_host
+from web.security.host_names import MachineNames, UnknownName, parse_host
 from web.security.rate_limit import RequestLimits
 from web.server.sse import Streams
 from web.static_files import StaticFiles
@@ -83,7 +83,7 @@ def create_app(
         "page_context": page_context,
     }
     app.jinja_env.globals.update(
-        own_seats=guard.seats_of,
+        own_seats=guard.own_seats,
         key_command=site.key_command,
         games=games,
         features=features,
@@ -209,8 +209,8 @@ def create_base_app(
     }
     register_template_helpers(app)
     error_pages.register(app)
-    names = Names((*site.settings.names, site.settings.host))
-    limits = RequestLimits(guard.owner, time.monotonic)
+    names = MachineNames((*site.settings.names, site.settings.host))
+    limits = RequestLimits(guard.requester, time.monotonic)
 
     @app.before_request
     def check_request() -> None:
@@ -224,7 +224,7 @@ def create_base_app(
         # the rate limit comes before name and origin are checked
         limits.check()
         require_known_name(names, site.join_urls)
-        refuse_foreign()
+        require_own_origin()
 
     @app.teardown_request
     def language_of_before(_: BaseException | None) -> None:
@@ -239,7 +239,7 @@ def create_base_app(
     return app
 
 
-def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
+def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, ...]]) -> None:
     """Raise `UnknownName` unless the request is for this machine.
 
     Static files are served under any name.
@@ -247,7 +247,7 @@ def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -
     host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
     # the request target is a path, or an absolute URL with the same host
     is_path = target.startswith(("/", f"http://{host.lower()}/", f"https://{host.lower()}/"))
-    if not asked_host(host) or not is_path:
+    if not parse_host(host) or not is_path:
         raise BadRequest
     if request.endpoint not in ("pages.static", "pages.favicon") and not names.knows(host):
         raise UnknownName(join_urls()[0])

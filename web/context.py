@@ -214,7 +214,7 @@ class PageContext:
                 coach=table.coaching.about(key.viewer) if key.viewer and features.coach else (),
                 # who may join, and how
                 urls=self.join_urls(),
-                join_code=self.join_code.now() if self.join_code and may_know_code else "",
+                join_code=self.join_code.current() if self.join_code and may_know_code else "",
                 may_sit=key.at_table or self.join_code is None,
                 wifi=features.welcome.wifi() if gives_wifi else None,
                 # for single pages

@@ -25,7 +25,7 @@ from web.rendering.camera_overlay import seen_svg
 from web.routes.api.body import ShortText
 from web.routes.route import get, host_only, host_page, post
 from web.security.auth import Auth, is_own_screen
-from web.security.codes import CODE_LENGTH
+from web.security.codes import PAIRING_CODE_LENGTH
 from web.server.sse import Audience, Streams
 
 DRAW_S = 0.4
@@ -46,7 +46,7 @@ class PhoneCameraPages:
         self._drawn_s = -DRAW_S
 
     @get("/eye")
-    @get(f"/eye/<string(length={CODE_LENGTH}):code>")
+    @get(f"/eye/<string(length={PAIRING_CODE_LENGTH}):code>")
     def page(self, code: str = "") -> Any:
         """Show the phone's page, or without HTTPS how to get past the browser's warning."""
         room = self._room
@@ -66,7 +66,7 @@ class PhoneCameraPages:
         mark = room.pairing.pair(code, request.remote_addr or "")
         room.use()
         answer = jsonify({})
-        self._guard.camera_cookie(answer, mark)
+        self._guard.set_camera_cookie(answer, mark)
         return answer
 
     @post("/api/eye/picture", is_json=False)
@@ -132,7 +132,7 @@ class PhoneOwnerPages:
         def draw() -> str:
             return render_template("_eye_code.html", room=self._room)
 
-        return self._streams.watch(draw, Audience.SEAT)
+        return self._streams.stream_redrawn(draw, Audience.SEAT)
 
     @post("/api/camera/phone/remove", guard=host_only)
     def remove(self) -> None:

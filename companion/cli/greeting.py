@@ -29,7 +29,7 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     wifi = companion.wifi()
     code, key_words = "", f"its key: {companion.key_command}"
     if on_terminal:
-        code = companion.join_code.now() if companion.join_code else ""
+        code = companion.join_code.current() if companion.join_code else ""
         key_words = f"owner key {companion.host_key}"
     rows = [
         ("Table screen", first),

@@ -60,7 +60,7 @@ from companion.hub_server.pairs import PairKeeper
 from companion.league.league import League
 from companion.table.public.messages import PublicRecord, read_record, read_state
 from web.hub.room import Room
-from web.security.rate_limit import Buckets, Rate
+from web.security.rate_limit import Rate, TokenBuckets
 
 log = logging.getLogger(__name__)
 MAX_RECORDS_PER_TABLE = 5000
@@ -129,7 +129,7 @@ class NatsConnection:
         self._client: Client | None = None
         self._was_full = False
         self._is_closing = False
-        self._flood = Buckets(FLOOD, time.monotonic)
+        self._flood = TokenBuckets(FLOOD, time.monotonic)
         self._has_last_records = False
         self._record_error: CompanionError | None = None
         """Error because of which a record could not be stored. It ends the connection."""
@@ -407,7 +407,7 @@ class NatsConnection:
 
     def _count(self, table: str, times: int = 1) -> None:
         """Count a message of a table `times` times. Shut out a table that exceeds `FLOOD`."""
-        if not all(self._flood.take(table) for _ in range(times)):
+        if not all(self._flood.take_token(table) for _ in range(times)):
             self._members.shut_out(table)
 
     def _reject(self, table: str, error: Malformed) -> None:

@@ -31,8 +31,8 @@ from companion.hub.pairing import (
 )
 from companion.hub_server.folder import MAX_PAIRS, HubFolder
 from companion.table.remote.remote_table import require_playable
-from web.security.codes import EACH, LENGTH
-from web.security.rate_limit import Guesses
+from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
+from web.security.rate_limit import GuessLimit
 
 CLAIM_TIMEOUT_S = 25.0
 """Seconds without a claim after which a machine is gone. Machines claim every ten seconds."""
@@ -99,7 +99,7 @@ class PairKeeper:
         self._when_paired = when_paired
         self._when_over = when_over
         self._sessions = Sessions(clock)
-        self._guesses = Guesses(EACH, clock.monotonic_s)
+        self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
         """Code and offer by the table that offers."""
 
@@ -140,7 +140,7 @@ class PairKeeper:
         match read_request(payload):
             case PairOffer() as offer:
                 require_playable(offer.game, offer.options)
-                code = new_code(LENGTH)
+                code = new_code(JOIN_CODE_LENGTH)
                 self._offers[table] = (code, offer)
                 return PairAnswer(code=code)
             case PairAcceptance() as acceptance:

@@ -24,7 +24,7 @@ def test_a_scanned_code_fills_the_form_and_leaves_the_address(
             "web.security.auth.OWN_ADDRESSES", ()
         )  # the phone is not the machine's own screen
         assert companion.join_code
-        code = companion.join_code.now()
+        code = companion.join_code.current()
 
         def typed() -> str:
             return str(window.find_element(By.ID, "code").get_attribute("value"))
@@ -42,7 +42,7 @@ def test_a_scanned_code_fills_the_form_and_leaves_the_address(
         shown = "return document.body?.innerText ?? ''"
         until("the refusal", lambda: "That is not the code" in window.execute_script(shown))
         assert typed() == ""
-        window.find_element(By.ID, "code").send_keys(companion.join_code.now().upper())
+        window.find_element(By.ID, "code").send_keys(companion.join_code.current().upper())
         window.find_element(By.CSS_SELECTOR, "form.join .go").click()
         until("the seat", lambda: window.current_url == f"{url}/seat/south")
         assert companion.table.view().seats[Seat.SOUTH].name is not None

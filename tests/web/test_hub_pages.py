@@ -17,7 +17,7 @@ from hub_room import NoHub, hub_pages, played_records, room_of_twelve
 from companion.core.clock import FakeClock
 from companion.table.public.messages import PublicState, PublicView, encode_public
 from companion.table.seats.staff_call import Call
-from web.hub.host import CODE_S
+from web.hub.host import TABLE_CODE_S
 from web.hub.room import SILENCE_TIMEOUT_S, Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
@@ -300,7 +300,7 @@ def test_a_code_is_good_for_one_table_and_ten_minutes(clock: FakeClock) -> None:
         assert [join(first), join(first)] == [200, 403]
         second = join_code.code
         assert join(second, "no key") == 400
-        clock.advance(CODE_S)
+        clock.advance(TABLE_CODE_S)
         assert join(second) == 403
         old = join_code.code
         new = browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"]

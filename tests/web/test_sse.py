@@ -82,10 +82,10 @@ def test_a_viewer_who_leaves_frees_the_place(place: Place, server: Server) -> No
     line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     line.request("GET", "/live/watch")
     answer = line.getresponse()
-    assert place.app.extensions["streams"].open == 1
+    assert place.app.extensions["streams"].open_count == 1
     answer.close()
     line.close()
-    until("the place", lambda: place.app.extensions["streams"].open == 0)
+    until("the place", lambda: place.app.extensions["streams"].open_count == 0)
 
 
 def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:

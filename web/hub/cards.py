@@ -17,8 +17,8 @@ from web.hub.room import HubContext, HubGroup
 from web.routes.api.body import Body, ShortText
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
-from web.security.codes import EACH
-from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_group
+from web.security.codes import CODE_GUESSES
+from web.security.rate_limit import SHARED, GuessLimit, Rate, TokenBuckets, address_group
 
 COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
@@ -44,9 +44,9 @@ class CardPages(HubGroup):
 
     def __init__(self, hub: HubContext) -> None:
         super().__init__(hub)
-        self._guesses = Guesses(EACH, hub.clock.monotonic_s)
-        self._make_limit = Buckets(MAKES, hub.clock.monotonic_s)
-        self._make_limit_all = Buckets(MAKES_ALL, hub.clock.monotonic_s)
+        self._guesses = GuessLimit(CODE_GUESSES, hub.clock.monotonic_s)
+        self._make_limit = TokenBuckets(MAKES, hub.clock.monotonic_s)
+        self._make_limit_all = TokenBuckets(MAKES_ALL, hub.clock.monotonic_s)
 
     # ---- pages ----
 
@@ -88,7 +88,7 @@ class CardPages(HubGroup):
         """Make a card for the person at this browser."""
         address = address_group(request.remote_addr or "")
         # in this order, an address over its own limit uses up nothing of the shared one
-        if not (self._make_limit.take(address) and self._make_limit_all.take(SHARED)):
+        if not (self._make_limit.take_token(address) and self._make_limit_all.take_token(SHARED)):
             raise Stale(
                 say(
                     "Too many cards have been made from here: wait a few minutes, or ask the hub’s "

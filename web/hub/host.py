@@ -20,8 +20,8 @@ from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, HubContext, HubGroup, RoomTable
 from web.routes.api.body import Body, ShortText
 from web.routes.route import enter_key, form, get, host_only, host_page, post
-from web.security.codes import EACH, LENGTH
-from web.security.rate_limit import Guesses
+from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
+from web.security.rate_limit import GuessLimit
 from web.server.sse import Audience
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
@@ -101,7 +101,7 @@ class HubHost(Protocol):
         """Set the delay in seconds for spectators."""
 
 
-CODE_S = 600.0
+TABLE_CODE_S = 600.0
 """Seconds for which a code is valid."""
 
 
@@ -117,15 +117,15 @@ class TableJoinCode:
         self._host = host
         self._clock = clock
         self._when_renewed = when_renewed
-        self._guesses = Guesses(EACH, clock.monotonic_s)
+        self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
         self._join_lock = threading.Lock()
         self.code = ""
         self.renew()
 
     def renew(self) -> None:
         """Replace the code."""
-        self.code = new_code(LENGTH)
-        self._expires_s = self._clock.monotonic_s() + CODE_S
+        self.code = new_code(JOIN_CODE_LENGTH)
+        self._expires_s = self._clock.monotonic_s() + TABLE_CODE_S
         self._when_renewed()
 
     def step(self) -> None:
@@ -185,7 +185,7 @@ class HubHostPages(HubGroup):
     @get("/live/host", guard=host_only)
     def live(self) -> Response:
         """Stream the owner's page."""
-        return self._streams.follow(self._room, self._draw, Audience.SEAT)
+        return self._streams.stream_changes(self._room, self._draw, Audience.SEAT)
 
     def _draw(self) -> str:
         now_s, tables = self._room.now_s(), self._room.tables()

@@ -13,7 +13,7 @@ from companion.table.session import Phase
 from web.hub.drawing import Fragments, seats_of, sentence
 from web.hub.room import MAX_RECENT, Room, RoomTable, ShownRecord, delay_text
 from web.routes.route import get
-from web.server.sse import LOOK_S, Streams, message
+from web.server.sse import CHECK_INTERVAL_S, Streams, message
 
 
 class SpectatorPages:
@@ -76,7 +76,7 @@ class SpectatorPages:
             known = changes[-1][0] if changes else known
             return "".join(messages_of(version, shown) for version, shown in changes)
 
-        return self._streams.hold(news, lambda: followed.wait(known, LOOK_S))
+        return self._streams.stream(news, lambda: followed.wait(known, CHECK_INTERVAL_S))
 
     def _table(self, number: int) -> RoomTable:
         table = self._room.table(number)

@@ -99,7 +99,7 @@ class TournamentPages(HubGroup):
         """Stream the page of a tournament."""
         wanted = request.args.get("round", 0, int)
         self.known(number)
-        return self._streams.follow(self._room, lambda: self._draw(number, wanted))
+        return self._streams.stream_changes(self._room, lambda: self._draw(number, wanted))
 
     def _draw(self, number: int, wanted: int) -> str:
         tournament = self.known(number)

@@ -58,7 +58,7 @@ class WallPages(HubGroup):
     def live(self) -> Response:
         """Stream the wall."""
         own = is_own_screen()
-        return self._streams.follow(self._room, lambda: self._fragment(own), Audience.TABLE)
+        return self._streams.stream_changes(self._room, lambda: self._fragment(own), Audience.TABLE)
 
     def _fragment(self, own: bool) -> str:
         # the code on the wall may have expired
@@ -93,7 +93,7 @@ class WallPages(HubGroup):
             sign=sign_of(room, tables, calls),
             urls=self._hub.urls(),
             code=self._join_code.code if own else "",
-            watching=self._streams.open,
+            watching=self._streams.open_count,
             late=delay_text(room.delay_s),
         )
 

@@ -142,7 +142,7 @@ class HealthPages(PageGroup):
                 findings, examined_s = self.room.run_checks(), time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
-        return self._streams.watch(draw, Audience.SEAT)
+        return self._streams.stream_redrawn(draw, Audience.SEAT)
 
     @get("/check")
     @get("/doctor")

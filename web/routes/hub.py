@@ -82,7 +82,7 @@ class HubRoutes(PageGroup):
         return self._table.view().seats[seat].sitting
 
     def _back(self, seat: Seat) -> str:
-        return f"/seat/{seat}" if self._guard.sits(seat) else "/host"
+        return f"/seat/{seat}" if self._guard.has_seat(seat) else "/host"
 
     @post("/api/host/hub/leave", guard=host_only)
     def leave(self) -> None:

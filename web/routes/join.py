@@ -29,14 +29,14 @@ class Joining(PageGroup):
     @get("/join")
     def choose_seat(self) -> str:
         """Show the free sides, and ask for a name."""
-        return self._page("join.html", own=self._guard.seats_of())
+        return self._page("join.html", own=self._guard.own_seats())
 
     @get(f"/join/{SEAT_PART}")
     @form(f"/join/{SEAT_PART}")
     def join(self, seat: str, name: str = "", code: str = "") -> Any:
         """Take a seat. A browser that already has it is redirected to its page."""
         mine = Seat(seat)
-        if self._guard.sits(mine):
+        if self._guard.has_seat(mine):
             return redirect(f"/seat/{mine}")
         redirection = self.redirect_to_swapped_seat()
         if redirection is not None:
@@ -70,7 +70,7 @@ class Joining(PageGroup):
         A lesson may start at once.
         """
         back = _table_screen_path()
-        if self._guard.seats_of():
+        if self._guard.own_seats():
             return redirect(_one_window_path(back), 303)
         if self.page_context.has_sitters:
             return redirect(back, 303)
@@ -91,7 +91,7 @@ class Joining(PageGroup):
     def other_games(self) -> Any:
         """Return to the choice of games at this very screen."""
         back = _table_screen_path()
-        if not self._guard.seats_of():
+        if not self._guard.own_seats():
             return redirect(back, 303)
         self._leave_game()
         return redirect(_one_window_path(back), 303)
@@ -100,12 +100,12 @@ class Joining(PageGroup):
     def end_trial(self) -> Any:
         """Leave the seats of this very screen."""
         answer = make_response(redirect(_table_screen_path(), 303))
-        own = self._guard.seats_of()
+        own = self._guard.own_seats()
         if own:
             self._leave_game()
         for seat in own:
-            self._table.free_seat(seat, self._guard.sitting(seat))
-            self._guard.drop_seat(answer, seat)
+            self._table.free_seat(seat, self._guard.sitting_of(seat))
+            self._guard.drop_seat_cookie(answer, seat)
         return answer
 
     def _leave_game(self) -> None:
@@ -113,7 +113,7 @@ class Joining(PageGroup):
         if not self.page_context.is_game_on:
             self._table.go_home()
             return
-        own = self._guard.seats_of()
+        own = self._guard.own_seats()
         seats = self._table.view().seats
         others = [seats[seat] for seat in SEATS if seat not in own]
         if all(other.name is None or other.door == MACHINE for other in others):
@@ -122,7 +122,7 @@ class Joining(PageGroup):
     @get("/here")
     def here(self) -> Any:
         """Show the table screen and the own seat in one window."""
-        own = self._guard.seats_of()
+        own = self._guard.own_seats()
         back = _table_screen_path()
         if not own:
             return redirect(back)
@@ -134,7 +134,7 @@ class Joining(PageGroup):
     def move(self, seat: str, code: str) -> Any:
         """Continue by this phone for a seat that its pad has released."""
         mine = Seat(seat)
-        if self._guard.sits(mine):
+        if self._guard.has_seat(mine):
             return redirect(f"/seat/{mine}", 303)
         try:
             self.page_context.require_join_code(code)
@@ -151,7 +151,7 @@ class Joining(PageGroup):
         answer = make_response(redirect(f"/seat/{swapped[0][0]}"))
         # delete all old cookies first, because a later deletion could remove a new one
         for seat, _ in swapped:
-            self._guard.drop_seat(answer, seat.other)
+            self._guard.drop_seat_cookie(answer, seat.other)
         for seat, nonce in swapped:
             self._guard.set_seat_cookie(answer, seat, nonce)
         return answer
@@ -160,7 +160,7 @@ class Joining(PageGroup):
     def short(self, letter: str) -> Any:
         """Redirect from a short address to a seat."""
         seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
-        return redirect(f"/seat/{seat}" if self._guard.sits(seat) else f"/join/{seat}")
+        return redirect(f"/seat/{seat}" if self._guard.has_seat(seat) else f"/join/{seat}")
 
     def occupied_page(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
         """Return the page that says that a seat is occupied, and what can be done.
@@ -174,7 +174,7 @@ class Joining(PageGroup):
         return render_template(
             page,
             view=self._table.view(),
-            names=self._guard.names_of(),
+            names=self._guard.remembered_names(),
             order=self._seats_from_left(),
             error=error,
             **more,

@@ -52,7 +52,7 @@ class Pages(PageGroup):
             theme="" if theme == "system" else theme,
             asked=is_screen,
             kiosk=is_kiosk,
-            own=() if is_screen or is_kiosk else self._guard.seats_of(),
+            own=() if is_screen or is_kiosk else self._guard.own_seats(),
         )
 
     def _table_fragment(self) -> str:
@@ -62,7 +62,7 @@ class Pages(PageGroup):
     @get("/watch")
     def watch(self) -> Any:
         """Show what everybody may know. Raises `TooManyViewers`."""
-        if not self._streams.has_room:
+        if not self._streams.has_spectator_place:
             raise TooManyViewers(say("All spectator places are taken"))
         return render_template(
             "watch.html",
@@ -75,7 +75,7 @@ class Pages(PageGroup):
     def seat(self, seat: str) -> Any:
         """Show the page of a seat to the browser that has it."""
         mine = Seat(seat)
-        if not self._guard.sits(mine):
+        if not self._guard.has_seat(mine):
             joining = Joining(self.page_context)
             redirection = joining.redirect_to_swapped_seat()
             if redirection is not None:
@@ -114,15 +114,17 @@ class Pages(PageGroup):
 
         streams = self._streams
         if voice is None or "voice" not in request.args:
-            return streams.follow(self._table, render, Audience.TABLE)
+            return streams.stream_changes(self._table, render, Audience.TABLE)
         voice.screen_speaks(True)
         silence = partial(voice.screen_speaks, False)
-        return streams.follow(self._table, render, Audience.TABLE, silence)
+        return streams.stream_changes(self._table, render, Audience.TABLE, silence)
 
     @get("/live/watch")
     def live_watch(self) -> Response:
         """Stream what everybody may know."""
-        return self._streams.follow(self._table, partial(self.page_context.fragment, "watch", None))
+        return self._streams.stream_changes(
+            self._table, partial(self.page_context.fragment, "watch", None)
+        )
 
     def _look(self) -> str:
         """Return the settings that are in the table screen's page itself."""
@@ -141,21 +143,21 @@ class Pages(PageGroup):
     def live_host(self) -> Response:
         """Stream the owner's page."""
         render = partial(self.page_context.fragment, "host", None)
-        return self._streams.follow(self._table, render, Audience.SEAT)
+        return self._streams.stream_changes(self._table, render, Audience.SEAT)
 
     @get(f"/live/seat/{SEAT_PART}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:
         """Stream the page of a seat. Once the seat is freed, the stream only leads away from it."""
 
         def render() -> str:
-            if not self._guard.sits(seat):
+            if not self._guard.has_seat(seat):
                 return f'<main id="live" data-go="/join/{seat}"></main>'
             if must_cover(self._guard, seat, self._table.view):
                 return COVER
             return self.page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
         leave = self.page_context.presence.begin(seat)
-        return self._streams.follow(self._table, render, Audience.SEAT, leave)
+        return self._streams.stream_changes(self._table, render, Audience.SEAT, leave)
 
     # ---- the rest ----
 

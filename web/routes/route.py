@@ -72,13 +72,13 @@ def enter_key(key: str, back: str, wrong: str) -> Response:
     guard: Auth = current_app.extensions["guard"]
     error = wrong
     try:
-        is_right = guard.fits(key)
+        is_right = guard.is_host_key(key)
     except Illegal as refusal:
         is_right, error = False, refusal.message
     if not is_right:
         return ask_for_key(back, error)
     answer = make_response(redirect(back, 303))
-    guard.host_cookie(answer)
+    guard.set_host_cookie(answer)
     guard.site.note_key_used()
     return answer
 

@@ -56,7 +56,7 @@ class SharedPhonePages(PageGroup):
     def begin(self, south: str, north: str, code: str) -> Any:
         """Take both seats, or the missing one."""
         names = {Seat.SOUTH: south, Seat.NORTH: north}
-        own, nonces = self._guard.seats_of(), {}
+        own, nonces = self._guard.own_seats(), {}
         answer = make_response(redirect("/pass", 303))
         try:
             # the code is needed only to take a seat
@@ -86,10 +86,10 @@ class SharedPhonePages(PageGroup):
         """Leave both seats."""
         answer = make_response(redirect("/join", 303))
         for seat in SEATS:
-            if self._guard.sits(seat):
-                self._table.free_seat(seat, self._guard.sitting(seat))
-            self._guard.drop_seat(answer, seat)
-        self._guard.drop_pass(answer)
+            if self._guard.has_seat(seat):
+                self._table.free_seat(seat, self._guard.sitting_of(seat))
+            self._guard.drop_seat_cookie(answer, seat)
+        self._guard.drop_pass_cookie(answer)
         return answer
 
     @get("/live/pass")
@@ -102,9 +102,9 @@ class SharedPhonePages(PageGroup):
             return self.page_context.fragment("pass", None)
 
         if not self._guard.is_shared_phone():
-            return self._streams.follow(self._table, render)
+            return self._streams.stream_changes(self._table, render)
         end_presence = self.page_context.presence.begin(*SEATS)
-        return self._streams.follow(self._table, render, Audience.SEAT, end_presence)
+        return self._streams.stream_changes(self._table, render, Audience.SEAT, end_presence)
 
     # ---- inside ----
 
@@ -119,8 +119,8 @@ class SharedPhonePages(PageGroup):
         page = render_template(
             "pass_begin.html",
             view=self._table.view(),
-            own=self._guard.seats_of(),
-            names=self._guard.names_of(),
+            own=self._guard.own_seats(),
+            names=self._guard.remembered_names(),
             error=refusal,
         )
         return make_response(page, status_of(refusal) if refusal else 200)

@@ -31,7 +31,7 @@ from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, post
 from web.server.sse import Audience, message
 
-LOOK_S = 0.02
+POLL_INTERVAL_S = 0.02
 """Polling interval of the buzzer in seconds, as long as the shortest tone."""
 WORLD_S = 0.2
 """Interval in seconds between two looks at the world."""
@@ -98,7 +98,7 @@ class Bench(PageGroup):
                 messages += message(json.dumps(world), "world")
             return messages
 
-        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
+        return self._streams.stream(news, partial(time.sleep, POLL_INTERVAL_S), Audience.TABLE)
 
     def _world_now(self) -> WorldJson:
         """Return all positions in the picture in pixels. `frame` changes whenever they do."""

@@ -1,5 +1,7 @@
-"""Authentication: signed cookies for seats and host, the owner's key, and a check of the request's
+"""Authentication: signed cookies for seats and owner, the owner's key, and a check of the request's
 origin.
+
+The owner is `host` in addresses, cookies and names of the program.
 """
 
 from __future__ import annotations
@@ -17,18 +19,21 @@ from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.views import sitting_of
-from web.security.rate_limit import OWN_ADDRESSES, Guesses, Rate
+from web.security.rate_limit import OWN_ADDRESSES, GuessLimit, Rate
 
 if TYPE_CHECKING:
     from web.features import Site
 
 COOKIE_AGE_S = 400 * 24 * 3600
 """Lifetime of cookies in seconds, the maximum that browsers allow."""
-COOKIE_MARK_LENGTH = 8
-"""Length of the suffix that distinguishes cookies of several tables on one machine."""
+COOKIE_SUFFIX_LENGTH = 8
+"""Length of the suffix that distinguishes cookies of several tables on one machine.
+
+Eight hexadecimal digits are enough, because it only has to differ among a few tables.
+"""
 MAX_OFFERED_NAMES = 4
 """Maximum number of names that are remembered in a browser."""
-TRIES, TRIES_S = 5, 30.0
+MAX_WRONG_KEYS, WRONG_KEYS_S = 5, 30.0
 """Maximum number of wrong owner keys per address, and the seconds for which they count."""
 
 
@@ -39,20 +44,25 @@ class ForeignOrigin(CompanionError, PermissionError):
 
 
 class Auth:
-    """Authenticates requests. Its only state is the owner key and recent wrong keys.
+    """Says who sends the current request, and sets the cookies that prove it.
 
-    `seat_nonce` returns the nonce that the cookie of a seat must carry now, None for a free seat.
+    There is one for each application, used by all its routes. Methods that read take no argument
+    for the request: they read Flask's current one. The only state is the owner key and recent
+    wrong keys. `seat_nonce` returns the nonce that the cookie of a seat must carry now, None for a
+    free seat. A nonce is made whenever somebody sits down, so older cookies become void.
     """
 
     def __init__(self, site: Site, seat_nonce: Callable[[Seat], str | None], clock: Clock) -> None:
         self._signer = URLSafeSerializer(site.signing_key, salt="tabletop-companion")
         # Browsers send a cookie to every port of a machine, so its name identifies the table.
-        self._mark = hashlib.sha256(site.signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
+        self._cookie_suffix = hashlib.sha256(site.signing_key).hexdigest()[:COOKIE_SUFFIX_LENGTH]
         self.host_key = site.host_key
         """The key that a person types to become the owner."""
         self.site = site
         self._seat_nonce = seat_nonce
-        self._guesses = Guesses(Rate(TRIES, TRIES / TRIES_S), clock.monotonic_s)
+        self._guesses = GuessLimit(
+            Rate(MAX_WRONG_KEYS, MAX_WRONG_KEYS / WRONG_KEYS_S), clock.monotonic_s
+        )
 
     # ---- seats ----
 
@@ -60,11 +70,11 @@ class Auth:
         """Give this browser a seat."""
         self._set(answer, f"seat_{seat}", [str(seat), nonce])
 
-    def drop_seat(self, answer: Response, seat: Seat) -> None:
+    def drop_seat_cookie(self, answer: Response, seat: Seat) -> None:
         """Remove a seat from this browser."""
         self._delete(answer, f"seat_{seat}")
 
-    def sits(self, seat: Seat) -> bool:
+    def has_seat(self, seat: Seat) -> bool:
         """Return whether this browser has the seat."""
         return self._has_nonce(seat, self._seat_nonce(seat))
 
@@ -79,11 +89,11 @@ class Auth:
                 return str(nonce)
         return ""
 
-    def seats_of(self) -> tuple[Seat, ...]:
+    def own_seats(self) -> tuple[Seat, ...]:
         """Return the seats of this browser."""
-        return tuple(seat for seat in SEATS if self.sits(seat))
+        return tuple(seat for seat in SEATS if self.has_seat(seat))
 
-    def sitting(self, seat: Seat) -> str:
+    def sitting_of(self, seat: Seat) -> str:
         """Return the sitting to which this browser's cookie for a seat belongs, see
         `SeatView.sitting`.
         """
@@ -118,7 +128,7 @@ class Auth:
         Raises `Illegal` unless this browser has it, even if another side is shown.
         """
         seat = Seat(name)
-        if not self.sits(seat):
+        if not self.has_seat(seat):
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say(
@@ -129,13 +139,13 @@ class Auth:
             )
         return seat
 
-    # ---- one phone for both seats, and names ----
+    # ---- one phone for both seats, and remembered names ----
 
     def is_shared_phone(self) -> bool:
         """Return whether this is one phone for both seats that players hand to each other."""
-        is_passed = isinstance(self._read("pass"), str)
+        has_pass_cookie = isinstance(self._read("pass"), str)
         # once a seat is freed, it is an ordinary phone again
-        return is_passed and self.seats_of() == SEATS
+        return has_pass_cookie and self.own_seats() == SEATS
 
     def shown_side(self) -> Seat | None:
         """Return the side that a shared phone shows, or None for its cover."""
@@ -146,28 +156,28 @@ class Auth:
         """Share this phone between both seats. It shows one of them, or its cover (None)."""
         self._set(answer, "pass", str(seat) if seat else "")
 
-    def drop_pass(self, answer: Response) -> None:
+    def drop_pass_cookie(self, answer: Response) -> None:
         """Stop sharing this phone between both seats."""
         self._delete(answer, "pass")
 
-    def names_of(self) -> tuple[str, ...]:
+    def remembered_names(self) -> tuple[str, ...]:
         """Return the names that were used in this browser, the latest first."""
         content = self._read("names")
         return tuple(str(name) for name in content) if isinstance(content, list) else ()
 
     def remember_names(self, answer: Response, *names: str) -> None:
-        """Remember these names for the next game in this browser."""
-        known = [name.strip() for name in names if name.strip()]
-        # every name once, the latest first
-        offered = dict.fromkeys((*known, *self.names_of()))
-        if known:
+        """Remember these names for the next game in this browser, besides earlier ones."""
+        new_names = [name.strip() for name in names if name.strip()]
+        # a dict has every name once, in order
+        offered = dict.fromkeys((*new_names, *self.remembered_names()))
+        if new_names:
             self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
 
     # ---- the owner ----
 
     @property
     def host_mark(self) -> str:
-        """Return the content of the owner's cookie, which changes with the key."""
+        """Return what the owner's cookie must contain. It changes with the key."""
         return hashlib.sha256(_plain_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
@@ -177,15 +187,18 @@ class Auth:
         self.host_key = self.site.make_host_key()
         return self.host_key
 
-    def host_cookie(self, answer: Response) -> None:
+    def set_host_cookie(self, answer: Response) -> None:
         """Make this browser the owner's."""
         self._set(answer, "host", self.host_mark)
 
     def is_host(self) -> bool:
-        """Return whether the request carries the owner's cookie or key."""
+        """Return whether the request carries the owner's cookie or key.
+
+        Raises `Illegal` after too many wrong keys.
+        """
         # programs send the key itself, browsers a cookie
         if (key := request.headers.get("X-Host-Key")) is not None:
-            return self.fits(key)
+            return self.is_host_key(key)
         return self._has_host_cookie()
 
     def _has_host_cookie(self) -> bool:
@@ -195,14 +208,14 @@ class Auth:
         return hmac.compare_digest(content.encode(), self.host_mark.encode())
 
     def require_host(self) -> None:
-        """Raise `Illegal` unless the request comes from the owner."""
+        """Raise `Illegal` unless the request comes from the owner, or after too many wrong keys."""
         if not self.is_host():
             raise Illegal(
                 Refusal.HOST_ONLY,
                 say("Only the owner can do that: open /host and enter the owner’s key"),
             )
 
-    def fits(self, key: str) -> bool:
+    def is_host_key(self, key: str) -> bool:
         """Return whether this is the owner key.
 
         Raises `Illegal` after too many wrong keys.
@@ -211,19 +224,20 @@ class Auth:
         def is_right() -> bool:
             return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self.host_key).encode())
 
-        fits = self._guesses.check(request.remote_addr or "", is_right)
-        if fits is None:
+        is_host_key = self._guesses.check(request.remote_addr or "", is_right)
+        if is_host_key is None:
             raise Illegal(
                 Refusal.HOST_ONLY,
                 say(
-                    "Too many wrong owner’s keys: wait {seconds} seconds", seconds=f"{TRIES_S:.0f}"
+                    "Too many wrong owner’s keys: wait {seconds} seconds",
+                    seconds=f"{WRONG_KEYS_S:.0f}",
                 ),
             )
-        return fits
+        return is_host_key
 
     # ---- the old phone that is the camera ----
 
-    def camera_cookie(self, answer: Response, mark: str) -> None:
+    def set_camera_cookie(self, answer: Response, mark: str) -> None:
         """Make this browser the camera."""
         self._set(answer, "camera", mark)
 
@@ -238,18 +252,21 @@ class Auth:
 
     def is_at_table(self) -> bool:
         """Return whether the request comes from the machine's own screen, the owner or a seat."""
-        return is_own_screen() or self.owner() is not None
+        return is_own_screen() or self.requester() is not None
 
-    def owner(self) -> str | None:
-        """Return the owner of this browser: `south`, `north`, `host`, or None for a stranger."""
-        own = next((str(seat) for seat in SEATS if self.sits(seat)), None)
-        return own or ("host" if self._has_host_cookie() else None)
+    def requester(self) -> str | None:
+        """Return who sends the request: `south`, `north`, `host` for the owner, None for strangers.
+
+        A browser with both seats counts as South.
+        """
+        own_seat = next((str(seat) for seat in SEATS if self.has_seat(seat)), None)
+        return own_seat or ("host" if self._has_host_cookie() else None)
 
     # ---- cookies ----
 
     def cookie_name(self, name: str) -> str:
         """Return the full name of a cookie of this table."""
-        return f"{name}_{self._mark}"
+        return f"{name}_{self._cookie_suffix}"
 
     def _set(self, answer: Response, name: str, value: object) -> None:
         answer.set_cookie(
@@ -283,7 +300,7 @@ def is_own_screen() -> bool:
     return request.remote_addr in OWN_ADDRESSES
 
 
-def refuse_foreign() -> None:
+def require_own_origin() -> None:
     """Raise `ForeignOrigin` if another site's page sends the request or embeds a page of ours."""
     # browsers report the site of the sending page (Fetch Metadata)
     is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")

@@ -20,41 +20,49 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.network import new_code, plain_code
 from companion.table.table import Table
-from web.security.rate_limit import Guesses, Rate
+from web.security.rate_limit import GuessLimit, Rate
 
 log = logging.getLogger(__name__)
-LENGTH = 6
-EACH = Rate(5, 1 / 60)
+JOIN_CODE_LENGTH = 6
+"""Letters and digits of a join code. People read it from a screen and type it."""
+CODE_GUESSES = Rate(5, 1 / 60)
 """Rate limit for wrong codes per address: five at once, then one a minute."""
-CODE_LENGTH, MARK_LENGTH = 8, 16
-CODE_S = 600.0
+PAIRING_CODE_LENGTH, MARK_LENGTH = 8, 16
+"""Letters and digits of a pairing code, which is scanned, and of a phone's mark in its cookie."""
+PAIRING_CODE_S = 600.0
 """Seconds for which a pairing code is valid."""
 
 
 class JoinCode:
-    """The current join code. It changes when a game starts or a seat is freed, and is never written
-    to disk.
+    """The code that strangers need to sit down. Thread-safe.
+
+    It changes when a game starts or a seat is freed, and is never written to disk. Only a table
+    with the setting `[web] join = "code"` has one.
     """
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
-        self._guesses = Guesses(EACH, now_s)
+        self._guesses = GuessLimit(CODE_GUESSES, now_s)
         self._lock = threading.Lock()
-        self._game, self._sitting = self._state()
-        self._code = new_code(LENGTH)
+        self._game, self._nonces = self._state()
+        self._code = new_code(JOIN_CODE_LENGTH)
 
-    def now(self) -> str:
+    def current(self) -> str:
         """Return the code without separators."""
         with self._lock:
-            game, sitting = self._state()
-            # a new game, or somebody has left, but not when somebody sits down
-            if game != self._game or not self._sitting <= sitting:
-                self._code = new_code(LENGTH)
-            self._game, self._sitting = game, sitting
+            game, nonces = self._state()
+            # a nonce is missing if somebody has left, but not if somebody has sat down
+            has_somebody_left = not self._nonces <= nonces
+            if game != self._game or has_somebody_left:
+                self._code = new_code(JOIN_CODE_LENGTH)
+            self._game, self._nonces = game, nonces
             return self._code
 
     def require(self, typed: str, address: str) -> None:
-        """Raise `Illegal` unless this is the code, in any spelling that people type."""
+        """Raise `Illegal` unless this is the code, in any spelling that people type.
+
+        Also raises it after too many wrong codes from the address.
+        """
         code = plain_code(typed)
         if not code:
             raise Illegal(
@@ -62,7 +70,7 @@ class JoinCode:
             )
         self._guesses.require(
             address,
-            lambda: hmac.compare_digest(code.encode(), self.now().encode()),
+            lambda: hmac.compare_digest(code.encode(), self.current().encode()),
             say("That is not the code that the table’s own screen shows now"),
             say("Too many wrong codes: wait a minute, then look at the table’s screen"),
         )
@@ -80,21 +88,26 @@ class _PairingFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PhonePairing:
-    """The one phone that is paired as the camera. A file keeps it over a restart."""
+    """The one phone that is paired as the camera. Thread-safe.
+
+    The owner's page shows a code. The phone that sends it gets a mark, which it stores in a cookie.
+    A file at `path` keeps the mark over a restart.
+    """
 
     def __init__(self, path: Path, now_s: Callable[[], float]) -> None:
         self._path, self._now_s = path, now_s
-        self._guesses = Guesses(EACH, now_s)
+        self._guesses = GuessLimit(CODE_GUESSES, now_s)
         self._lock = threading.Lock()
-        self._code, self._until_s = "", 0.0
+        self._code, self._expires_s = "", 0.0
         self.phone = self._read()
         """Mark of the phone, empty if no phone is the camera."""
 
     def code(self) -> str:
         """Return the code for the next phone. A used or expired code is replaced."""
         with self._lock:
-            if not self._code or self._now_s() >= self._until_s:
-                self._code, self._until_s = new_code(CODE_LENGTH), self._now_s() + CODE_S
+            if not self._code or self._now_s() >= self._expires_s:
+                self._code = new_code(PAIRING_CODE_LENGTH)
+                self._expires_s = self._now_s() + PAIRING_CODE_S
             return self._code
 
     def pair(self, typed: str, address: str) -> str:
@@ -105,7 +118,7 @@ class PhonePairing:
         with self._lock:
             self._guesses.require(
                 address,
-                lambda: self._fits(plain_code(typed)),
+                lambda: self._is_code(plain_code(typed)),
                 say("This code is used or too old: scan the one on the owner’s page now"),
                 say("Too many wrong codes: wait a minute, then scan a new one"),
             )
@@ -123,9 +136,9 @@ class PhonePairing:
         """Return whether the phone with this mark is the camera."""
         return bool(self.phone) and hmac.compare_digest(mark.encode(), self.phone.encode())
 
-    def _fits(self, code: str) -> bool:
-        is_open = bool(self._code) and self._now_s() < self._until_s
-        return is_open and hmac.compare_digest(code.encode(), self._code.encode())
+    def _is_code(self, code: str) -> bool:
+        is_valid = bool(self._code) and self._now_s() < self._expires_s
+        return is_valid and hmac.compare_digest(code.encode(), self._code.encode())
 
     def _read(self) -> str:
         try:

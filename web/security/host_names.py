@@ -1,6 +1,7 @@
 """Check of the host names under which pages are requested.
 
-An unknown name may belong to another site that points it at this machine.
+An unknown name may belong to another site, whose owner lets it point at this machine. Browsers then
+take the table's pages for pages of that site, whose scripts could read them (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -15,41 +16,42 @@ from companion.core.network import HOTSPOT_NAMES
 from web.security.rate_limit import parsed_address
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_ADDRESS = r"[0-9A-Fa-f:.]+(?:%[0-9A-Za-z._~-]+)?"
+_IPV6 = r"[0-9A-Fa-f:.]+(?:%[0-9A-Za-z._~-]+)?"
 _HOST = re.compile(
-    rf"(?:\[(?P<six>{_ADDRESS})\]|(?P<name>{_LABEL}(?:\.{_LABEL})*\.?))(?::(?P<port>\d{{1,5}}))?"
+    rf"(?:\[(?P<ipv6>{_IPV6})\]|(?P<name>{_LABEL}(?:\.{_LABEL})*\.?))(?::(?P<port>\d{{1,5}}))?"
 )
-MAX_NAME = 254
+MAX_NAME_LENGTH = 254
 """Maximum length of a DNS name, with the dot at its end."""
 MAX_PORT = 65535
-_MAX_HEADER = 300
+_MAX_HEADER_LENGTH = 300
 """Maximum length of a name with brackets, zone and port."""
 
 
 @lru_cache(maxsize=64)
-def asked_host(header: str) -> str:
+def parse_host(header: str) -> str:
     """Return the name or address in a `Host` header, without port and brackets.
 
-    Empty for an invalid header. RFC 9110, 7.2, and RFC 3986, 3.2.2, but stricter: no empty port,
-    nothing percent-encoded but a zone, and what ends like a number must be an address, as in
-    browsers. Two headers arrive joined by a comma, which is invalid in a name.
+    Empty for an invalid header. The syntax is that of RFC 9110, 7.2, and RFC 3986, 3.2.2, but
+    stricter: the port is not empty, only a zone may be percent-encoded, and a name whose last label
+    is a number must be an address, as in browsers. Two headers arrive joined by a comma, which is
+    invalid in a name.
 
-    >>> [asked_host(each) for each in ("Table.local:8080", "192.0.2.7", "[fe80::1]:80", "a.")]
+    >>> [parse_host(header) for header in ("Table.local:8080", "192.0.2.7", "[fe80::1]:80", "a.")]
     ['Table.local', '192.0.2.7', 'fe80::1', 'a.']
-    >>> any(asked_host(each) for each in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1",
+    >>> any(parse_host(header) for header in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1",
     ... "::1", "a..", "1.2.3"))
     False
     """
-    match = _HOST.fullmatch(header) if len(header) <= _MAX_HEADER else None
+    match = _HOST.fullmatch(header) if len(header) <= _MAX_HEADER_LENGTH else None
     if match is None or (match["port"] and not 1 <= int(match["port"]) <= MAX_PORT):
         return ""
-    if match["six"]:
-        return match["six"] if _is_address(match["six"], 6) else ""
+    if match["ipv6"]:
+        return match["ipv6"] if _is_address(match["ipv6"], 6) else ""
     name = match["name"]
-    # the last label, without the dot that may end a full name
-    last = name.removesuffix(".").rpartition(".")[2].lower()
-    is_number = last.isdecimal() or last.startswith("0x")
-    if len(name) > MAX_NAME or (is_number and not _is_address(name, 4)):
+    # without the dot that may end a full name
+    last_label = name.removesuffix(".").rpartition(".")[2].lower()
+    is_number = last_label.isdecimal() or last_label.startswith("0x")
+    if len(name) > MAX_NAME_LENGTH or (is_number and not _is_address(name, 4)):
         return ""
     return name
 
@@ -65,12 +67,10 @@ class UnknownName(CompanionError, ValueError):
     kind = "unknown_name"
 
 
-class Names:
-    """The names of this machine. A page under any other name could be read by the owner of that
-    name.
+class MachineNames:
+    """The names of this machine: configured ones, its host name, and those of its own Wi-Fi.
 
-    Numeric addresses are always accepted, because only a name can be redirected while a page is
-    open (DNS rebinding).
+    Numeric addresses are always accepted, because nobody can let them point elsewhere.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -79,18 +79,18 @@ class Names:
     def knows(self, host: str) -> bool:
         """Return whether a `Host` header, which may have a port, names this machine.
 
-        >>> names = Names(["table.example.org"])
+        >>> names = MachineNames(["table.example.org"])
         >>> [names.knows(host) for host in ("192.168.1.7:8080", "[fe80::1]",
         ... "Table.Example.org.:443", "evil.example")]
         [True, True, True, False]
         """
-        name = _plain(asked_host(host))
+        name = _plain(parse_host(host))
         if parsed_address(name):
             return True
-        return name in self._names or name in _machine() or name in HOTSPOT_NAMES
+        return name in self._names or name in _current_names() or name in HOTSPOT_NAMES
 
 
-def _machine() -> tuple[str, ...]:
+def _current_names() -> tuple[str, ...]:
     """Return the current names of this machine, with and without `.local` of mDNS."""
     full = _plain(socket.gethostname())
     short = full.partition(".")[0]
@@ -98,4 +98,5 @@ def _machine() -> tuple[str, ...]:
 
 
 def _plain(name: str) -> str:
+    """Return a name in lower case, without spaces and the dot at its end."""
     return name.strip().lower().removesuffix(".")

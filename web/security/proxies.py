@@ -14,9 +14,9 @@ from flask import Flask
 from companion.core.config import is_page_path
 from web.security.rate_limit import OWN_ADDRESSES, parsed_address, plain_address
 
-SOMEWHERE = "0.0.0.0"
-"""Address of clients behind a proxy that does not report their address."""
-SIGNS = frozenset(
+UNKNOWN_ADDRESS = "0.0.0.0"
+"""Stands for a client behind a proxy that does not report its address, or a false one."""
+PROXY_HEADERS = frozenset(
     {
         "HTTP_X_FORWARDED_FOR",
         "HTTP_X_FORWARDED_HOST",
@@ -55,11 +55,11 @@ class Proxies:
         self._networks = tuple(ipaddress.ip_network(address, strict=False) for address in addresses)
 
     def caller(self, address: str, environ: Mapping[str, Any]) -> Caller:
-        """Return the client of a connection from an address with a WSGI environment."""
+        """Return the client of a connection from this address, as its WSGI environment tells."""
         if not self._networks or not self._is_proxy(address):
-            # a proxy on this machine that is not configured forwards requests of others
-            is_passed_on = address in OWN_ADDRESSES and not SIGNS.isdisjoint(environ)
-            return Caller(SOMEWHERE if is_passed_on else address)
+            # a proxy on this machine may not be configured, but it forwards requests of others
+            is_forwarded = address in OWN_ADDRESSES and not PROXY_HEADERS.isdisjoint(environ)
+            return Caller(UNKNOWN_ADDRESS if is_forwarded else address)
         scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
         host = _last(environ.get("HTTP_X_FORWARDED_HOST", ""))
         # Home Assistant has a header of its own, Traefik and Caddy use the other one
@@ -80,11 +80,11 @@ class Proxies:
         for text in reversed(forwarded.split(",")):
             address = _address(text)
             if not address:
-                return SOMEWHERE
+                return UNKNOWN_ADDRESS
             if not self._is_proxy(address):
                 # no client behind a proxy is this machine itself
-                return SOMEWHERE if address in OWN_ADDRESSES else address
-        return SOMEWHERE
+                return UNKNOWN_ADDRESS if address in OWN_ADDRESSES else address
+        return UNKNOWN_ADDRESS
 
     def _is_proxy(self, address: str) -> bool:
         parsed = parsed_address(address)
@@ -108,10 +108,11 @@ def _last(header: str) -> str:
     return header.rpartition(",")[2].strip()
 
 
-class Front:
-    """The WSGI application for waitress. It sets the client's true address and the path of a proxy.
+class ProxyMiddleware:
+    """WSGI middleware between waitress and Flask. It sets the client's true address, scheme, host
+    and path before Flask reads them.
 
-    A proxy may forward the configured path or strip it.
+    `path` is the configured path of the pages. A proxy may forward it or strip it.
     """
 
     def __init__(self, app: Flask, proxies: Proxies, scheme: str, path: str = "") -> None:
@@ -121,9 +122,10 @@ class Front:
         self._path = path
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        is_own = environ["REMOTE_ADDR"] in OWN_ADDRESSES  # may ask without TLS
+        is_own = environ["REMOTE_ADDR"] in OWN_ADDRESSES
         caller = self._proxies.caller(environ["REMOTE_ADDR"], environ)
         environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address
+        # this machine itself may connect without TLS
         environ["wsgi.url_scheme"] = caller.scheme or ("http" if is_own else self._scheme)
         if caller.host:
             environ["HTTP_HOST"] = caller.host

@@ -1,4 +1,8 @@
-"""Rate limits by token buckets, one per address, in bounded memory."""
+"""Rate limits by token buckets, one per address, in bounded memory.
+
+A token bucket holds some tokens and is refilled at a constant rate. Each request takes a token, and
+is refused if there is none.
+"""
 
 from __future__ import annotations
 
@@ -16,41 +20,49 @@ from werkzeug.exceptions import TooManyRequests
 from companion.core.errors import Illegal, Refusal
 
 Key = TypeVar("Key")
-MAX_NAMES = 1024
+MAX_BUCKETS = 1024
 """Maximum number of names with their own bucket. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
+"""Addresses of this machine, from which only its own screen and programs connect."""
 SHARED = "others"
+"""Name of the bucket for everybody who gets none of their own."""
 RETRY_AFTER_S = 2
+"""Seconds that a refused browser is told to wait (header `Retry-After`)."""
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A burst, and the sustained number per second after it."""
+    """A rate limit: how many are permitted at once, and how many per second after that."""
 
     burst: float
+    """Size of a bucket in tokens."""
     per_s: float
+    """Tokens per second by which a bucket is refilled."""
 
 
-class Buckets:
+class TokenBuckets:
     """Token buckets by name. Thread-safe.
 
-    Full buckets are removed, because a new bucket is full as well. While `most` are in use, all new
-    names share one bucket. So many names use no extra memory, and nobody gets new tokens by
-    displacing his own bucket.
+    Full buckets are removed, because a new bucket is full as well. While `max_buckets` are in use,
+    all new names share one bucket. So memory is bounded, and nobody can replace an empty bucket by
+    a new one.
     """
 
-    def __init__(self, rate: Rate, now_s: Callable[[], float], most: int = MAX_NAMES) -> None:
+    def __init__(
+        self, rate: Rate, now_s: Callable[[], float], max_buckets: int = MAX_BUCKETS
+    ) -> None:
         self._rate = rate
         self._now_s = now_s
-        self._most = most
+        self._max_buckets = max_buckets
         self._levels: dict[str, tuple[float, float]] = {}
+        """Tokens of each bucket, and the time in seconds at which it had them."""
         self._swept_s = now_s()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._levels)
 
-    def take(self, name: str) -> bool:
+    def take_token(self, name: str) -> bool:
         """Take a token. Return False if none is left."""
         with self._lock:
             now_s = self._now_s()
@@ -61,7 +73,7 @@ class Buckets:
             self._levels[name] = (tokens - 1, now_s)
             return True
 
-    def give_back(self, name: str) -> None:
+    def return_token(self, name: str) -> None:
         """Return an unused token to a bucket."""
         with self._lock:
             now_s = self._now_s()
@@ -69,13 +81,14 @@ class Buckets:
             self._levels[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
 
     def _level(self, name: str, now_s: float) -> float:
+        """Return the number of tokens that a bucket has now."""
         tokens, at_s = self._levels.get(name, (self._rate.burst, now_s))
         # refill for the time since then, up to a full bucket
         return min(self._rate.burst, tokens + (now_s - at_s) * self._rate.per_s)
 
     def _bucket_name(self, name: str, now_s: float) -> str:
         """Return the name of the bucket for a name, which may be the shared one."""
-        if name in self._levels or len(self._levels) < self._most:
+        if name in self._levels or len(self._levels) < self._max_buckets:
             return name
         # at most once a second, because the sweep visits every bucket
         if now_s - self._swept_s >= 1:
@@ -85,81 +98,91 @@ class Buckets:
             ]
             for other in full:
                 del self._levels[other]
-        return name if len(self._levels) < self._most else SHARED
+        return name if len(self._levels) < self._max_buckets else SHARED
 
 
 class UsageCounts(Counter[Key]):
-    """Numbers of things in use, by key. A key that uses nothing is forgotten."""
+    """Numbers of connections, streams or requests in use, by key, such as an address.
+
+    Keys with 0 are removed, so that memory is bounded. Not thread-safe.
+    """
 
     def release(self, key: Key) -> None:
-        """Count one thing less."""
+        """Reduce the number of a key by one."""
         self[key] -= 1
         if not self[key]:
             del self[key]
 
 
-STRANGER = Rate(1000, 40.0)
+STRANGER_RATE = Rate(1000, 40.0)
 """Rate limit per address. Forty phones behind one router may load a page at once."""
-OWNER = Rate(200, 50.0)
-"""Rate limit for a seat or the owner, above what fingers can do."""
+MEMBER_RATE = Rate(200, 50.0)
+"""Rate limit for a seat or the owner. Fingers are slower than that."""
 
 
 class RequestLimits:
-    """Rate limits for requests: per address, and for each seat and the owner regardless of the
-    address.
+    """Rate limits for all requests of an application: per address for strangers, and one for each
+    seat and the owner, whatever their address.
+
+    `requester` returns the seat or `host` that sends the current request, or None for a stranger.
     """
 
-    def __init__(self, owner: Callable[[], str | None], now_s: Callable[[], float]) -> None:
-        self._owner = owner
-        self._strangers = Buckets(STRANGER, now_s)
-        self._owners = Buckets(OWNER, now_s)
+    def __init__(self, requester: Callable[[], str | None], now_s: Callable[[], float]) -> None:
+        self._requester = requester
+        self._strangers = TokenBuckets(STRANGER_RATE, now_s)
+        self._members = TokenBuckets(MEMBER_RATE, now_s)
 
     def check(self) -> None:
-        """Count a request.
+        """Count the current request. Raises `TooManyRequests` above the rate.
 
-        Raises `TooManyRequests` above the rate. The own screen has no limit.
+        The machine's own screen has no limit.
         """
         address = request.remote_addr or ""
         if address in OWN_ADDRESSES:
             return
-        owner = self._owner()
-        buckets, name = (
-            (self._owners, owner) if owner else (self._strangers, address_group(address))
-        )
-        if not buckets.take(name):
+        member = self._requester()
+        if member:
+            has_token = self._members.take_token(member)
+        else:
+            has_token = self._strangers.take_token(address_group(address))
+        if not has_token:
             raise TooManyRequests(retry_after=RETRY_AFTER_S)
 
 
-class Guesses:
+class GuessLimit:
     """Rate limit for guesses at a secret, per address.
 
     There is no limit for all addresses together, because strangers could then lock out people who
-    know the secret. Even with many addresses, the total is at most the rate times `MAX_NAMES`.
+    know the secret. With many addresses the total is at most the rate times `MAX_BUCKETS`, because
+    further addresses share a bucket.
     """
 
     def __init__(self, rate: Rate, now_s: Callable[[], float]) -> None:
-        self._buckets = Buckets(rate, now_s)
+        self._buckets = TokenBuckets(rate, now_s)
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
         """Return whether the guess is right, or None after too many wrong guesses from the
         address.
         """
         name = address_group(address)
-        if not self._buckets.take(name):
+        if not self._buckets.take_token(name):
             return None
         if not is_right():
             return False
         # right guesses do not count
-        self._buckets.give_back(name)
+        self._buckets.return_token(name)
         return True
 
-    def require(self, address: str, is_right: Callable[[], bool], wrong: str, often: str) -> None:
-        """Raise `Illegal` unless the guess is right. `often` is the message after too many wrong
-        guesses.
+    def require(
+        self, address: str, is_right: Callable[[], bool], wrong: str, too_often: str
+    ) -> None:
+        """Raise `Illegal` unless the guess is right.
+
+        The message is `wrong`, or `too_often` after too many wrong guesses.
         """
         answer = self.check(address, is_right)
         if not answer:
-            raise Illegal(Refusal.JOIN_CODE, often if answer is None else wrong)
+            raise Illegal(Refusal.JOIN_CODE, too_often if answer is None else wrong)
 
 
 def plain_address(address: str) -> str:
@@ -179,7 +202,7 @@ def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
         return None
 
 
-@lru_cache(maxsize=MAX_NAMES)
+@lru_cache(maxsize=MAX_BUCKETS)
 def address_group(address: str) -> str:
     """Return the key under which an address is counted: its /64 network for IPv6, as a home has all
     of it.

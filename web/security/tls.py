@@ -27,27 +27,34 @@ from pathlib import Path
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import say
-from web.security.host_names import asked_host
+from web.security.host_names import parse_host
 from web.security.rate_limit import parsed_address
 
 HANDSHAKE_TIMEOUT_S = 10.0
 """Timeout in seconds for a handshake, or for a request without TLS."""
 CLOSE_TIMEOUT_S = 2.0
+"""Timeout in seconds for the end of a TLS connection."""
 CHUNK_BYTES = 64 * 1024
-DAYS = 800
+"""Maximum number of bytes that are copied at once."""
+CERTIFICATE_DAYS = 800
 """Validity of the table's own certificate in days. iPhones accept at most 825 (support.apple.com,
 HT210176).
 """
-RENEW_S = 600 * 24 * 3600.0
+RENEW_AFTER_S = 600 * 24 * 3600.0
 """Age in seconds at which that certificate is renewed."""
 OPENSSL_TIMEOUT_S = 30.0
+"""Timeout in seconds for making a certificate."""
 _TLS_GREETING = b"\x16"
+"""First byte of a TLS handshake (RFC 8446, 5.1)."""
 _PLAIN_REQUEST = re.compile(
     rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]\r\n"
     rb"(?:[^\r\n]+\r\n)*?(?i:host):[ \t]*(?P<host>[^\r\n]+?)[ \t]*\r\n"
 )
 
-Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+"""Start of an HTTP request without TLS, with its path and its `Host` header."""
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+"""Both directions of one connection."""
 
 
 class BadCertificate(SystemTrouble):
@@ -63,9 +70,8 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     """
     for path in (certificate, key):
         try:
-            read_file(
-                path, MAX_TEXT_BYTES
-            )  # OpenSSL would read whatever has this name, and for ever
+            # OpenSSL would read a device or a pipe of this name, and for ever
+            read_file(path, MAX_TEXT_BYTES)
         except OSError as error:
             why = error.strerror or str(error)
             raise BadCertificate(
@@ -124,7 +130,7 @@ def _is_fresh(certificate: Path) -> bool:
         age_s = time.time() - certificate.stat().st_mtime
     except OSError:
         return False
-    return 0 <= age_s < RENEW_S
+    return 0 <= age_s < RENEW_AFTER_S
 
 
 def _make_certificate(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
@@ -139,7 +145,7 @@ def _make_certificate(certificate: Path, key: Path, hosts: Iterable[str]) -> Non
         "ec_paramgen_curve:P-256",
         "-nodes",
     ]
-    command += ["-keyout", str(key), "-out", str(certificate), "-days", str(DAYS)]
+    command += ["-keyout", str(key), "-out", str(certificate), "-days", str(CERTIFICATE_DAYS)]
     command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]
     command += ["-addext", "extendedKeyUsage=serverAuth"]
     try:
@@ -158,7 +164,10 @@ def _make_certificate(certificate: Path, key: Path, hosts: Iterable[str]) -> Non
 
 
 class TlsTerminator:
-    """The thread that terminates TLS. `close` ends all connections and may be called twice."""
+    """The thread that terminates TLS for one `Server`, which closes it.
+
+    `close` ends all connections and may be called twice.
+    """
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -168,20 +177,23 @@ class TlsTerminator:
         self._thread.start()
 
     def unwrap(self, conn: socket.socket, is_own: bool) -> socket.socket:
-        """Return a socket with the decrypted data of a connection. Thread-safe."""
-        near, far = socket.socketpair()
+        """Return a socket with the decrypted data of a connection. Thread-safe.
+
+        `is_own` permits a connection without TLS.
+        """
+        server_end, tls_end = socket.socketpair()
 
         def begin() -> None:
-            task = self._loop.create_task(self._serve(conn, far, is_own))
+            task = self._loop.create_task(self._serve(conn, tls_end, is_own))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
         try:
             self._loop.call_soon_threadsafe(begin)
-        except RuntimeError:  # closed
+        except RuntimeError:  # the loop is closed
             conn.close()
-            far.close()
-        return near
+            tls_end.close()
+        return server_end
 
     def close(self) -> None:
         """End all connections and the thread."""
@@ -197,12 +209,12 @@ class TlsTerminator:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # transports close in the next round
+        await asyncio.sleep(0)  # the loop closes transports in its next iteration
 
-    async def _serve(self, conn: socket.socket, far: socket.socket, is_own: bool) -> None:
+    async def _serve(self, conn: socket.socket, tls_end: socket.socket, is_own: bool) -> None:
         """Serve one connection from its first byte to its end."""
         conn.setblocking(False)
-        ends: list[Ends] = []
+        ends: list[Streams] = []
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 # the first byte of a handshake occurs in no plain request
@@ -211,7 +223,7 @@ class TlsTerminator:
                 if not is_tls and not is_own:
                     await _send_to_https(*ends[0])
                     return
-            ends.append(await asyncio.open_connection(sock=far, limit=CHUNK_BYTES))
+            ends.append(await asyncio.open_connection(sock=tls_end, limit=CHUNK_BYTES))
             await _relay(*ends)
         except (
             OSError,
@@ -230,7 +242,7 @@ class TlsTerminator:
                     writer.transport.abort()
             if not ends:
                 conn.close()
-            far.close()
+            tls_end.close()
 
     async def _first_byte(self, conn: socket.socket) -> bytes:
         """Wait for the first byte and return it without consuming it. Empty if the connection ends
@@ -244,7 +256,7 @@ class TlsTerminator:
         finally:
             self._loop.remove_reader(conn)
 
-    async def _open_streams(self, conn: socket.socket, context: ssl.SSLContext | None) -> Ends:
+    async def _open_streams(self, conn: socket.socket, context: ssl.SSLContext | None) -> Streams:
         """Return the streams of a connection, after the handshake if it uses TLS."""
         reader = asyncio.StreamReader(limit=CHUNK_BYTES, loop=self._loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=self._loop)
@@ -293,29 +305,29 @@ def https_address(head: bytes) -> bytes:
     b''
     """
     request = _PLAIN_REQUEST.match(head)
-    if request is None or not asked_host(request["host"].decode("latin-1")):
+    if request is None or not parse_host(request["host"].decode("latin-1")):
         return b""
     return b"https://" + request["host"] + request["path"]
 
 
-async def _relay(one: Ends, other: Ends) -> None:
+async def _relay(outer: Streams, inner: Streams) -> None:
     """Copy bytes in both directions until one side ends."""
-    ways = [
-        asyncio.ensure_future(_copy(one[0], other[1])),
-        asyncio.ensure_future(_copy(other[0], one[1])),
+    copies = [
+        asyncio.ensure_future(_copy(outer[0], inner[1])),
+        asyncio.ensure_future(_copy(inner[0], outer[1])),
     ]
     try:
         # once one side has ended, nobody answers the other
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for way in ways:
-            way.cancel()
-        for _, writer in (one, other):
+        for copy in copies:
+            copy.cancel()
+        for _, writer in (outer, inner):
             writer.close()
-        for _, writer in (one, other):
+        for _, writer in (outer, inner):
             with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
                 await writer.wait_closed()
-        await asyncio.gather(*ways, return_exceptions=True)
+        await asyncio.gather(*copies, return_exceptions=True)
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,7 +1,7 @@
 """The web server: plain waitress on a listener that limits connections, with one thread per stream.
 
-Limits are enforced where bytes are received, because waitress itself would wait for ever for a
-client that sends one byte a second.
+Waitress itself would wait for ever for a client that sends one byte a second. So limits on time and
+size are enforced in the sockets from which it reads.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from waitress import create_server, wasyncore
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.ports import Closeable
-from web.security.proxies import Front, Proxies
+from web.security.proxies import Proxies, ProxyMiddleware
 from web.security.rate_limit import OWN_ADDRESSES, UsageCounts, address_group, plain_address
-from web.server.sse import KEPT, Streams
+from web.server.sse import RESERVED_PLACES, Streams
 from web.server.worker import Worker
 
 if TYPE_CHECKING:
@@ -42,17 +42,18 @@ MAX_HEADER_BYTES = 32 * 1024
 """Maximum size of headers. The longest address is that of a kit with its own map."""
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
 """Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB."""
-IDLE_TIMEOUT_S, SWEEP_S = 60, 5
+IDLE_TIMEOUT_S, IDLE_CHECK_INTERVAL_S = 60, 5
 """Timeout for an idle connection, and interval between two checks for one, in seconds."""
-DEAD_PHONE_MS = 20_000
+DEAD_CLIENT_TIMEOUT_MS = 20_000
 """Timeout in milliseconds for a client that does not read or has vanished."""
-UNREAD_BYTES = 256 * 1024
+MAX_UNREAD_BYTES = 256 * 1024
 """Maximum size of waitress's buffer for a client that does not read. A stream then waits."""
-UNSENT_BYTES = 64 * 1024
+MAX_UNSENT_BYTES = 64 * 1024
 """Maximum size of the kernel's buffer for unsent bytes, which otherwise is some 3 MB per
 connection.
 """
 STOP_TIMEOUT_S = 5.0
+"""Timeout in seconds for the threads of the server when it is closed."""
 
 REQUEST_TIMEOUT_S = 20.0
 """Timeout in seconds for receiving a request. Larger requests get more time by
@@ -81,7 +82,8 @@ class PortInUse(SystemTrouble):
 class Listener(socket.socket):
     """A listening socket that accepts at most `max_each` connections per address.
 
-    With `tls` each connection is decrypted on its way to the web server.
+    Waitress calls `accept` in its thread. With `tls` each connection is decrypted on its way to the
+    web server.
     """
 
     def __init__(self, fileno: int, max_each: int, tls: TlsTerminator | None = None) -> None:
@@ -123,14 +125,18 @@ class Listener(socket.socket):
 
 
 class Connection(socket.socket):
-    """An accepted connection. It limits the duration and size of the current request."""
+    """An accepted connection. It limits the duration and size of the current request.
+
+    Waitress receives in its own thread, and answers from the threads of requests.
+    """
 
     def __init__(self, fileno: int, listener: Listener, address: str) -> None:
         super().__init__(fileno=fileno)
         self.group = address_group(address)
         self._listener = listener
-        self._began_s = 0.0
+        self._request_start_s = 0.0
         self._unanswered_bytes = 0
+        """Bytes received since the last answer."""
         self._is_counted = True
 
     def recv(self, size: int, flags: int = 0) -> bytes:
@@ -141,21 +147,20 @@ class Connection(socket.socket):
         now_s = time.monotonic()
         # the first bytes after an answer start a new request
         if not self._unanswered_bytes:
-            self._began_s = now_s
+            self._request_start_s = now_s
             if data[:1] and data[0] == TLS_GREETING:
                 raise ConnectionResetError(errno.ECONNRESET, "TLS is spoken on a port without it")
         self._unanswered_bytes += len(data)
         # a large request has more time as long as it keeps the minimum speed
         allowed_s = REQUEST_TIMEOUT_S + self._unanswered_bytes / MIN_BYTES_PER_S
-        if now_s - self._began_s > allowed_s:
+        if now_s - self._request_start_s > allowed_s:
             raise ConnectionResetError(errno.ECONNRESET, "A request took too long to come in")
         if self._unanswered_bytes > MAX_SMALL_BYTES:
             uploads = self._listener.uploads
             uploads.add(self)
-            # A copy, because answers in other threads remove their uploads. It includes this
-            # upload.
-            own = sum(upload.group == self.group for upload in tuple(uploads))
-            if len(uploads) > MAX_UPLOADS or own > MAX_UPLOADS_EACH:
+            # a copy, because answers in other threads remove their uploads
+            from_address = sum(upload.group == self.group for upload in tuple(uploads))
+            if len(uploads) > MAX_UPLOADS or from_address > MAX_UPLOADS_EACH:
                 raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
         return data
 
@@ -174,13 +179,17 @@ class Connection(socket.socket):
 
 
 class Server(Closeable):
-    """The web server of an application on a port. `close` may be called twice."""
+    """The web server of an application on a port. Made by `serve`.
+
+    It owns the threads of waitress, the application's worker and the listener with its TLS, and
+    closes all of them. `close` may be called twice.
+    """
 
     def __init__(
         self,
         app: Flask,
         listener: Listener,
-        front: Front,
+        front: ProxyMiddleware,
         max_connections: int,
         threads: int,
     ) -> None:
@@ -198,13 +207,13 @@ class Server(Closeable):
             max_request_header_size=MAX_HEADER_BYTES,
             max_request_body_size=MAX_UPLOAD_BYTES,
             channel_timeout=IDLE_TIMEOUT_S,
-            cleanup_interval=SWEEP_S,
+            cleanup_interval=IDLE_CHECK_INTERVAL_S,
             channel_request_lookahead=1,
             connection_limit=max_connections + SPARE_FILES,
             asyncore_use_poll=True,
-            outbuf_high_watermark=UNREAD_BYTES,
+            outbuf_high_watermark=MAX_UNREAD_BYTES,
             log_socket_errors=False,
-            # `Front` needs these headers to recognize a proxy
+            # `ProxyMiddleware` needs these headers to recognize a proxy
             clear_untrusted_proxy_headers=False,
             ident=None,
         )
@@ -230,11 +239,10 @@ class Server(Closeable):
         dispatcher = self._waitress.task_dispatcher
         dispatcher.shutdown(cancel_pending=True, timeout=STOP_TIMEOUT_S / 2)
         if self._thread is not None:
-            self._in_its_thread(
-                self._hang_up
-            )  # frees threads that write to phones that do not read
+            # frees threads that write to clients that do not read
+            self._run_in_server_thread(self._close_connections)
             dispatcher.shutdown(timeout=STOP_TIMEOUT_S)
-            self._in_its_thread(partial(wasyncore.close_all, self._sockets))
+            self._run_in_server_thread(partial(wasyncore.close_all, self._sockets))
             self._thread.join(timeout=STOP_TIMEOUT_S)
         else:
             wasyncore.close_all(self._sockets)
@@ -243,20 +251,23 @@ class Server(Closeable):
         if self._worker:
             self._worker.close()
 
-    def _in_its_thread(self, act: Callable[[], None]) -> None:
-        """Run a function in waitress's own thread and wait for it."""
+    def _run_in_server_thread(self, work: Callable[[], None]) -> None:
+        """Run a function in waitress's own thread, and wait until it has returned.
+
+        Waitress's connections may only be closed in that thread.
+        """
         is_done = threading.Event()
 
-        def do() -> None:
+        def run() -> None:
             try:
-                act()
+                work()
             finally:
                 is_done.set()
 
-        self._waitress.trigger.pull_trigger(do)
+        self._waitress.trigger.pull_trigger(run)
         is_done.wait(STOP_TIMEOUT_S)
 
-    def _hang_up(self) -> None:
+    def _close_connections(self) -> None:
         for channel in list(self._waitress.active_channels.values()):
             channel.handle_close()
 
@@ -281,7 +292,7 @@ def serve(
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        bound = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
+        listening = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
     except (OSError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
             raise PortInUse(
@@ -295,32 +306,31 @@ def serve(
                 error=str(error),
             )
         ) from None
-    bound.setsockopt(
-        socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-    )  # connections inherit these from the listener
+    # connections inherit these options from the listener
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_CLIENT_TIMEOUT_MS)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT_BYTES)
     streams: Streams = app.extensions["streams"]
-    max_streams = streams.viewers + sum(KEPT.values()) if has_streams else 0
+    max_streams = streams.viewers + sum(RESERVED_PLACES.values()) if has_streams else 0
     max_each = max_streams + SPARE_CONNECTIONS
+    # one address alone cannot take all connections
     max_connections = max_each * 4
     # with TLS each connection needs two more files for its socket pair
-    _allow_files(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
+    _raise_file_limit(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
     terminator = None
     if tls:
         from web.security.tls import TlsTerminator  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
         terminator = TlsTerminator(tls)
-    listener = Listener(bound.detach(), max_each, terminator)
-    front = Front(app, Proxies(proxies), "https" if tls else "http", path)
+    listener = Listener(listening.detach(), max_each, terminator)
+    front = ProxyMiddleware(app, Proxies(proxies), "https" if tls else "http", path)
     return Server(app, listener, front, max_connections, max_streams + SPARE_THREADS)
 
 
-def _allow_files(number: int) -> None:
-    """Raise this process's limit on open files, as far as the system permits."""
+def _raise_file_limit(files: int) -> None:
+    """Raise this process's limit on open files, as far as the system permits. Never lower it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
-    # the limit is never lowered
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    new_limit = files if hard == resource.RLIM_INFINITY else min(files, hard)
+    if soft != resource.RLIM_INFINITY and soft < new_limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, hard))

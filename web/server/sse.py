@@ -1,8 +1,9 @@
 """Live pages by server-sent events, with one generator and one thread of the web server per stream.
 
-A page opens one stream. It receives the whole fragment at once and after every change. A viewer who
-is too slow for every change gets only the newest. The number of streams is limited. Some places are
-reserved for seats and table screens, so that spectators cannot take them.
+A page opens one stream. It receives the HTML of the page's changing part (a fragment) at once and
+after every change, see `web/static/live.js`. A viewer who is too slow for every change gets only
+the newest. The number of streams is limited. Some places are reserved for seats and table screens,
+so that spectators cannot take them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import say
 from web.security.rate_limit import OWN_ADDRESSES, UsageCounts, address_group
 
-LOOK_S = 1.0
+CHECK_INTERVAL_S = 1.0
 """Interval in seconds at which a stream checks whether its viewer is still connected."""
-PING_S = 10.0
+PING_INTERVAL_S = 10.0
+"""Interval in seconds between two messages of a stream without news. A page that receives nothing
+for three intervals says that its connection is lost (`CONNECTION_LOST_AFTER_MS` in `live.js`).
+"""
 PING = "event: here\ndata: .\n\n"
-"""Sign of life from the service. A page that receives nothing for long reconnects."""
+"""Sign of life from the service."""
 RETRY = "retry: 1000\n\n"
 """Tells the page to reconnect after a second."""
 
@@ -37,7 +41,7 @@ class TooManyViewers(CompanionError, RuntimeError):
 
 
 class Audience(Enum):
-    """The kind of viewer of a stream."""
+    """The kind of viewer of a stream. Each kind has its own number of places."""
 
     SPECTATOR = "spectator"
     TABLE = "table"
@@ -46,22 +50,22 @@ class Audience(Enum):
     """Seats and the owner, whose identity is known."""
 
 
-KEPT = {Audience.TABLE: 4, Audience.SEAT: 12}
+RESERVED_PLACES = {Audience.TABLE: 4, Audience.SEAT: 12}
 """Number of reserved places by audience. When they are taken, that audience uses spectators'
-places.
+places. Seats have more, because a player may open several windows.
 """
-OWN_TABLES = 1
+OWN_SCREEN_PLACES = 1
 """Number of the table screens' places that are reserved for the machine's own screen."""
-SEATS_EACH = 8
+MAX_SEAT_STREAMS_EACH = 8
 """Maximum number of seat places per address: both seats and the owner, with spare ones."""
-SHARE = 0.75
-"""Maximum share of spectators' places per address. It is large, because a café's guests may share
-one.
+MAX_SPECTATOR_SHARE = 0.75
+"""Maximum share of spectators' places per address. It is large, because all guests of a café may
+have the same address.
 """
 
 
-class Followed(Protocol):
-    """The source of a stream: a table, or at a hub a room and each of its tables."""
+class ChangeSource(Protocol):
+    """What a stream follows: a table, or at a hub the room or one of its tables."""
 
     @property
     def version(self) -> int:
@@ -78,84 +82,96 @@ def _do_nothing() -> None:
 
 
 class Streams:
-    """The open streams of one application, at most `viewers` for spectators."""
+    """The open streams of one application, at most `viewers` for spectators. Thread-safe.
+
+    Routes return what `stream_changes`, `stream_redrawn` or `stream` return. The web server then
+    runs each stream in a thread of its own, until the viewer disconnects or `close` is called.
+    """
 
     def __init__(self, viewers: int) -> None:
         self.viewers = viewers
         self.held = UsageCounts[tuple[str, Audience]]()
+        """Number of places that each address has taken, by audience."""
         self.closing = threading.Event()
-        self._free_places = {Audience.SPECTATOR: viewers, **KEPT}
+        self._free_places = {Audience.SPECTATOR: viewers, **RESERVED_PLACES}
         self._lock = threading.Lock()
-        self._round = 0
+        self._generation = 0
+        """Incremented to end all streams of before."""
 
     @property
-    def has_room(self) -> bool:
-        """Return whether there is room for another spectator."""
+    def has_spectator_place(self) -> bool:
+        """Return whether another spectator may open a stream."""
         return self._free_places[Audience.SPECTATOR] > 0
 
     @property
-    def open(self) -> int:
+    def open_count(self) -> int:
         """Return the number of open streams."""
-        return self.viewers + sum(KEPT.values()) - sum(self._free_places.values())
+        return self.viewers + sum(RESERVED_PLACES.values()) - sum(self._free_places.values())
 
     def close(self) -> None:
-        """End every stream, within `LOOK_S`."""
+        """End every stream, within `CHECK_INTERVAL_S`."""
         self.closing.set()
 
-    def renew(self) -> None:
-        """End every stream. Pages that still may open one reconnect."""
-        self._round += 1
+    def reconnect_all(self) -> None:
+        """End every stream. Pages reconnect, unless they are no longer permitted to."""
+        self._generation += 1
 
-    def follow(
+    def stream_changes(
         self,
-        source: Followed,
+        source: ChangeSource,
         render: Callable[[], str],
         audience: Audience = Audience.SPECTATOR,
-        when_over: Callable[[], None] = _do_nothing,
+        on_close: Callable[[], None] = _do_nothing,
     ) -> Response:
         """Return a stream of fragments: one now, and one after every change of the source."""
-        shown = -1
+        sent_version = -1
 
-        def news() -> str:
-            nonlocal shown
+        def next_messages() -> str:
+            nonlocal sent_version
             version = source.version
-            if version == shown:
+            if version == sent_version:
                 return ""
-            shown = version
+            sent_version = version
             return message(render())
 
-        return self.hold(news, lambda: source.wait(shown, LOOK_S), audience, when_over)
+        def wait_for_change() -> None:
+            source.wait(sent_version, CHECK_INTERVAL_S)
 
-    def watch(self, draw: Callable[[], str], audience: Audience) -> Response:
-        """Return a stream of a fragment that is redrawn every `LOOK_S` and sent when it differs."""
-        shown = ""
+        return self.stream(next_messages, wait_for_change, audience, on_close)
 
-        def news() -> str:
-            nonlocal shown
+    def stream_redrawn(self, draw: Callable[[], str], audience: Audience) -> Response:
+        """Return a stream of a fragment that is drawn every `CHECK_INTERVAL_S` and sent if it has
+        changed.
+        """
+        sent_html = ""
+
+        def next_messages() -> str:
+            nonlocal sent_html
             html = draw()
-            if html == shown:
+            if html == sent_html:
                 return ""
-            shown = html
+            sent_html = html
             return message(html)
 
-        return self.hold(news, partial(time.sleep, LOOK_S), audience)
+        return self.stream(next_messages, partial(time.sleep, CHECK_INTERVAL_S), audience)
 
-    def hold(
+    def stream(
         self,
-        news: Callable[[], str],
+        next_messages: Callable[[], str],
         pause: Callable[[], object],
         audience: Audience = Audience.SPECTATOR,
-        when_over: Callable[[], None] = _do_nothing,
+        on_close: Callable[[], None] = _do_nothing,
     ) -> Response:
-        """Return a stream of what `news` returns, with a pause after each call.
+        """Return a stream of the messages that `next_messages` returns, empty for no news.
 
-        `news` runs in the context of the current request and its language. `when_over` is called at
-        the end. Raises `TooManyViewers` if all places are taken.
+        `next_messages` runs in the context of the current request and its language. `pause` is
+        called after each call of it, and waits for news or for a while. `on_close` is called when
+        the stream ends. Raises `TooManyViewers` if all places are taken.
         """
         address = request.remote_addr or ""
-        place = None if self.closing.is_set() else self._take(audience, address)
+        place = None if self.closing.is_set() else self._take_place(audience, address)
         if place is None:
-            when_over()
+            on_close()
             raise TooManyViewers(
                 say("Too many people are watching: close a page, or try again in a minute")
             )
@@ -163,28 +179,28 @@ class Streams:
             "waitress.client_disconnected", lambda: False
         )
         # the generator runs later, with the request of this context
-        context, first_round = copy_context(), self._round
+        context, generation = copy_context(), self._generation
 
         def messages() -> Iterator[str]:
             yield RETRY
             last_message_s = time.monotonic()
-            while not (self.closing.is_set() or self._round != first_round or is_gone()):
-                text = context.run(news)
+            while not (self.closing.is_set() or self._generation != generation or is_gone()):
+                text = context.run(next_messages)
                 # a page takes a long silence for a lost connection
-                if not text and time.monotonic() - last_message_s >= PING_S:
+                if not text and time.monotonic() - last_message_s >= PING_INTERVAL_S:
                     text = PING
                 if text:
                     yield text
                     last_message_s = time.monotonic()
                 pause()
 
-        places = [place]
+        taken_places = [place]
 
         def release() -> None:
             # once, even if the answer is closed several times
-            if places:
-                self._give_back(places.pop(), address)
-                when_over()
+            if taken_places:
+                self._return_place(taken_places.pop(), address)
+                on_close()
 
         answer = Response(messages(), mimetype="text/event-stream")
         answer.headers["Cache-Control"] = "no-store"
@@ -193,28 +209,31 @@ class Streams:
         answer.call_on_close(release)
         return answer
 
-    def _take(self, audience: Audience, address: str) -> Audience | None:
+    def _take_place(self, audience: Audience, address: str) -> Audience | None:
         """Take a place of this audience, or else of the spectators. Return None if this address
         gets neither.
         """
         with self._lock:
             for place in (audience, Audience.SPECTATOR):
-                if self._may_have(place, address):
+                if self._may_take(place, address):
                     self._free_places[place] -= 1
                     self.held[address_group(address), place] += 1
                     return place
         return None
 
-    def _may_have(self, place: Audience, address: str) -> bool:
+    def _may_take(self, place: Audience, address: str) -> bool:
+        """Return whether an address may take one more place of this kind."""
         free, held = self._free_places[place], self.held[address_group(address), place]
-        # the own screen may take any free place
+        # the machine's own screen may take any free place
         if address in OWN_ADDRESSES or not free:
             return free > 0
         if place is Audience.TABLE:
-            return free > OWN_TABLES
-        return held < (SEATS_EACH if place is Audience.SEAT else max(1, int(self.viewers * SHARE)))
+            return free > OWN_SCREEN_PLACES
+        if place is Audience.SEAT:
+            return held < MAX_SEAT_STREAMS_EACH
+        return held < max(1, int(self.viewers * MAX_SPECTATOR_SHARE))
 
-    def _give_back(self, place: Audience, address: str) -> None:
+    def _return_place(self, place: Audience, address: str) -> None:
         with self._lock:
             self._free_places[place] += 1
             self.held.release((address_group(address), place))

@@ -16,7 +16,9 @@ from web.security.rate_limit import UsageCounts, address_group
 
 T = TypeVar("T")
 MAX_WAITING = 12
-"""Maximum number of waiting requests. Each of them occupies a thread of the web server."""
+"""Maximum number of waiting requests. Each of them occupies one of the web server's threads for
+requests (`SPARE_THREADS`), and some must stay free.
+"""
 MAX_WAITING_EACH = 6
 """Maximum number of waiting requests per address. Browsers open as many connections to an HTTP/1.1
 server.
@@ -24,8 +26,9 @@ server.
 
 
 class Worker(Closeable):
-    """Makes one thing at a time in a single thread, because a hundred threads would each retain the
-    memory that they freed.
+    """Makes one thing at a time in a single thread. The web server starts and closes it.
+
+    If each of the server's threads did such work, each would retain the memory that it has freed.
     """
 
     def __init__(self) -> None:
@@ -35,23 +38,23 @@ class Worker(Closeable):
 
     def start(self) -> None:
         """Start the thread now, and not at the first request."""
-        self._thread.submit(int).result()
+        self._thread.submit(int).result()  # any quick function starts it
 
     def make(self, work: Callable[[], T]) -> T:
         """Do the work of a request and wait for the result. Raises `ServiceUnavailable` if too many
         requests wait already.
         """
-        name = address_group(request.remote_addr or "")
+        address = address_group(request.remote_addr or "")
         with self._lock:
-            if self._waiting.total() >= MAX_WAITING or self._waiting[name] >= MAX_WAITING_EACH:
+            if self._waiting.total() >= MAX_WAITING or self._waiting[address] >= MAX_WAITING_EACH:
                 raise ServiceUnavailable
-            self._waiting[name] += 1
+            self._waiting[address] += 1
         try:
             # in the request's context, which includes its language
             return self._thread.submit(copy_context().run, work).result()
         finally:
             with self._lock:
-                self._waiting.release(name)
+                self._waiting.release(address)
 
     def close(self) -> None:
         """End the thread."""

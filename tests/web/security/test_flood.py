@@ -17,10 +17,16 @@ from werkzeug.exceptions import ServiceUnavailable
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from web.security.rate_limit import OWNER, STRANGER, RequestLimits, TooManyRequests
+from web.security.rate_limit import MEMBER_RATE, STRANGER_RATE, RequestLimits, TooManyRequests
 from web.server import server as listening
 from web.server.server import Server, serve
-from web.server.sse import KEPT, OWN_TABLES, SEATS_EACH, Streams, TooManyViewers
+from web.server.sse import (
+    MAX_SEAT_STREAMS_EACH,
+    OWN_SCREEN_PLACES,
+    RESERVED_PLACES,
+    Streams,
+    TooManyViewers,
+)
 from web.server.sse import Audience as Kind
 from web.server.worker import MAX_WAITING, MAX_WAITING_EACH, Worker
 
@@ -45,7 +51,9 @@ class Asking:
     def __init__(self, place: Place) -> None:
         self.clock = FakeClock()
         self._app = place.app
-        self._limits = RequestLimits(place.app.extensions["guard"].owner, self.clock.monotonic_s)
+        self._limits = RequestLimits(
+            place.app.extensions["guard"].requester, self.clock.monotonic_s
+        )
 
     def served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
         """How many of so many requests are let through."""
@@ -63,17 +71,17 @@ class Asking:
 
 def test_a_flood_is_refused_and_a_seat_is_not(place: Place) -> None:
     south, north, asking = token(place, "south"), token(place, "north"), Asking(place)
-    assert asking.served(2_000, BAD) == STRANGER.burst
+    assert asking.served(2_000, BAD) == STRANGER_RATE.burst
     assert asking.served(20, BAD, south) == 20, "behind the same router"
     assert asking.served(20, OTHER) == 20
     assert asking.served(2_000, "127.0.0.1") == 2_000, "the machine's own screen"
-    assert asking.served(1000, SEATED, south) == OWNER.burst - 20
+    assert asking.served(1000, SEATED, south) == MEMBER_RATE.burst - 20
     assert asking.served(1, BAD, north) == 1, "a seat that floods leaves the other alone"
     place.table.free_seat(Seat.NORTH)
     for worthless in (north, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": HOST_KEY}):
         assert asking.served(1, BAD, worthless) == 0
     asking.clock.advance(1)
-    assert asking.served(1000, BAD) == STRANGER.per_s
+    assert asking.served(1000, BAD) == STRANGER_RATE.per_s
 
 
 def test_one_address_never_fills_the_workers_queue(place: Place) -> None:
@@ -109,7 +117,7 @@ def follow(place: Place, kind: Kind, address: str, times: int) -> list[Any]:
     for _ in range(times):
         with place.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
             try:
-                held.append(streams.follow(place.table, lambda: "", kind))
+                held.append(streams.stream_changes(place.table, lambda: "", kind))
             except TooManyViewers:
                 break
     return held
@@ -120,8 +128,8 @@ def test_one_address_never_takes_all_places(place: Place) -> None:
     for kind, address, wanted, places in (
         (Kind.SPECTATOR, BAD, 50, 12),
         (Kind.SPECTATOR, BAD, 1, 0),
-        (Kind.TABLE, BAD, 50, KEPT[Kind.TABLE] - OWN_TABLES),
-        (Kind.SEAT, BAD, 50, SEATS_EACH),
+        (Kind.TABLE, BAD, 50, RESERVED_PLACES[Kind.TABLE] - OWN_SCREEN_PLACES),
+        (Kind.SEAT, BAD, 50, MAX_SEAT_STREAMS_EACH),
         (Kind.SPECTATOR, OTHER, 50, 4),
         (Kind.TABLE, "127.0.0.1", 1, 1),
         (Kind.SEAT, SEATED, 3, 3),

@@ -15,8 +15,8 @@ from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.core.network import ALPHABET, plain_code
 from companion.core.ports import PadKey, Press
-from web.security.codes import EACH, LENGTH
-from web.security.rate_limit import MAX_NAMES, Buckets, Guesses, Rate
+from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
+from web.security.rate_limit import MAX_BUCKETS, GuessLimit, Rate, TokenBuckets
 
 EVENING_S = 6 * 3600
 
@@ -85,14 +85,14 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
 
 def test_an_evening_of_guessing_is_hopeless() -> None:
     """Computed from the limits; a phone that guesses for an hour keeps within them."""
-    of_each = EACH.burst + EACH.per_s * EVENING_S
-    assert (MAX_NAMES + 1) * of_each / len(ALPHABET) ** LENGTH < 1 / 1000
+    of_each = CODE_GUESSES.burst + CODE_GUESSES.per_s * EVENING_S
+    assert (MAX_BUCKETS + 1) * of_each / len(ALPHABET) ** JOIN_CODE_LENGTH < 1 / 1000
     clock, answers = FakeClock(), []
-    guesses = Guesses(EACH, clock.monotonic_s)
+    guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
     for _ in range(600):
         answers.append(guesses.check("192.0.2.1", lambda: False))
         clock.advance(6)
-    assert 0.9 < answers.count(False) / (EACH.burst + EACH.per_s * 3600) <= 1
+    assert 0.9 < answers.count(False) / (CODE_GUESSES.burst + CODE_GUESSES.per_s * 3600) <= 1
 
 
 # ---- buckets -------------------------------------------------------------------------------------
@@ -100,12 +100,14 @@ def test_an_evening_of_guessing_is_hopeless() -> None:
 
 def test_many_names_use_no_memory_and_bring_nobody_fresh_tokens() -> None:
     clock = FakeClock()
-    buckets = Buckets(Rate(3, 1.0), clock.monotonic_s, most=10)
-    assert [buckets.take("bad") for _ in range(5)] == [True] * 3 + [False] * 2
+    buckets = TokenBuckets(Rate(3, 1.0), clock.monotonic_s, max_buckets=10)
+    assert [buckets.take_token("bad") for _ in range(5)] == [True] * 3 + [False] * 2
     for number in range(1000):
-        buckets.take(f"name {number}")
+        buckets.take_token(f"name {number}")
     assert len(buckets) <= 11
     for name in ("bad", "newcomer"):  # newcomers share one bucket while all are in use
-        assert not buckets.take(name)
+        assert not buckets.take_token(name)
     clock.advance(60)
-    assert [buckets.take("newcomer") for _ in range(4)] == [True] * 3 + [False], "its own again"
+    assert [buckets.take_token("newcomer") for _ in range(4)] == [True] * 3 + [False], (
+        "its own again"
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
-from web.security.codes import CODE_S, PhonePairing
+from web.security.codes import PAIRING_CODE_S, PhonePairing
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_a_code_is_good_for_one_phone_and_ten_minutes(
     mark = pairing.pair(f" {code[:4].upper()}-{code[4:]} ", "192.0.2.9")
     assert pairing.is_camera(mark)
     late = pairing.code()
-    clock.advance(CODE_S)
+    clock.advance(PAIRING_CODE_S)
     for gone in (code, late):
         with pytest.raises(Illegal, match="used or too old"):
             pairing.pair(gone, "192.0.2.10")

@@ -19,7 +19,7 @@ from werkzeug.test import Client
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError
 from companion.service.app import Companion
-from web.security.proxies import SOMEWHERE, Caller, Front, Proxies
+from web.security.proxies import UNKNOWN_ADDRESS, Caller, Proxies, ProxyMiddleware
 
 ELSEWHERE, PROXY = "192.0.2.9", "10.0.0.2"
 OWN = {"Host": "127.0.0.1"}
@@ -32,8 +32,8 @@ OWN = {"Host": "127.0.0.1"}
         (ELSEWHERE, {"FOR": "127.0.0.1", "PROTO": "https", "PREFIX": "/table"}, (ELSEWHERE,)),
         (PROXY, {"FOR": "192.0.2.7:4711"}, ("192.0.2.7",)),
         (PROXY, {"FOR": "127.0.0.1, 192.0.2.7, 10.0.0.3"}, ("192.0.2.7",)),
-        (PROXY, {"FOR": "127.0.0.1"}, (SOMEWHERE,)),
-        (PROXY, {"FOR": "nonsense, 10.0.0.3"}, (SOMEWHERE,)),
+        (PROXY, {"FOR": "127.0.0.1"}, (UNKNOWN_ADDRESS,)),
+        (PROXY, {"FOR": "nonsense, 10.0.0.3"}, (UNKNOWN_ADDRESS,)),
         (PROXY, {"FOR": "[2001:db8::7]:4711"}, ("2001:db8::7",)),
         (
             PROXY,
@@ -41,10 +41,10 @@ OWN = {"Host": "127.0.0.1"}
             ("192.0.2.7", "https", "table.example.org"),
         ),
         (PROXY, {"FOR": "192.0.2.7", "PROTO": "gopher"}, ("192.0.2.7",)),
-        (PROXY, {"PREFIX": "/table/"}, (SOMEWHERE, "", "", "/table")),
-        (PROXY, {"PREFIX": '/"><script>'}, (SOMEWHERE,)),
+        (PROXY, {"PREFIX": "/table/"}, (UNKNOWN_ADDRESS, "", "", "/table")),
+        (PROXY, {"PREFIX": '/"><script>'}, (UNKNOWN_ADDRESS,)),
         ("127.0.0.1", {}, ("127.0.0.1",)),
-        ("127.0.0.1", {"FOR": "192.0.2.7"}, (SOMEWHERE,)),
+        ("127.0.0.1", {"FOR": "192.0.2.7"}, (UNKNOWN_ADDRESS,)),
     ],
 )
 def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, ...]) -> None:
@@ -73,7 +73,7 @@ def test_a_path_is_taken_off_where_the_proxy_has_not_done_so(
 ) -> None:
     app = Flask(__name__)
     app.before_request(lambda: f"{request.script_root} {request.path}")
-    browser = Client(Front(app, Proxies(["10.0.0.2"]), "http", "/table"))
+    browser = Client(ProxyMiddleware(app, Proxies(["10.0.0.2"]), "http", "/table"))
     asks = {"REMOTE_ADDR": "10.0.0.2", "HTTP_X_INGRESS_PATH": header}
     assert browser.get(asked, environ_base=asks).text == expected
 

@@ -24,7 +24,7 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, plain_code
 from companion.storage.journal import Journal
 from web.features import Welcome
-from web.security.host_names import Names
+from web.security.host_names import MachineNames
 
 PAGE = {"Accept": "text/html"}
 SAMPLES = {
@@ -270,7 +270,7 @@ def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
 
 def test_only_the_own_names_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "spieltisch.home.example")
-    names = Names(["table.example.org"])
+    names = MachineNames(["table.example.org"])
     known = [host for host in OWN_NAMES + FOREIGN_NAMES if names.knows(host)]
     assert known == [*OWN_NAMES]
 

@@ -179,7 +179,7 @@ def test_it_is_kept_and_made_anew_in_time(tmp_path: Path) -> None:
 
     first = made(0)
     assert made(1000) == first
-    second = made(own.RENEW_S + 1)
+    second = made(own.RENEW_AFTER_S + 1)
     assert second != first
     assert made(-5000) != second, "it was made while the clock was wrong"
 

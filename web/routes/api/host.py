@@ -63,7 +63,7 @@ class HostRoutes(PageGroup):
         """Replace the owner's key. Every other owner's browser must enter it again."""
         answer = jsonify(host_key=self._guard.change_host_key())
         # this browser stays the owner's, all others lose their cookies and streams
-        self._guard.host_cookie(answer)
-        self._streams.renew()
+        self._guard.set_host_cookie(answer)
+        self._streams.reconnect_all()
         self._table.redraw()
         return answer

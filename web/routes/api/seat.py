@@ -59,21 +59,21 @@ class SeatRoutes(PageGroup):
     def leave(self, seat: Seat) -> Response:
         """Leave the seat."""
         # for the sitting in the cookie only, so that a later player keeps the seat
-        self._table.free_seat(seat, self._guard.sitting(seat))
+        self._table.free_seat(seat, self._guard.sitting_of(seat))
         answer = jsonify(seat=None)
-        self._guard.drop_seat(answer, seat)
+        self._guard.drop_seat_cookie(answer, seat)
         return answer
 
     @seat_post("by-pad")
     def by_pad(self, seat: Seat) -> None:
         """Play on the pad from now on. This phone can take over again."""
         self.page_context.require_pads()
-        self._table.play_by(seat, "pad", self._guard.sitting(seat))
+        self._table.play_by(seat, "pad", self._guard.sitting_of(seat))
 
     @seat_post("by-phone")
     def by_phone(self, seat: Seat) -> None:
         """Continue by the phone that changed to the pad."""
-        self._table.play_by(seat, "phone", self._guard.sitting(seat))
+        self._table.play_by(seat, "phone", self._guard.sitting_of(seat))
 
     @seat_post("hand-in")
     def hand_in(

@@ -172,7 +172,7 @@ class StaffKeys(PageGroup):
         """Return the seat, `host` or `table` that sends the request. Raises `Illegal` for
         strangers.
         """
-        if own := self._guard.seats_of():
+        if own := self._guard.own_seats():
             return own[0]
         if self._guard.is_host():
             return "host"

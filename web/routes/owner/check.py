@@ -23,7 +23,7 @@ from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
-LOOK_S, RENEW_S = 0.05, 2.0
+POLL_INTERVAL_S, RENEW_S = 0.05, 2.0
 
 TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
 Labels = Mapping[Cue | EventCue, str]
@@ -77,7 +77,9 @@ class PanelTrials(PageGroup):
             return message(json.dumps(trial), "trial")
 
         leave = partial(self._leave, panel)
-        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT, leave)
+        return self._streams.stream(
+            news, partial(time.sleep, POLL_INTERVAL_S), Audience.SEAT, leave
+        )
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()

@@ -58,7 +58,7 @@ class FirstEvening(PageGroup):
         answer = make_response(page)
         # the person at the machine's own screen becomes the owner
         if is_new:
-            self._guard.host_cookie(answer)
+            self._guard.set_host_cookie(answer)
         return answer
 
     @get("/live/first", guard=host_only)
@@ -70,7 +70,7 @@ class FirstEvening(PageGroup):
                 "_first_camera.html", look=self.looks.now(), number=2, pages=len(PAGES)
             )
 
-        return self._streams.watch(draw, Audience.SEAT)
+        return self._streams.stream_redrawn(draw, Audience.SEAT)
 
     @form("/host/first/language", guard=host_only)
     def language(self, code: str) -> Response:
