@@ -1,9 +1,9 @@
 """An opponent for BINMAT: it deals the hidden cards at random many times and plays each deal out.
 
-Playouts follow rules of thumb. The opponent remembers which cards the other side was seen to draw.
-It tries the most promising legal actions in rounds, and each round keeps the better half
-(sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round are tried on the same
-deals.
+Both sides of such a playout follow rules of thumb. The opponent remembers which cards the other
+side was seen to draw. It tries the most promising legal actions in rounds, and each round keeps the
+better half (sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round are tried
+on the same deals. A wall is a stack of the defender.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 from companion.bots.base import Bot, Choice, reasons_of, second_best
 from companion.bots.binmat_rules import (
-    ATTACKS,
-    DEFENDS,
-    PASS,
-    VALUES,
+    ATTACKER,
+    DEFENDER,
+    PASS_ACTION,
+    STACK_VALUES,
     Action,
-    Table,
+    Playout,
     cards_shown,
     damage_of,
     power,
@@ -31,40 +31,59 @@ from companion.bots.binmat_rules import (
 )
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.binmat.actions import ACTION_PARTS, ATTACKER_PILE, legal_actions
+from companion.games.binmat.actions import (
+    ACTION_PARTS,
+    ATTACKER_PILE,
+    COMBAT,
+    DISCARD,
+    DRAW,
+    PLAY_DOWN,
+    PLAY_UP,
+    legal_actions,
+)
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
 from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES, State
 from companion.games.binmat.turn import play
 
-_DONE = "."
+_END_TURN = "."
 """Action that ends a turn with real cards, where the program only counts turns."""
-_CHECKS = 6
-"""Number of deals on which an action must win at once to count as a sure win."""
-_PRIOR = (0.05, 0.15)
-"""Weight of one point of the rules of thumb, where 1 is a win in every playout, for defender and
-attacker.
+_SURE_WIN_DEALS = 6
+"""Number of deals on which an action must win at once to count as a sure win. More: slower. Fewer:
+takes a mere chance for a win.
+"""
+_POINT_WEIGHTS = (0.05, 0.15)
+"""Weight of one point of the rules of thumb beside the result of playouts, where 1 is a win in
+every playout. For defender and attacker, since their points are on different scales.
 """
 _MAX_PLAYOUT_TURNS = 110
-"""Maximum number of turns of a playout. A longer one counts as undecided."""
-_SURE = 100.0
+"""Maximum number of turns of a playout, as many as a game of the usual options has. A longer one
+counts as undecided.
+"""
+_WINNING_GAIN = 100.0
+"""Gain of a build that wins the game, above every other gain."""
+_NO_GAIN = -9.0
+"""Gain below every real one, from which the search for the best action starts."""
 _UNSEEN_POWER = 1.6
-"""Assumed power of a face-down defender stack in the rules of thumb."""
+"""Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more."""
 
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level: number of actions, deals of each round, and noise."""
+    """Parameters of a level."""
 
-    tried: int
+    max_actions: int
+    """Maximum number of actions tried in playouts. 0: the action with most points is taken."""
     deals: tuple[int, ...]
+    """Number of deals in each round of playouts."""
     noise: float
+    """Maximum change of the points of a kind of action."""
 
 
 STRENGTHS = {
-    1: Strength(0, (), 9.0),
-    2: Strength(5, (2, 3), 1.8),
-    3: Strength(16, (16, 32, 64), 0.0),
+    1: Strength(max_actions=0, deals=(), noise=9.0),
+    2: Strength(max_actions=5, deals=(2, 3), noise=1.8),
+    3: Strength(max_actions=16, deals=(16, 32, 64), noise=0.0),
 }
 
 
@@ -74,9 +93,10 @@ class BinmatBot(Bot):
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
-        self._index = SEATS.index(seat)
-        self._tops: list[str] = []
+        self._open_tops: list[str] = []
+        """Cards that lay face up on the lane decks in the last view."""
         self._held: set[str] = set()
+        """Cards that lay open and are now with the other side, in its hand or its stacks."""
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Remember which cards lay open and are now in the other side's hand."""
@@ -84,40 +104,43 @@ class BinmatBot(Bot):
             self._remember(state_of(view))
 
     def _remember(self, state: State) -> None:
-        self._held |= set(self._tops)
+        # what lay open and is no longer visible was drawn by the other side
+        self._held |= set(self._open_tops)
         self._held -= cards_shown(state)
         decks = zip(state.decks, state.decks_open, strict=True)
-        self._tops = [deck[0] for deck, is_open in decks if deck and is_open]
+        self._open_tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the action with the best result in the playouts."""
         if "lanes" not in view:
-            return Choice(_DONE, 1)
+            return Choice(_END_TURN, 1)
         state = state_of(view)
         self._remember(state)
         rng = Random(f"{self.seed}/{state.turns_left}")
-        deals = random_deals(state, self._index, self._held, rng)
+        deals = random_deals(state, self.seat.number, self._held, rng)
         texts = legal_actions(state, self.seat)
         # an action that wins at once on every sampled deal is taken as a sure win
-        samples = list(islice(deals, _CHECKS))
+        samples = list(islice(deals, _SURE_WIN_DEALS))
         for text in texts:
-            ends = (play(sample, text, Random(0)).state.outcome for sample in samples)
-            if all(end and self.seat in end.winners for end in ends):
-                return Choice(text, _CHECKS * len(texts), (say("This wins at once."),))
-        table = Table(state)
-        points = {text: points_of(table, ACTION_PARTS[text]) + self._noise(text) for text in texts}
+            outcomes = (play(sample, text, Random(0)).state.outcome for sample in samples)
+            if all(outcome and self.seat in outcome.winners for outcome in outcomes):
+                return Choice(text, _SURE_WIN_DEALS * len(texts), (say("This wins at once."),))
+        playout = Playout(state)
+        points = {
+            text: points_of(playout, ACTION_PARTS[text]) + self._noise(text) for text in texts
+        }
         ranked = sorted(texts, key=points.__getitem__, reverse=True)
         best = ranked[0]
         nodes = len(texts)
-        lines: tuple[str, ...] = ()
-        if self._strength.tried and len(ranked) > 1:
-            candidates = _distinct_actions(table, ranked)[: self._strength.tried]
-            best, played, lines = self._best_by_halving(deals, rng, candidates, points)
-            nodes += played
-        return Choice(best, nodes, (_reason(table, ACTION_PARTS[best]), *lines))
+        reasons: tuple[str, ...] = ()
+        if self._strength.max_actions and len(ranked) > 1:
+            candidates = _distinct_actions(playout, ranked)[: self._strength.max_actions]
+            best, playouts, reasons = self._best_by_halving(deals, rng, candidates, points)
+            nodes += playouts
+        return Choice(best, nodes, (_reason(playout, ACTION_PARTS[best]), *reasons))
 
     def _noise(self, text: str) -> float:
-        """Return the noise of the evaluation for this kind of action, fixed for the whole game."""
+        """Return the noise of the points for this kind of action, fixed for the whole game."""
         letter, card, _ = ACTION_PARTS[text]
         kind = (letter, card[:1])
         return self._strength.noise * Random(f"{self.seed}/{kind}").uniform(-1, 1)
@@ -129,20 +152,24 @@ class BinmatBot(Bot):
         candidates: list[str],
         points: Mapping[str, float],
     ) -> tuple[str, int, tuple[str, ...]]:
-        """Return the best candidate, the number of playouts, and the reasons."""
-        nodes = done = 0
+        """Return the best candidate, the number of playouts, and the reasons.
+
+        :param points: points of each candidate by the rules of thumb
+        """
+        nodes = deals_done = 0
         scores = dict.fromkeys(candidates, 0.0)
+        point_weight = _POINT_WEIGHTS[self.seat.number]
         second = None
         for round_deals in self._strength.deals:
             for deal in islice(deals, round_deals):
                 seed = rng.random()
                 for text in candidates:
-                    scores[text] += self._playout(deal, text, seed)
+                    scores[text] += self._result(deal, text, seed)
             nodes += round_deals * len(candidates)
-            done += round_deals
+            deals_done += round_deals
             values = {}
             for text in candidates:
-                values[text] = scores[text] / done + _PRIOR[self._index] * points[text]
+                values[text] = scores[text] / deals_done + point_weight * points[text]
             candidates = sorted(candidates, key=values.__getitem__, reverse=True)
             second = candidates[1] if len(candidates) > 1 else None
             # sequential halving: only the better half stays
@@ -150,30 +177,31 @@ class BinmatBot(Bot):
             if len(candidates) == 1:
                 break
         best = candidates[0]
-        less = ""
+        comparison = ""
         if second:
             lead = max(0.0, scores[best] - scores[second])
-            less = second_best([_words(second)], lead / done)
-        words = say(
+            comparison = second_best([_words(second)], lead / deals_done)
+        effort = say(
             "It was tried out in {games} games in which what is hidden was dealt at random.",
-            games=done,
+            games=deals_done,
         )
-        return best, nodes, reasons_of(words, less)
+        return best, nodes, reasons_of(effort, comparison)
 
-    def _playout(self, deal: State, text: str, seed: float) -> float:
+    def _result(self, deal: State, text: str, seed: float) -> float:
         """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""
         rng = Random(seed)
-        whole = deal.turns_left
-        end = whole - _MAX_PLAYOUT_TURNS
-        table = Table(play(deal, text, rng).state)
-        while table.winner is None and table.left > end:
-            move = attacker_move if table.acts == ATTACKS else defender_move
-            table.play(move(table, rng), rng)
-        if table.winner is None:
+        min_turns_left = deal.turns_left - _MAX_PLAYOUT_TURNS
+        playout = Playout(play(deal, text, rng).state)
+        while playout.winner is None and playout.turns_left > min_turns_left:
+            move = attacker_move if playout.seat == ATTACKER else defender_move
+            playout.play(move(playout, rng), rng)
+        if playout.winner is None:
             return 0.5
         # an early win of the attacker counts more
-        won = 0.75 + 0.25 * table.left / whole if table.winner == ATTACKS else 0.0
-        return won if self._index == ATTACKS else 1.0 - won
+        attacker_result = 0.0
+        if playout.winner == ATTACKER:
+            attacker_result = 0.75 + 0.25 * playout.turns_left / deal.turns_left
+        return attacker_result if self.seat is SEATS[ATTACKER] else 1.0 - attacker_result
 
 
 def _words(text: str) -> str:
@@ -184,290 +212,300 @@ def _words(text: str) -> str:
         return word
     if not card:
         return say("{key}, lane {lane}", key=word, lane=str(lane))
-    return say(
-        "{key}: {card}, lane {lane}",
-        key=word,
-        card=CARD_TEXTS[card],
-        lane=str(lane),
-    )
+    return say("{key}: {card}, lane {lane}", key=word, card=CARD_TEXTS[card], lane=str(lane))
 
 
-def _distinct_actions(table: Table, ranked: list[str]) -> list[str]:
-    """Return the actions without equivalent ones.
+def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
+    """Return the actions without equivalent ones. Of those, the first is kept.
 
-    Actions are equivalent if only the suit differs, or the lane and both lanes are the same.
+    Actions are equivalent if they differ only in the suit of the card, or in the lane while both
+    lanes look the same.
     """
     distinct: dict[tuple[object, ...], str] = {}
     for text in ranked:
         letter, card, lane = ACTION_PARTS[text]
         place: tuple[object, ...] = (lane,)
         if lane in LANES:
-            deck = table.decks[lane]
-            piles = len(deck), tuple(deck[-1:]), len(table.discards[lane])
-            stacks = tuple(table.attack[lane]), tuple(table.defence[lane])
-            place = (*stacks, table.defence_up[lane], *piles)
+            deck = playout.decks[lane]
+            piles = len(deck), tuple(deck[-1:]), len(playout.discards[lane])
+            stacks = tuple(playout.attack[lane]), tuple(playout.defence[lane])
+            place = (*stacks, playout.defence_up[lane], *piles)
         distinct.setdefault((letter, card[:1], *place), text)
     return list(distinct.values())
 
 
 # ---- rules of thumb ------------------------------------------------------------------------------
+#
+# Two sets of them: points of every legal action, which decide what is tried at all, and the faster
+# choices of both sides in a playout. In each set only the differences between values count. All
+# numbers were chosen by hand, and matches (`tests/bench/bots`) judge them together.
 
 
-def points_of(table: Table, action: Action) -> float:
+def points_of(playout: Playout, action: Action) -> float:
     """Return how promising an action looks to the seat on turn, by rules of thumb."""
-    points = _attack_points if table.acts == ATTACKS else _defence_points
-    return points(table, action)
+    points = _attack_points if playout.seat == ATTACKER else _defence_points
+    return points(playout, action)
 
 
-def _cards_left(table: Table, lane: int) -> int:
-    """Return how many cards a lane can still lose."""
-    return len(table.decks[lane]) + (len(table.discards[lane]) if table.is_hackmud else 0)
+def _cards_left(playout: Playout, lane: int) -> int:
+    """Return how many cards a lane can still lose, besides its wall."""
+    return len(playout.decks[lane]) + (len(playout.discards[lane]) if playout.is_hackmud else 0)
 
 
 def _is_combat(action: Action) -> bool:
     letter, card, _ = action
-    return letter == "c" or (letter == "u" and card[0] == BREAK)
+    return letter == COMBAT or (letter == PLAY_UP and card[0] == BREAK)
 
 
-def _attack_points(table: Table, action: Action) -> float:
+def _attack_points(playout: Playout, action: Action) -> float:
+    """Return the points of an attacker's action. A card of damage is worth 2 points."""
     letter, card, lane = action
-    if letter == "-":
+    if action == PASS_ACTION:
         return -10.0
-    hand = table.hands[ATTACKS]
+    hand = playout.hands[ATTACKER]
     if lane == ATTACKER_PILE:
-        if letter == "d":
+        if letter == DRAW:
             return 2.5 - 0.5 * len(hand)
         return -6.0
-    wall = table.defence[lane]
-    deck = _cards_left(table, lane)
-    if letter == "d":
-        return 5.0 - 0.15 * deck - 0.5 * len(hand)
-    before = table.attack[lane]
-    mine = [*before, card] if card else before
-    strength = power(mine)
+    wall = playout.defence[lane]
+    cards_left = _cards_left(playout, lane)
+    # each draw from a lane brings its end nearer, so it is worth more than the attacker deck
+    if letter == DRAW:
+        return 5.0 - 0.15 * cards_left - 0.5 * len(hand)
+    before = playout.attack[lane]
+    attack = [*before, card] if card else before
+    attack_power = power(attack)
     if _is_combat(action):
-        is_seen = HIDDEN not in wall
-        theirs = float(power(wall)) if is_seen else _UNSEEN_POWER
+        is_wall_known = HIDDEN not in wall
+        wall_power = float(power(wall)) if is_wall_known else _UNSEEN_POWER
         damage = 0
-        if strength >= theirs:
-            damage = damage_of(
-                mine,
-                strength,
-                wall,
-                int(theirs),
-                table.is_hackmud,
-            )
-        if damage > deck + len(wall):
+        if attack_power >= wall_power:
+            damage = damage_of(attack, attack_power, wall, int(wall_power), playout.is_hackmud)
+        # more damage than the lane has cards wins the game
+        if damage > cards_left + len(wall):
             return 50.0
-        points = 2.0 * damage - 0.2 * deck if strength else -8.0
-        return points - (0.0 if is_seen else 1.0)
-    points = 2.5 + 1.5 * (strength - power(before)) - 0.25 * (deck + 2 * len(wall))
+        points = 2.0 * damage - 0.2 * cards_left if attack_power else -8.0
+        return points - (0.0 if is_wall_known else 1.0)
+    # a card for a stack: what it adds, and less in lanes that can lose many cards
+    points = 2.5 + 1.5 * (attack_power - power(before)) - 0.25 * (cards_left + 2 * len(wall))
     if card[0] in (TRAP, BOUNCE):
         points -= 1.5
-    if not deck and not wall:
+    # an empty lane falls to the first combat
+    if not cards_left and not wall:
         points += 20.0
     return points
 
 
-def _defence_points(table: Table, action: Action) -> float:
+def _defence_points(playout: Playout, action: Action) -> float:
+    """Return the points of a defender's action. They are on another scale than the attacker's."""
     letter, card, lane = action
-    if letter in "-x":
-        return 0.0 if letter == "-" else -4.0
-    wall = table.defence[lane]
-    deck = _cards_left(table, lane)
-    hand = table.hands[DEFENDS]
-    if letter == "d":
-        points = 4.0 - 0.6 * len(hand) + 0.15 * deck
-        return points if wall or deck > 4 else points - 8.0
+    if action == PASS_ACTION:
+        return 0.0
+    if letter == DISCARD:
+        return -4.0
+    wall = playout.defence[lane]
+    cards_left = _cards_left(playout, lane)
+    hand = playout.hands[DEFENDER]
+    if letter == DRAW:
+        points = 4.0 - 0.6 * len(hand) + 0.15 * cards_left
+        # no draw from a short lane without a wall
+        return points if wall or cards_left > 4 else points - 8.0
     if _is_combat(action):
         return -6.0
     gain = power([*wall, card]) - power(wall)
-    threat = len(table.attack[lane])
+    threat = len(playout.attack[lane])
     if not wall:
-        points = 5.0 + 0.5 * max(0, 13 - deck) + gain + 1.5 * threat
+        # every bare lane needs a wall, the shortest one most. A full lane deck has 13 cards
+        points = 5.0 + 0.5 * max(0, 13 - cards_left) + gain + 1.5 * threat
         if card[0] == BOUNCE:
             return points - 1.0
         return points
     points = 1.5 * gain + 1.0 * threat
-    if card[0] == TRAP and not table.defence_up[lane]:
+    # a TRAP works only in a stack that is face down
+    if card[0] == TRAP and not playout.defence_up[lane]:
         points += 1.0
     return points - 3.0 if gain < 0 else points
 
 
-def attacker_move(table: Table, rng: Random) -> Action:
+# ---- choices in a playout ------------------------------------------------------------------------
+
+
+def attacker_move(playout: Playout, rng: Random) -> Action:
     """Return the attacker's action in a playout: the one that gains most per turn.
 
-    It compares drawing, combat, and building a stack for a later combat.
+    It compares drawing, combat, and building a stack for a later combat. Gains are in weighted
+    cards of damage (`_lane_weight`), with a little noise, so that playouts differ.
     """
-    hand = table.hands[ATTACKS]
+    hand = playout.hands[ATTACKER]
     random = rng.random
-    room = max(0.0, 1.2 - 0.15 * len(hand))
-    best = PASS
-    most = -9.0
-    if table.attacker_deck or table.attacker_discard:
-        best = ("d", "", ATTACKER_PILE)
-        most = 0.4 * room + 0.3 * random()
+    # value of one more card in hand, which is 0 from 8 cards on
+    card_value = max(0.0, 1.2 - 0.15 * len(hand))
+    best = PASS_ACTION
+    best_gain = _NO_GAIN
+    if playout.attacker_deck or playout.attacker_discard:
+        best = (DRAW, "", ATTACKER_PILE)
+        best_gain = 0.4 * card_value + 0.3 * random()
     breaks = [card for card in hand if card[0] == BREAK]
     attractions = []
     for lane in LANES:
-        wall = table.defence[lane]
-        mine = table.attack[lane]
-        cards_left = _cards_left(table, lane) + len(wall)
+        wall = playout.defence[lane]
+        attack = playout.attack[lane]
+        cards_left = _cards_left(playout, lane) + len(wall)
         weight = _lane_weight(cards_left)
         attractions.append(weight + 0.4 * random() - 0.12 * len(wall))
+        # a card drawn from a lane is a card of damage, too
         if not wall and cards_left:
-            value = weight + room + 0.3 * random()
-            if value > most:
-                best = ("d", "", lane)
-                most = value
-        if not mine:
+            gain = weight + card_value + 0.3 * random()
+            if gain > best_gain:
+                best = (DRAW, "", lane)
+                best_gain = gain
+        if not attack:
             continue
-        strength = power(mine)
-        theirs = _wall_power(table, lane, random)
-        if strength < theirs:
+        attack_power = power(attack)
+        wall_power = _assumed_wall_power(playout, lane, random)
+        if attack_power < wall_power:
             continue
-        damage = damage_of(
-            mine,
-            strength,
-            wall,
-            theirs,
-            table.is_hackmud,
-        )
+        damage = damage_of(attack, attack_power, wall, wall_power, playout.is_hackmud)
         if damage > cards_left:
-            return ("c", "", lane)
-        value = weight * damage + 0.3 * random()
-        if value > most:
-            best = ("c", "", lane)
-            most = value
-        if wall and breaks and weight * strength > most:
-            best = ("u", breaks[0], lane)
-            most = weight * strength
+            return (COMBAT, "", lane)
+        gain = weight * damage + 0.3 * random()
+        if gain > best_gain:
+            best = (COMBAT, "", lane)
+            best_gain = gain
+        # with a BREAK the damage is the whole power
+        if wall and breaks and weight * attack_power > best_gain:
+            best = (PLAY_UP, breaks[0], lane)
+            best_gain = weight * attack_power
     if hand:
-        goal = attractions.index(max(attractions))
-        card, value = _best_build(
-            table,
-            goal,
-            bool(breaks),
-            rng,
-        )
-        if card and value > most:
-            return ("p", card, goal)
+        # build only in the most attractive lane
+        lane = attractions.index(max(attractions))
+        card, gain = _best_build(playout, lane, bool(breaks), rng)
+        if card and gain > best_gain:
+            return (PLAY_DOWN, card, lane)
     return best
 
 
 def _lane_weight(cards_left: int) -> float:
-    """Return the weight of one card of a lane, which is higher the fewer are left."""
+    """Return the weight of one card of a lane: from 7 for an empty lane down to nearly 1."""
     return 1 + 6 / (cards_left + 1)
 
 
-def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
-    """Return the power that the attacker of a playout assumes for a defender stack."""
-    wall = table.defence[lane]
+def _assumed_wall_power(playout: Playout, lane: int, random: Callable[[], float]) -> int:
+    """Return the power that the attacker of a playout assumes for a wall.
+
+    For a face-down one it guesses 0 to 3, and 0 nearly every second time.
+    """
+    wall = playout.defence[lane]
     if not wall:
         return 0
-    if table.defence_up[lane]:
+    if playout.defence_up[lane]:
         return power(wall)
     return max(0, int(random() * 5.5 - 1.5))
 
 
-def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
+def _best_build(
+    playout: Playout, lane: int, has_break: bool, rng: Random
+) -> tuple[str | None, float]:
     """Return the best card to play in a lane, and its gain per turn.
 
-    Considers one or two cards and the turn of the combat.
+    It considers one or two cards, and the turn of the combat.
     """
-    wall = table.defence[lane]
-    mine = table.attack[lane]
-    cards_left = _cards_left(table, lane) + len(wall)
+    wall = playout.defence[lane]
+    cards_left = _cards_left(playout, lane) + len(wall)
     weight = _lane_weight(cards_left)
-    theirs = _wall_power(table, lane, rng.random)
-    before = sum([VALUES[card] for card in mine])
+    wall_power = _assumed_wall_power(playout, lane, rng.random)
+    before = sum([STACK_VALUES[card] for card in playout.attack[lane]])
     # with a BREAK the damage is the whole power, otherwise the difference plus one
-    less = 0 if has_break and wall else theirs - 1
-    cards = [(card, VALUES[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
+    blocked = 0 if has_break and wall else wall_power - 1
+    cards = [(card, STACK_VALUES[card]) for card in playout.hands[ATTACKER] if card[0] != BREAK]
     best = None
-    most = -9.0
+    best_gain = _NO_GAIN
     for index, (card, number) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
         builds = [(before + number, 2)]
         builds += [(before + number + other, 3) for _, other in cards[:index]]
         for total, turns in builds:
-            strength = power_of(total)
-            if strength >= theirs:
-                damage = strength - less
-                value = _SURE if damage > cards_left else weight * damage / turns
-                if value > most:
+            attack_power = power_of(total)
+            if attack_power >= wall_power:
+                damage = attack_power - blocked
+                gain = _WINNING_GAIN if damage > cards_left else weight * damage / turns
+                if gain > best_gain:
                     best = card
-                    most = value
-    return best, most
+                    best_gain = gain
+    return best, best_gain
 
 
-def defender_move(table: Table, rng: Random) -> Action:
-    """Return the defender's action in a playout."""
-    hand = table.hands[DEFENDS]
-    if hand and (play := _build_wall(table, hand, rng)):
-        return play
-    lanes = [lane for lane in LANES if table.decks[lane] or table.discards[lane]]
+def defender_move(playout: Playout, rng: Random) -> Action:
+    """Return the defender's action in a playout: build a wall, or else draw from a long lane."""
+    hand = playout.hands[DEFENDER]
+    if hand and (build := _build_wall(playout, hand, rng)):
+        return build
+    lanes = [lane for lane in LANES if playout.decks[lane] or playout.discards[lane]]
+    # more than 8 cards would hardly be played before the game ends
     if lanes and len(hand) < 8:
-        return ("d", "", max(lanes, key=lambda lane: len(table.decks[lane]) + 3 * rng.random()))
-    return PASS
+        lane = max(lanes, key=lambda lane: len(playout.decks[lane]) + 3 * rng.random())
+        return (DRAW, "", lane)
+    return PASS_ACTION
 
 
-def _build_wall(table: Table, hand: list[str], rng: Random) -> Action | None:
-    """Return a card for a lane without a stack, or for a stack that it strengthens."""
-    bare = [lane for lane in LANES if not table.defence[lane]]
-    if bare:
-        dangers = [
-            _cards_left(table, lane) - 4 * len(table.attack[lane]) + 2 * rng.random()
-            for lane in bare
+def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None:
+    """Return a card for a lane without a wall, or for a wall that it strengthens."""
+    bare_lanes = [lane for lane in LANES if not playout.defence[lane]]
+    if bare_lanes:
+        # a lane is safer the more cards it has left and the fewer cards attack it
+        safeties = [
+            _cards_left(playout, lane) - 4 * len(playout.attack[lane]) + 2 * rng.random()
+            for lane in bare_lanes
         ]
-        lane = bare[dangers.index(min(dangers))]
+        lane = bare_lanes[safeties.index(min(safeties))]
         card = _best_card(hand, [], rng)
-        is_urgent = len(hand) > 2 or table.attack[lane] or _cards_left(table, lane) < 9
+        is_urgent = len(hand) > 2 or playout.attack[lane] or _cards_left(playout, lane) < 9
         if card and (is_urgent or rng.random() < 0.6):
-            return ("p", card, lane)
+            return (PLAY_DOWN, card, lane)
     for lane in LANES:
-        wall = table.defence[lane]
-        if not wall or not (table.attack[lane] or len(hand) > 5):
+        wall = playout.defence[lane]
+        # strengthen a wall only under attack, or with many cards in hand
+        if not wall or not (playout.attack[lane] or len(hand) > 5):
             continue
         card = _best_card(hand, wall, rng)
         if card:
             before = power(wall)
             if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
-                return ("p", card, lane)
+                return (PLAY_DOWN, card, lane)
     return None
 
 
-def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
-    """Return the card that adds most power to a stack, or None.
+def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
+    """Return the card that makes a wall strongest, or None.
 
-    BREAKs are kept in hand.
+    BREAKs are kept in hand, and BOUNCEs and TRAPs are rather kept.
     """
     best = None
-    most = -9.0
-    before = sum([VALUES[card] for card in stack])
+    best_value = _NO_GAIN
+    before = sum([STACK_VALUES[card] for card in wall])
     for card in hand:
         if card[0] == BREAK:
             continue
-        value = power_of(before + VALUES[card]) + 0.5 * rng.random()
+        value = power_of(before + STACK_VALUES[card]) + 0.5 * rng.random()
         if card[0] in (BOUNCE, TRAP):
             value -= 0.8
-        if value > most:
+        if value > best_value:
             best = card
-            most = value
+            best_value = value
     return best
 
 
-def _reason(table: Table, action: Action) -> str:
+def _reason(playout: Playout, action: Action) -> str:
     """Return the reason for an action in a sentence that reveals no card."""
-    letter, _, lane = action
-    if letter == "d":
+    letter, _, _ = action
+    if letter == DRAW:
         return say("This draws where it costs least.")
     if _is_combat(action):
         return say("This fights where the stack is strong enough, as far as one can tell.")
-    if letter in "pu":
-        if table.acts == ATTACKS:
+    if letter in (PLAY_DOWN, PLAY_UP):
+        if playout.seat == ATTACKER:
             return say("This builds where the fewest cards are left.")
         return say("This strengthens the lane that is in the greatest danger.")
-    if lane < 0:
+    if action == PASS_ACTION:
         return say("Nothing that can be done would help.")
     return say("This trades in a card of no use.")

@@ -1,9 +1,12 @@
 """Fast rules of BINMAT for playouts, and random deals of what a view hides.
 
-The game's own rules carry out the first action of a playout. After that both sides only draw, build
-and fight. This module does that on mutable lists and without sentences. Decks are listed from the
-bottom, so that the top card is popped. Stacks and piles are listed from the oldest card. Seats are
-0 (South, the defender) and 1 (North, the attacker).
+A playout plays a deal out to the end of the game. The game's own rules carry out its first action.
+After that both sides only draw, build stacks and fight, and this module does so on mutable lists
+and without sentences, about as fast as plain Python can.
+
+Decks are listed from the bottom, so that the top card is popped. Stacks and piles are listed from
+the oldest card. A wall is a stack of the defender. Seats are numbers: 0 is South, the defender, and
+1 is North, the attacker.
 """
 
 from __future__ import annotations
@@ -17,50 +20,60 @@ from typing import Any
 
 from companion.core.kit import SEATS
 from companion.games.binmat import combat
-from companion.games.binmat.actions import ATTACKER_PILE
+from companion.games.binmat.actions import (
+    ACTION_PARTS,
+    ATTACKER_PILE,
+    COMBAT,
+    DRAW,
+    PASS,
+    PLAY_DOWN,
+    PLAY_UP,
+)
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD, Cards
 from companion.games.binmat.state import HIDDEN, BinmatOptions, State
 
 Action = tuple[str, str, int]
-PASS: Action = ("-", "", -1)
-_A_WILD = 1 << 12
+"""Letter, card and lane. It equals a `ActionParts` of the game, but is made faster."""
+PASS_ACTION: Action = ACTION_PARTS[PASS]
+_WILD_VALUE = 1 << 12
 """Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs
 apart.
 """
-VALUES: Mapping[str, int] = {HIDDEN: 0} | {
-    card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK
+STACK_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
+    card: NUMBERS.get(card, _WILD_VALUE * (card[0] == WILD)) for card in DECK
 }
 """Value that a card adds to the sum of a stack, for `power_of`."""
-DEFENDS = 0
-ATTACKS = 1
+DEFENDER = 0
+ATTACKER = 1
+"""Numbers of the two seats."""
 
 
 def power(stack: Iterable[str]) -> int:
-    """Return the attack power of a stack.
+    """Return the power of a stack of either side.
 
     >>> power(["5&", "3%", ">+"]), power(["*&", "*%"]), power(["4^", "2#"])
     (3, 2, 0)
     """
-    return power_of(sum(map(VALUES.__getitem__, stack)))
+    return power_of(sum(map(STACK_VALUES.__getitem__, stack)))
 
 
 @cache
 def power_of(total_value: int) -> int:
-    """Return the attack power of a stack from the sum of its `VALUES`."""
-    wilds, total = divmod(total_value, _A_WILD)
+    """Return the power of a stack from the sum of its `STACK_VALUES`."""
+    wilds, total = divmod(total_value, _WILD_VALUE)
     # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
     return combat.power_of(total)
 
 
-class Table:
-    """The state of a playout. `winner` is a seat once it is over."""
+class Playout:
+    """The state of a playout, which `play` changes in place."""
 
     def __init__(self, state: State) -> None:
         self.is_hackmud = state.is_hackmud
-        self.left = state.turns_left
-        self.acts = SEATS.index(state.seat)
+        self.turns_left = state.turns_left
+        self.seat = SEATS.index(state.seat)
         self.decks = [list(deck[::-1]) for deck in state.decks]
         self.discards = list(map(list, state.discards))
         self.defence = list(map(list, state.defence))
@@ -70,53 +83,52 @@ class Table:
         self.attacker_discard = list(state.attacker_discard)
         self.hands = (list(state.hands[0]), list(state.hands[1]))
         self.winner: int | None = None
+        """Seat of the winner, once the game is over."""
         if state.outcome:
             (winner,) = state.outcome.winners
             self.winner = SEATS.index(winner)
 
     def play(self, action: Action, rng: Random) -> None:
-        """Carry out a draw, a play, a combat, or a pass.
+        """Carry out a draw, a play of a card, a combat, or a pass.
 
         A card played face up is a BREAK, which begins a combat.
         """
         letter, card, lane = action
-        if letter == "d":
+        if letter == DRAW:
             self._draw(lane, rng)
-        elif letter in "pu":
-            self.hands[self.acts].remove(card)
-            stacks = self.attack if self.acts == ATTACKS else self.defence
+        elif letter in (PLAY_DOWN, PLAY_UP):
+            self.hands[self.seat].remove(card)
+            stacks = self.attack if self.seat == ATTACKER else self.defence
             stacks[lane].append(card)
-        if letter in "cu":
+        if letter in (COMBAT, PLAY_UP):
             self._fight(lane, rng)
-        self.left -= 1
-        self.acts = 1 - self.acts
-        if self.winner is None and (self.left == 0 or self._is_spent()):
-            self.winner = DEFENDS
+        self.turns_left -= 1
+        self.seat = 1 - self.seat
+        if self.winner is None and (self.turns_left == 0 or self._is_attacker_stuck()):
+            self.winner = DEFENDER
 
-    def _is_spent(self) -> bool:
+    def _is_attacker_stuck(self) -> bool:
         """Return whether the attacker has no cards and nothing to draw."""
-        if self.hands[ATTACKS] or any(self.attack):
+        if self.hands[ATTACKER] or any(self.attack):
             return False
-        lanes = zip(
-            self.defence,
-            self.decks,
-            self.discards,
-            strict=True,
-        )
-        return not any(
-            not wall and (self.is_hackmud or deck or discard) for wall, deck, discard in lanes
-        )
+        for wall, deck, discard in zip(self.defence, self.decks, self.discards, strict=True):
+            # a wall blocks the deck behind it
+            if not wall and (self.is_hackmud or deck or discard):
+                return False
+        return True
 
     def _draw(self, lane: int, rng: Random) -> None:
+        """Draw a card for the seat on turn, from a lane or from the attacker deck."""
         if lane != ATTACKER_PILE:
-            self._draw_from_lane(lane, self.acts, rng)
+            self._draw_from_lane(lane, self.seat, rng)
             return
         if not self.attacker_deck:
             self.attacker_deck = _shuffle(self.attacker_discard, rng)
             self.attacker_discard = []
-        self.hands[ATTACKS].append(self.attacker_deck.pop())
+        self.hands[ATTACKER].append(self.attacker_deck.pop())
 
     def _draw_from_lane(self, lane: int, seat: int, rng: Random) -> None:
+        """Draw a card for a seat. An empty deck is made anew of the lane's discard pile."""
         if not self.decks[lane]:
             self.decks[lane] = _shuffle(self.discards[lane], rng)
             self.discards[lane] = []
@@ -124,54 +136,49 @@ class Table:
 
     def _fight(self, lane: int, rng: Random) -> None:
         """Resolve a combat in the same way as `companion.games.binmat.combat`."""
-        mine = self.attack[lane]
+        attack = self.attack[lane]
         self.attack[lane] = []
-        self._spring_traps(lane, mine)
-        theirs = self.defence[lane]
-        if any(card[0] == BOUNCE for card in (*mine, *theirs)):
+        self._spring_traps(lane, attack)
+        wall = self.defence[lane]
+        if any(card[0] == BOUNCE for card in (*attack, *wall)):
             # BOUNCEs go to the opponent's discards, and other defender cards stay face up
-            self.discards[lane] += [card for card in mine if card[0] == BOUNCE]
-            self.attacker_discard += [card for card in mine if card[0] != BOUNCE]
-            self.attacker_discard += [card for card in theirs if card[0] == BOUNCE]
-            self.defence[lane] = [card for card in theirs if card[0] != BOUNCE]
+            self.discards[lane] += [card for card in attack if card[0] == BOUNCE]
+            self.attacker_discard += [card for card in attack if card[0] != BOUNCE]
+            self.attacker_discard += [card for card in wall if card[0] == BOUNCE]
+            self.defence[lane] = [card for card in wall if card[0] != BOUNCE]
             self.defence_up[lane] = bool(self.defence[lane])
             return
-        strength = power(mine)
-        wall = power(theirs)
+        attack_power = power(attack)
+        wall_power = power(wall)
         damage = 0
-        if strength < wall:
-            self.discards[lane] += mine
+        if attack_power < wall_power:
+            self.discards[lane] += attack
         else:
-            if mine:
-                damage = damage_of(
-                    mine,
-                    strength,
-                    theirs,
-                    wall,
-                    self.is_hackmud,
-                )
-            for _ in range(min(damage, len(theirs))):
-                self.attacker_discard.append(theirs.pop())
+            if attack:
+                damage = damage_of(attack, attack_power, wall, wall_power, self.is_hackmud)
+            for _ in range(min(damage, len(wall))):
+                self.attacker_discard.append(wall.pop())
                 damage -= 1
-            self.attacker_discard += mine
-        self.defence_up[lane] = bool(theirs)
-        # the lane pays the damage that the defender stack cannot take
+            self.attacker_discard += attack
+        self.defence_up[lane] = bool(wall)
+        # the attacker draws a card of the lane for each damage that the wall could not take
         for _ in range(damage):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
-                self.winner = ATTACKS
+                self.winner = ATTACKER
                 return
-            self._draw_from_lane(lane, ATTACKS, rng)
+            self._draw_from_lane(lane, ATTACKER, rng)
 
-    def _spring_traps(self, lane: int, mine: list[str]) -> None:
-        """Spring face-down TRAPs, which take cards of the other stack. The initiator's act
-        first.
+    def _spring_traps(self, lane: int, attack: list[str]) -> None:
+        """Spring face-down TRAPs: each takes a card of the other stack.
+
+        Those of the seat that began the combat act first.
         """
-        theirs = self.defence[lane]
-        for seat in (self.acts, 1 - self.acts):
-            if seat == DEFENDS and self.defence_up[lane]:
+        wall = self.defence[lane]
+        for seat in (self.seat, 1 - self.seat):
+            if seat == DEFENDER and self.defence_up[lane]:
                 continue
-            own, other = (mine, theirs) if seat == ATTACKS else (theirs, mine)
-            pile = self.attacker_discard if seat == ATTACKS else self.discards[lane]
+            own, other = (attack, wall) if seat == ATTACKER else (wall, attack)
+            pile = self.attacker_discard if seat == ATTACKER else self.discards[lane]
             traps = sum(card[0] == TRAP for card in own)
             for _ in range(min(traps, len(other))):
                 pile.append(other.pop())
@@ -186,19 +193,24 @@ def _shuffle(cards: list[str], rng: Random) -> list[str]:
 
 
 def damage_of(
-    mine: Sequence[str], strength: int, theirs: Sequence[str], wall: int, is_hackmud: bool
+    attack: Sequence[str],
+    attack_power: int,
+    wall: Sequence[str],
+    wall_power: int,
+    is_hackmud: bool,
 ) -> int:
-    """Return the damage of an attack that is not weaker than the defender stack."""
-    in_attack = any(card[0] == BREAK for card in mine)
+    """Return the damage of an attack that is at least as strong as the wall.
+
+    The same rule is `companion.games.binmat.combat`'s, by edition.
+    """
+    has_break = any(card[0] == BREAK for card in attack)
     if not is_hackmud:
-        if in_attack:
-            return strength
-        return strength - wall + 1
-    if strength == 0:
+        return attack_power if has_break else attack_power - wall_power + 1
+    if attack_power == 0:
         return 0
-    if in_attack or any(card[0] == BREAK for card in theirs):
-        return max(strength, len(theirs))
-    return strength - wall + 1
+    if has_break or any(card[0] == BREAK for card in wall):
+        return max(attack_power, len(wall))
+    return attack_power - wall_power + 1
 
 
 # ---- views ---------------------------------------------------------------------------------------
@@ -207,16 +219,17 @@ def damage_of(
 def state_of(view: Mapping[str, Any]) -> State:
     """Return the state of a view, with `HIDDEN` for backs."""
     lanes = view["lanes"]
-    acts = ATTACKS if view["to_act"] == [SEATS[ATTACKS]] else DEFENDS
+    seat = ATTACKER if view["to_act"] == [SEATS[ATTACKER]] else DEFENDER
     decks, discards, defence, attack, attack_open = (
         tuple(tuple(lane[name]) for lane in lanes)
         for name in ("deck", "discard", "defender", "attacker", "attacker_open")
     )
     are_up = zip(chain(*attack), chain(*attack_open), strict=True)
     return State(
-        # `State.seat` follows from the turns played, so `turns` is chosen to give the right seat
+        # `State.seat` is made of the number of turns played, whether even or odd. A view does not
+        # say how many there were, so assume none for the defender and one for the attacker
         options=BinmatOptions(
-            edition=combat.Edition(view["edition"]), turns=view["turns_left"] + acts
+            edition=combat.Edition(view["edition"]), turns=view["turns_left"] + seat
         ),
         decks=decks,
         decks_open=tuple(lane["deck_open"] for lane in lanes),
@@ -234,42 +247,42 @@ def state_of(view: Mapping[str, Any]) -> State:
 
 
 def cards_shown(state: State) -> set[str]:
-    """Return every card that is visible."""
+    """Return every card that is visible in a state with `HIDDEN` backs."""
     piles = [*state.decks, *state.discards, *state.defence, *state.attack, *state.hands]
     return set().union(*piles, state.attacker_deck, state.attacker_discard) - {HIDDEN}
 
 
 def random_deals(state: State, seat: int, held: set[str], rng: Random) -> Iterator[State]:
-    """Yield the state a seat sees again and again, with random unseen cards in place of all backs.
+    """Yield random deals without end: a seat's state with unseen cards in place of all backs.
 
-    :param held: cards that are known to be in the other side's possession
+    :param held: cards of which the seat knows that the other side has them, in its hand or stacks
     """
     shown = cards_shown(state)
     unseen = [card for card in DECK if card not in shown]
     known_cards = [card for card in unseen if card in held]
     unknown_cards = [card for card in unseen if card not in held]
-    # cards known to be held are in the other hand or on the other side's stacks
-    hand = state.hands[1 - seat]
-    stacks = state.attack if seat == DEFENDS else state.defence
-    backs = sum(pile.count(HIDDEN) for pile in (hand, *stacks))
+    other_hand = state.hands[1 - seat]
+    other_stacks = state.attack if seat == DEFENDER else state.defence
+    backs = sum(pile.count(HIDDEN) for pile in (other_hand, *other_stacks))
     while True:
         unknown = unknown_cards[:]
         rng.shuffle(unknown)
+        # known cards come first, so that they are among those of the other side
         cards = known_cards + unknown
         other_cards = cards[:backs]
         rng.shuffle(other_cards)
-        theirs = iter(other_cards)
-        others = iter(cards[backs:])
+        for_other_side = iter(other_cards)
+        for_decks = iter(cards[backs:])
         hands = list(state.hands)
-        hands[1 - seat] = _fill_backs(hand, theirs)
-        filled = tuple(_fill_backs(stack, theirs) for stack in stacks)
+        hands[1 - seat] = _fill_backs(other_hand, for_other_side)
+        stacks = tuple(_fill_backs(stack, for_other_side) for stack in other_stacks)
         yield replace(
             state,
             hands=(hands[0], hands[1]),
-            attack=filled if seat == DEFENDS else state.attack,
-            defence=filled if seat == ATTACKS else state.defence,
-            decks=tuple(_fill_backs(deck, others) for deck in state.decks),
-            attacker_deck=_fill_backs(state.attacker_deck, others),
+            attack=stacks if seat == DEFENDER else state.attack,
+            defence=stacks if seat == ATTACKER else state.defence,
+            decks=tuple(_fill_backs(deck, for_decks) for deck in state.decks),
+            attacker_deck=_fill_backs(state.attacker_deck, for_decks),
         )
 
 

@@ -12,7 +12,7 @@ from bot_tools import bot_of, states
 
 from companion.bots.base import LEVELS
 from companion.bots.binmat import attacker_move, defender_move
-from companion.bots.binmat_rules import ATTACKS, DEFENDS, Table, random_deals, state_of
+from companion.bots.binmat_rules import ATTACKER, DEFENDER, Playout, random_deals, state_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
 from companion.games.binmat.actions import ACTION_PARTS, legal_actions
@@ -22,11 +22,11 @@ GAME = Binmat()
 EDITIONS = ("rulebook", "hackmud")
 
 
-def content(table: Table) -> tuple[object, ...]:
+def content(playout: Playout) -> tuple[object, ...]:
     """All that two tables must have alike; piles are compared as sets."""
-    piles = [sorted(cards) for cards in (*table.discards, table.attacker_discard)]
-    lanes = (table.decks, table.defence, table.defence_up, table.attack)
-    return (*lanes, table.attacker_deck, piles, table.hands, table.left)
+    piles = [sorted(cards) for cards in (*playout.discards, playout.attacker_discard)]
+    lanes = (playout.decks, playout.defence, playout.defence_up, playout.attack)
+    return (*lanes, playout.attacker_deck, piles, playout.hands, playout.turns_left)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -36,25 +36,27 @@ def test_the_rules_of_playouts_are_those_of_the_game(edition: str) -> None:
     for number in range(60):
         rng, state = Random(number), deal(options, Random(number))
         while state.outcome is None:
-            table = Table(state)
-            move = attacker_move if table.acts == ATTACKS else defender_move
-            action = move(table, rng)
+            playout = Playout(state)
+            move = attacker_move if playout.seat == ATTACKER else defender_move
+            action = move(playout, rng)
             letter, card, lane = action
-            faces = {"p": "u" if table.acts == DEFENDS and table.defence_up[lane] else "p"}
+            faces = {"p": "u" if playout.seat == DEFENDER and playout.defence_up[lane] else "p"}
             wanted = (faces.get(letter, letter), card, lane)
             text = next(
                 text for text in legal_actions(state, state.seat) if ACTION_PARTS[text] == wanted
             )
-            table.play(action, Random(f"{number}/{state.turns_left}"))
+            playout.play(action, Random(f"{number}/{state.turns_left}"))
             chance = Random(f"{number}/{state.turns_left}")
             passes = state.passes
             state = GAME.apply(state, {state.seat: text}, chance).state
             if state.outcome is None:
                 # a hand that is lost by passing twice is left out
-                assert content(table) == content(Table(state)) or (letter == "-" and any(passes))
-                assert table.winner is None
+                assert content(playout) == content(Playout(state)) or (
+                    letter == "-" and any(passes)
+                )
+                assert playout.winner is None
             else:
-                assert SEATS[table.winner or 0] in state.outcome.winners
+                assert SEATS[playout.winner or 0] in state.outcome.winners
 
 
 def short_lanes(state: State, left: int) -> State:
