@@ -56,7 +56,7 @@ def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
         assert mine == replace(state, turn=1, last_face_off=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
         assert is_same(end_turn(mine), after)
-        for action, course in plays(mine, all_meetings=True):
+        for action, course in plays(mine, all_face_offs=True):
             GAME.check(state, seat, action)
             after = GAME.apply(state, {seat: action}, Random(0)).state
             if not course.face_offs:

@@ -1,8 +1,8 @@
 """The opponent for Kahmate: it searches turns and replies, and plays cards by mixed strategies.
 
-A face-off is a matrix game of the cards in hand. To
-keep two opponents from passing forever, repetitions and idle turns lose value with every quiet
-turn.
+In a face-off, each side secretly plays one of its cards, so it is a matrix game of the cards in
+hand. A quiet turn is one without a face-off. To keep two opponents from passing the ball forever,
+repetitions cost points, and idle turns cost more points the longer it has been quiet.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from companion.bots.base import (
 )
 from companion.bots.kahmate.evaluation import PIP, TRY, card_matrix, lead_of
 from companion.bots.kahmate.moves import key_of, state_of
-from companion.bots.kahmate.search import STRENGTHS, Candidate, Search
+from companion.bots.kahmate.search import STRENGTHS, SURE_TRY, Candidate, Search
 from companion.bots.mixed_strategies import solve
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
@@ -45,12 +45,20 @@ from companion.games.kahmate.state import (
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 """Start squares of South's R R B T F S. North's and mirrored ones are derived from them."""
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
+"""Number of rounds of regret matching for a face-off, by level. Fewer: weaker cards."""
 _RANDOM_CARD_SHARE = 0.06
-"""Added probability of a random card, for each card of a face-off. Without it two equal opponents
-would tie forever.
+"""Added probability of a random card, for each card that this seat has played in a face-off.
+Without it two equal opponents would tie forever. Chosen by eye: higher ends ties sooner, lower
+plays better cards.
 """
+_MAX_RANDOM_CARD_SHARE = 0.6
+"""Maximum probability that is added, so that even after many ties the better cards are likelier."""
+_MIN_CARD_SHARE = 0.01
+"""Minimum share of a card to be played. Smaller shares are noise of the approximation."""
 _STAKE = 80.0
-"""Assumed value of a face-off: what it wins, and what it loses."""
+"""Assumed value in points of a face-off: what it wins, and what it loses. Near the value of having
+the ball, which most of them decide.
+"""
 _REASONS: Mapping[type[Action], str] = {
     Run: say("The run gains ground, or covers it."),
     Pass: say("The pass gives the ball to somebody with more room."),
@@ -62,18 +70,20 @@ _SCORES = say("This scores.")
 
 
 class KahmateBot(Bot):
-    """Plays a seat of Kahmate. See `Bot`."""
+    """Plays a seat of Kahmate. It remembers which positions its game has seen."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._visits: Counter[tuple[object, ...]] = Counter()
-        self._cards = 0
+        """How often each position was on the board at the start of a turn, by `key_of`."""
+        self._cards_played = 0
+        """Number of cards of this seat in the present face-off."""
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Remember the position after a turn."""
         if view.get("phase") == "round":
-            self._cards = 0
+            self._cards_played = 0
             if not view["ran"]:
                 self._visits[key_of(state_of(view))] += 1
 
@@ -83,7 +93,7 @@ class KahmateBot(Bot):
             return self._placement()
         if view["phase"] == "face-off":
             return self._card(_Duel(self.seat, view, self.level))
-        self._cards = 0
+        self._cards_played = 0
         state = state_of(view)
         search = Search(
             STRENGTHS[self.level],
@@ -96,23 +106,23 @@ class KahmateBot(Bot):
         return Choice(str(best.first[0]), nodes, _reason_lines(search, state, best))
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:  # noqa: ARG002
-        """Compare the best turn with the best one that begins with this play.
+        """Return the lead of the best turn over the best one that begins with this play.
 
-        A card is compared in the matrix of the face-off.
+        For a card it is the lead of the best card in the matrix of the face-off.
         """
         if view["phase"] == "placing":
             return 0.0
         if view["phase"] == "face-off":
             duel = _Duel(self.seat, view, self.level)
-            gains = [sum(map(mul, row, duel.reply)) for row in duel.payoff]
+            gains = [sum(map(mul, row, duel.other_mix)) for row in duel.payoff]
             return share_of_game(max(gains) - gains[duel.hand.index(int(action))], TRY)
         state = state_of(view)
         parsed = parse(action)
         course = None
         if isinstance(parsed, Run | Pass | Kick | Tackle):
             course = course_of(state, parsed)
-        less = Search(STRENGTHS[self.level], self.seed).loss(state, course)
-        return None if less is None else share_of_game(less, TRY)
+        points = Search(STRENGTHS[self.level], self.seed).loss(state, course)
+        return None if points is None else share_of_game(points, TRY)
 
     def _placement(self) -> Choice:
         """Return one of the formations, mirrored with a probability of one half."""
@@ -130,68 +140,61 @@ class KahmateBot(Bot):
 
     def _card(self, duel: _Duel) -> Choice:
         """Return a card drawn from the mixed strategy of the face-off."""
-        self._cards += 1
-        # add some pure chance, so that two equal opponents do not tie forever
-        stray = min(0.6, _RANDOM_CARD_SHARE * self._cards) / len(duel.hand)
-        weights = [(share if share > 0.01 else 0.0) + stray for share in duel.mix]
+        self._cards_played += 1
+        random_share = min(_MAX_RANDOM_CARD_SHARE, _RANDOM_CARD_SHARE * self._cards_played)
+        chance_each = random_share / len(duel.hand)
+        weights = [
+            (share if share > _MIN_CARD_SHARE else 0.0) + chance_each for share in duel.own_mix
+        ]
         card = self.rng.choices(duel.hand, weights)[0]
-        likeliest = max(range(len(duel.reply)), key=duel.reply.__getitem__)
-        answer = say("Card {value}", value=str(duel.other_hand[likeliest]))
-        reply = expected_reply([answer], duel.reply[likeliest])
+        share = max(duel.other_mix)
+        likeliest = duel.other_hand[duel.other_mix.index(share)]
+        reply = expected_reply([say("Card {value}", value=str(likeliest))], share)
         nodes = len(duel.hand) * len(duel.other_hand) * _CARD_ROUNDS[self.level]
         return Choice(str(card), nodes, (say("Cards that vary cannot be predicted."), reply))
 
 
 class _Duel:
-    """A face-off as a matrix game of cards, seen by one seat."""
+    """A face-off as a matrix game of cards, from the point of view of one seat."""
 
     def __init__(self, seat: Seat, view: Mapping[str, Any], level: int) -> None:
         state = state_of(view)
         face_off = view["face_off"]
-        movers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
-        lead = lead_of(movers, state.board[NUMBERS[face_off["defender"]]])
+        attackers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
+        lead = lead_of(attackers, state.board[NUMBERS[face_off["defender"]]])
         self.hand = state.cards[state.seat]
         self.other_hand = state.cards[1 - state.seat]
-        self.payoff = card_matrix(
-            self.hand,
-            self.other_hand,
-            lead,
-            (_STAKE, _STAKE, -_STAKE),
-            PIP,
-        )
-        self.mix, self.reply = solve(self.payoff, _CARD_ROUNDS[level])
-        """Mixed strategies of this seat and of the other one."""
-        # the matrix is the attack's, so transpose and negate it for the defence
+        end_values = (_STAKE, _STAKE, -_STAKE)
+        self.payoff = card_matrix(self.hand, self.other_hand, lead, end_values, PIP)
+        """Value for this seat of each pair of cards, own cards by rows."""
+        self.own_mix, self.other_mix = solve(self.payoff, _CARD_ROUNDS[level])
+        """Mixed strategies of this seat and of the other one: a share for each card."""
+        # the seat on turn attacks. The other one defends, so swap the sides for it
         if seat is not SEATS[state.seat]:
             self.hand, self.other_hand = self.other_hand, self.hand
-            self.mix, self.reply = self.reply, self.mix
-            self.payoff = [
-                [-value for value in column] for column in zip(*self.payoff, strict=True)
-            ]
+            self.own_mix, self.other_mix = self.other_mix, self.own_mix
+            columns = zip(*self.payoff, strict=True)
+            self.payoff = [[-value for value in column] for column in columns]
 
 
 def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:
     """Return the reasons for a turn: its odds, the best answer, and the second best turn."""
-    if best.value >= TRY - 1:
+    if best.value >= SURE_TRY:
         return (_SCORES,)
     odds = answer = ""
-    if best.dares:
+    if best.has_face_off:
         percent = round(100 * best.odds)
         odds = say("The chance to win the face-off is {percent} %.", percent=percent)
     after = best.ends[0].after
     if after is not None and search.strength.replies:
         action, course = search.answer(after).first
         answer = expected_reply([play_of(after, action, course).label])
-    words = []
-    less = 0.0
-    action, _ = best.first
-    others = (line for line in search.ranked if line.first != best.first)
+    second_words = []
+    loss = 0.0
+    others = (candidate for candidate in search.ranked if candidate.first != best.first)
     if second := next(others, None):
-        words = [play_of(state, *second.first).label]
-        less = max(0.0, best.value - second.value) / TRY
-    return reasons_of(
-        _REASONS[type(action)],
-        odds,
-        answer,
-        second_best(words, less),
-    )
+        second_words = [play_of(state, *second.first).label]
+        loss = max(0.0, best.value - second.value) / TRY
+    action, _ = best.first
+    reason = _REASONS[type(action)]
+    return reasons_of(reason, odds, answer, second_best(second_words, loss))

@@ -1,17 +1,23 @@
 """Value of a state of Kahmate: chances of a try, possession, ground, fallen pieces, and cards.
 
-Values are points for the seat on turn. A try is worth `TRY` points.
+Values are in points for the seat on turn, and a try, which wins the game, is worth `TRY` points.
+The weights were chosen by hand, and matches (`tests/bench/bots`) judge all of them together.
+
+Squares and pieces are numbers (see `companion.games.kahmate.board`). Seats are 0 (South) and 1
+(North). A piece is down for some turns after it has lost a face-off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import ceil
 
 from companion.bots.kahmate.moves import steps_apart
 from companion.bots.mixed_strategies import solve
 from companion.games.kahmate.board import (
     AREA,
+    BALL_RANK,
     CLEAR_LEAD,
     FILES,
     OWN_LINE,
@@ -30,20 +36,33 @@ from companion.games.kahmate.moves import able_pieces
 from companion.games.kahmate.state import EMPTY, FULL_HAND, State
 
 Hand = tuple[int, ...]
-Stake = tuple[float, float, float]
-"""A number for each end of a face-off: won by more than 2, won by less, lost."""
+"""Cards that a seat still has, as numbers of pips."""
+FaceOffEnds = tuple[float, float, float]
+"""A number for each end of a face-off, for the attack: won by more than `CLEAR_LEAD`, won by less,
+lost.
+"""
 TRY = 1000.0
+"""Value of a try, which decides the game. All other weights are small beside it."""
 PIP = 4.0
 """Value of one more pip on the cards in hand."""
 _POSSESSION = 75.0
+"""Value of having the ball, without the ground that it has gained."""
 _DOWN_COST = 14.0
-_BEHIND_BALL = 3.0
+"""Cost of a piece that is down for one turn. A second turn costs half as much again."""
+_OPPONENT_AHEAD_COST = 3.0
+"""Cost of an opponent between the ball and the goal line. One in front of the carrier, at most one
+file to the side, costs 1.6 times as much.
+"""
 _SUPPORT = 6.0
+"""Value of a team-mate to whom the carrier can pass."""
 _FIRST_AT_BALL = 35.0
-_CARD_PRICE = 0.05
-"""Price of a pip in the odds of one face-off, as a share of its stake."""
+"""Value of reaching a loose ball first, about half of having it."""
+_PIP_PRICE = 0.05
+"""Price of a pip in the odds of one face-off, as a share of what the face-off is about."""
 _CARD_ROUNDS = 40
-"""Rounds of regret matching for the odds of one face-off."""
+"""Number of rounds of regret matching for the odds of one face-off. More: slower. Fewer: odds
+farther from equilibrium.
+"""
 _MAX_CHANCE = 0.99
 """Maximum assumed chance that a face-off or a turn ends as expected.
 
@@ -64,17 +83,18 @@ def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
 
 
 def card_matrix(
-    attack: Hand, defence: Hand, ahead: int, stake: Stake, pip: float
+    attack: Hand, defence: Hand, ahead: int, end_values: FaceOffEnds, pip_value: float
 ) -> list[list[float]]:
     """Return the value of each pair of cards for the attack, including the value of the cards.
 
-    After a tie, the remaining cards are assumed to come at random.
+    Rows are cards of the attack and columns cards of the defence. After a tie, the remaining cards
+    are assumed to come at random.
 
     :param ahead: the attack's strength without cards, minus the defence's
-    :param stake: value of each end of the face-off for the attack
-    :param pip: value of a pip that stays in hand
+    :param end_values: value of each end of the face-off for the attack
+    :param pip_value: value of a pip that stays in hand
     """
-    by_much, by_little, loses = stake
+    by_much, by_little, loss = end_values
     rows = []
     for own in attack:
         row = []
@@ -85,32 +105,27 @@ def card_matrix(
             elif lead > 0:
                 value = by_little
             elif lead < 0:
-                value = loses
+                value = loss
             else:
+                # after the last card both hands are full again
                 own_rest = tuple(card for card in attack if card != own) or FULL_HAND
                 other_rest = tuple(card for card in defence if card != other) or FULL_HAND
                 chance = plain_odds(own_rest, other_rest, ahead)
-                value = chance * by_little + (1 - chance) * loses
-            row.append(value - pip * (own - other))
+                value = chance * by_little + (1 - chance) * loss
+            row.append(value - pip_value * (own - other))
         rows.append(row)
     return rows
 
 
 @lru_cache(maxsize=4096)
-def odds(attack: Hand, defence: Hand, ahead: int) -> Stake:
+def odds(attack: Hand, defence: Hand, ahead: int) -> FaceOffEnds:
     """Return the attack's chances to win by more than 2, to win by less, and to lose.
 
     Both sides play their mixed strategies.
 
     :param ahead: the attack's strength without cards, minus the defence's
     """
-    payoff = card_matrix(
-        attack,
-        defence,
-        ahead,
-        (1.0, 1.0, -1.0),
-        _CARD_PRICE,
-    )
+    payoff = card_matrix(attack, defence, ahead, (1.0, 1.0, -1.0), _PIP_PRICE)
     mine, theirs = solve(payoff, _CARD_ROUNDS)
     by_much = by_little = tie = 0.0
     for own, share in zip(attack, mine, strict=True):
@@ -132,14 +147,14 @@ def lead_of(attackers: Sequence[int], defender: int) -> int:
     return sum(ROLE_OF[piece].attack for piece in attackers) - ROLE_OF[defender].defence
 
 
-def chance_of(state: State, attackers: Sequence[int], defender: int) -> Stake:
-    """Return the odds of the seat on turn in a face-off between these pieces."""
+def chance_of(state: State, attackers: Sequence[int], defender: int) -> FaceOffEnds:
+    """Return the odds of the seat on turn, which attacks, in a face-off between these pieces."""
     seat = state.seat
     return odds(state.cards[seat], state.cards[1 - seat], lead_of(attackers, defender))
 
 
 def _win_chance(state: State, attacker: int, defender: int) -> float:
-    """Return the assumed chance to win a face-off."""
+    """Return the assumed chance of the seat on turn to win a face-off, at most `_MAX_CHANCE`."""
     by_much, by_little, _ = chance_of(state, (attacker,), defender)
     return min(_MAX_CHANCE, by_much + by_little)
 
@@ -164,49 +179,51 @@ def try_chance(state: State) -> float:
     carrier = state.carrier
     if not runners or state.other_carrier != EMPTY:
         return 0.0
-    held = _pass_chances(state, carrier) if carrier != EMPTY else {}
-    line = slice(goal * FILES, (goal + 1) * FILES)
+    ball_chances = _pass_chances(state, carrier) if carrier != EMPTY else {}
+    goal_squares = slice(goal * FILES, (goal + 1) * FILES)
     best = 0.0
     for runner in runners:
         # the last step enters the goal
         by_any_path, with_fetched_ball = reach(state, runner, SPEED[runner] - 1)
-        alone = max(by_any_path[line])
-        best = max(best, alone * held.get(runner, 0.0), *with_fetched_ball[line])
+        run_chance = max(by_any_path[goal_squares])
+        pass_chance = ball_chances.get(runner, 0.0)
+        best = max(best, run_chance * pass_chance, *with_fetched_ball[goal_squares])
     return best
 
 
 def _pass_chances(state: State, carrier: int) -> dict[int, float]:
-    """Return the chance of each team-mate to get the ball by passes alone."""
-    held = {carrier: 1.0}
+    """Return the chance of the carrier and each team-mate to get the ball by passes alone."""
+    chances = {carrier: 1.0}
     # passes go back, so start with the foremost piece
-    order = sorted(
-        TEAMS[state.seat],
-        key=lambda piece: ranks_ahead(state.places[piece], 0, state.seat),
+    foremost_first = sorted(
+        TEAMS[state.seat], key=lambda piece: ranks_ahead(state.places[piece], 0, state.seat)
     )
-    for giver in order:
-        if giver not in held or state.down[giver]:
+    for giver in foremost_first:
+        if giver not in chances or state.down[giver]:
             continue
-        for taker in order:
-            chance = _pass_chance(state, giver, state.places[giver], taker, held[giver])
-            if chance > held.get(taker, 0.0):
-                held[taker] = chance
-    return held
+        for taker in foremost_first:
+            chance = _pass_chance(state, giver, taker, chances[giver])
+            if chance > chances.get(taker, 0.0):
+                chances[taker] = chance
+    return chances
 
 
 def is_pass(seat: int, start: int, end: int) -> bool:
     """Return whether a pass between two squares is allowed: backwards and within reach."""
-    back = ranks_ahead(end, start, seat)
-    return 1 <= back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
+    ranks_back = ranks_ahead(end, start, seat)
+    return 1 <= ranks_back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
 
 
-def _pass_chance(state: State, giver: int, start: int, taker: int, chance: float) -> float:
-    """Return the chance that a pass arrives, or 0 if it is not allowed.
+def _pass_chance(state: State, giver: int, taker: int, chance: float) -> float:
+    """Return the chance that the taker gets the ball by this pass, or 0 if it is not allowed.
 
-    `chance` is that of the giver to have the ball on the start square.
+    :param chance: chance that the giver has the ball
     """
+    start = state.places[giver]
     end = state.places[taker]
     if state.down[taker] or not is_pass(state.seat, start, end):
         return 0.0
+    # each standing opponent on the way costs a face-off
     for square in squares_between(start, end):
         other = state.board[square]
         if state.stands_against(other):
@@ -217,25 +234,28 @@ def _pass_chance(state: State, giver: int, start: int, taker: int, chance: float
 def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[float]]:
     """Return the chances of a runner to reach each square within `steps`.
 
-    The first list is for any path, the second for paths that fetch a loose ball.
+    The first list is for any path, the second for paths that fetch a loose ball. Both are indexed
+    by square.
     """
     start = state.places[runner]
-    loose = state.ball if state.carrier == EMPTY else EMPTY
+    loose_ball = state.ball if state.carrier == EMPTY else EMPTY
+    # the other side's carrier is tackled and never run into (Rulings, section 4)
     forbidden = state.ball if state.other_carrier != EMPTY else EMPTY
     by_any_path = [0.0] * AREA
     by_any_path[start] = 1.0
     with_fetched_ball = [0.0] * AREA
-    if loose == start:
+    if loose_ball == start:
         with_fetched_ball[start] = 1.0
-    edge = {start}
+    improved = {start}
     for _ in range(steps):
-        before = by_any_path
+        by_any_path_before = by_any_path
         with_ball_before = with_fetched_ball
         by_any_path = by_any_path[:]
         with_fetched_ball = with_fetched_ball[:]
-        further = set()
-        for square in edge:
-            chance = before[square]
+        improved_before = improved
+        improved = set()
+        for square in improved_before:
+            chance = by_any_path_before[square]
             for to in STEPS[square]:
                 if to == forbidden:
                     continue
@@ -246,12 +266,11 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                     factor = _win_chance(state, runner, other)
                 if chance * factor > by_any_path[to]:
                     by_any_path[to] = chance * factor
-                    further.add(to)
-                with_ball = (chance if to == loose else with_ball_before[square]) * factor
+                    improved.add(to)
+                with_ball = (chance if to == loose_ball else with_ball_before[square]) * factor
                 if with_ball > with_fetched_ball[to]:
                     with_fetched_ball[to] = with_ball
-                    further.add(to)
-        edge = further
+                    improved.add(to)
     return by_any_path, with_fetched_ball
 
 
@@ -281,15 +300,20 @@ def _quiet_value(state: State) -> float:
     if owner == seat:
         return points + carried
     gain, chance = _tackle_gain(state, carrier)
-    if rank_of(state.ball) == OWN_LINE[seat]:  # only a tackle can prevent a try
+    # on the own goal line, only a tackle can prevent a try
+    if rank_of(state.ball) == OWN_LINE[seat]:
         points -= (1 - chance) * (_MAX_CHANCE * TRY - carried)
     return points - carried + gain
 
 
 def _ground(rank: int, seat: int) -> float:
-    """Return the value of having the ball on this rank."""
-    gained = rank if seat == 0 else max(OWN_LINE) - rank
-    return 7.0 * (gained - 5) + 2.5 * max(0, gained - 5) ** 2
+    """Return the value for a seat of having the ball on this rank (from 0).
+
+    It is 0 in the middle, where the ball begins. Beyond it, ranks count more and more.
+    """
+    ranks_from_home = rank if seat == 0 else max(OWN_LINE) - rank
+    gained = ranks_from_home - BALL_RANK
+    return 7.0 * gained + 2.5 * max(0, gained) ** 2
 
 
 def _carried_value(state: State, carrier: int, owner: int) -> float:
@@ -299,15 +323,17 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
     for piece, square in enumerate(state.places):
         if state.down[piece]:
             continue
-        back = ranks_ahead(square, state.ball, owner)
+        ranks_behind_ball = ranks_ahead(square, state.ball, owner)
         if SEAT_OF[piece] != owner:
-            # opponents between the ball and the goal line
-            if back < 0:
-                points -= _BEHIND_BALL * (1.6 if abs(file_of(square) - file) <= 1 else 1.0)
+            if ranks_behind_ball < 0:
+                is_in_front = abs(file_of(square) - file) <= 1
+                points -= _OPPONENT_AHEAD_COST * (1.6 if is_in_front else 1.0)
         elif piece != carrier:
             if is_pass(owner, state.ball, square):
                 points += _SUPPORT
-            points -= 1.5 * max(0, back - 3)
+            # a team-mate that a usual run of 3 steps cannot bring up to the ball is no support
+            points -= 1.5 * max(0, ranks_behind_ball - 3)
+    # a strong or fast carrier is better, compared with a regular piece
     return points + 5.0 * (ROLE_OF[carrier].defence + SPEED[carrier] - 3)
 
 
@@ -318,37 +344,42 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     """
     seat = state.seat
     ball = state.ball
-    near = [
+    attacks = [
         ROLE_OF[piece].attack
         for piece in able_pieces(state)
         if steps_apart(state.places[piece], ball) <= SPEED[piece]
     ]
-    if not near:
+    if not attacks:
         return 0.0, 0.0
-    near.sort(reverse=True)
+    attacks.sort(reverse=True)
     # a second piece with a negative strength would not take part
-    strength = near[0] + sum(max(0, attack) for attack in near[1:2])
+    strength = attacks[0] + sum(max(0, attack) for attack in attacks[1:2])
     by_much, by_little, _ = odds(
         state.cards[seat], state.cards[1 - seat], strength - ROLE_OF[carrier].defence
     )
-    won_ball = 0.8 * _POSSESSION + 0.5 * _ground(rank_of(ball), 1 - seat) + 20.0
-    return (by_much + 0.55 * by_little) * won_ball, by_much + by_little
+    # after a narrow win the ball is loose, which is about half as good as having it
+    ball_value = 0.8 * _POSSESSION + 0.5 * _ground(rank_of(ball), 1 - seat) + 20.0
+    return (by_much + 0.55 * by_little) * ball_value, by_much + by_little
 
 
 def _loose_value(state: State) -> float:
     """Return the value of a loose ball: who reaches it first, and on which half it lies."""
     seat = state.seat
     ball = state.ball
-    times = [9.0, 9.0]
+    # turns that each seat needs to the ball, at most 9
+    seat_turns = [9.0, 9.0]
     for piece, square in enumerate(state.places):
         steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
         turns_down = state.down[piece]
-        # turns that a piece needs to the ball, rounded up, with the distance as tie-break
-        turns = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
+        # rounded up, with the distance as tie-break
+        turns = ceil(steps / SPEED[piece]) + 0.1 * steps / SPEED[piece]
+        # a piece that is down waits, and one of the other side slightly less
         if turns_down:
             turns += turns_down if owner == seat else turns_down - 0.4
-        times[owner] = min(times[owner], turns)
-    lead = times[1 - seat] - times[seat]
+        seat_turns[owner] = min(seat_turns[owner], turns)
+    lead = seat_turns[1 - seat] - seat_turns[seat]
+    # the seat on turn is first if both need nearly the same time
     first = _FIRST_AT_BALL if lead >= -0.05 else -_FIRST_AT_BALL
+    # a lead of more than two turns is worth no more
     return first + 6.0 * max(-2.0, min(2.0, lead)) + 0.5 * _ground(rank_of(ball), seat)

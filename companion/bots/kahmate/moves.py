@@ -1,6 +1,7 @@
 """Turns of Kahmate for the search: the plays of a turn, and the states after each.
 
-States, actions and courses are the game's own. Runs that meet several opponents are left out.
+States, actions and courses are the game's own. A course is what an action leads to, with its
+face-offs. The search leaves out runs into several opponents.
 """
 
 from __future__ import annotations
@@ -43,93 +44,85 @@ def state_of(view: Mapping[str, Any]) -> State:
     Pending face-offs, turn numbers and limits are left out.
     """
     pieces = view["pieces"]
+    south, north = SEATS
     places = tuple(_square(piece["square"]) for piece in pieces)
     return State(
         _OPTIONS,
-        places,
-        tuple(piece["rounds_down"] for piece in pieces),
-        _square(view["ball"]["square"]),
-        SEATS.index(view["seat"]),
-        tuple(places.index(NUMBERS[name]) for name in view["ran"]),
-        (tuple(view["cards"][SEATS[0]]), tuple(view["cards"][SEATS[1]])),
+        places=places,
+        down=tuple(piece["rounds_down"] for piece in pieces),
+        ball=_square(view["ball"]["square"]),
+        seat=SEATS.index(view["seat"]),
+        ran=tuple(places.index(NUMBERS[name]) for name in view["ran"]),
+        cards=(tuple(view["cards"][south]), tuple(view["cards"][north])),
     )
 
 
 def _square(name: str) -> int:
+    """Return the number of a square, or `IN_GOAL`."""
     return IN_GOAL if name == "goal" else NUMBERS[name]
 
 
 def key_of(state: State) -> tuple[object, ...]:
-    """Return a key that identifies a state."""
+    """Return what two states must have in common to count as a repetition. Cards do not count."""
     return (state.places, state.down, state.ball, state.seat, state.ran)
 
 
-# ---- what a play comes to ------------------------------------------------------------------------
+# ---- states after a play -------------------------------------------------------------------------
 
 
 def end_turn(state: State, **changes: Any) -> State:
-    """Return the state at the start of the other seat's turn, after these changes.
+    """Return the state at the start of the other seat's turn.
 
     Pieces that have been down for the whole own turn stand up.
+
+    :param changes: fields of `State` that the last play of the turn changes first
     """
     down = list(changes.pop("down", state.down))
     for piece in TEAMS[state.seat]:
         down[piece] = max(0, down[piece] - 1)
-    return replace(
-        state,
-        seat=1 - state.seat,
-        ran=(),
-        down=tuple(down),
-        **changes,
-    )
+    return replace(state, seat=1 - state.seat, ran=(), down=tuple(down), **changes)
 
 
 def state_if_won(state: State, course: Course, lead: int = 1) -> State:
-    """Return the state after a course with all face-offs won, the last one by `lead`."""
+    """Return the state after a course with all face-offs won, the last one by `lead`.
+
+    A tackle ends the turn.
+    """
     hands = _hands_after(state, course)
+    mover = course.mover
+    down = _down_after(state, [face_off.defender for face_off in course.face_offs])
     if course.kind is Kind.TACKLE:
-        ball = state.places[course.movers[0]] if lead > CLEAR_LEAD else course.ball
-        down = _down_after(state, [course.face_offs[0].defender])
-        return end_turn(
-            state,
-            cards=hands,
-            ball=ball,
-            down=down,
-        )
+        # only a clear lead gives the ball to the tackler
+        ball = state.places[mover] if lead > CLEAR_LEAD else course.ball
+        return end_turn(state, cards=hands, ball=ball, down=down)
     if course.kind is not Kind.RUN:
         return replace(state, cards=hands, ball=course.ball)
-    return replace(
-        state,
-        cards=hands,
-        ball=course.ball,
-        places=_places_after(state, course.movers[0], course.end),
-        down=_down_after(state, [face_off.defender for face_off in course.face_offs]),
-        ran=(*state.ran, course.movers[0]),
-    )
+    places = _places_after(state, mover, course.end)
+    ran = (*state.ran, mover)
+    return replace(state, cards=hands, ball=course.ball, places=places, down=down, ran=ran)
 
 
 def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
-    """Return the state after a course that ends with the loss of this face-off."""
+    """Return the state after a course that ends with the loss of this face-off.
+
+    A tackle ends the turn.
+    """
     hands = _hands_after(state, course)
     down = _down_after(state, course.movers)
     if course.kind is Kind.TACKLE:
         return end_turn(state, cards=hands, down=down)
     if course.kind is Kind.PASS:
         return replace(state, cards=hands, ball=face_off.ball)
-    return replace(
-        state,
-        cards=hands,
-        ball=face_off.ball,
-        places=_places_after(state, course.movers[0], face_off.stop),
-        down=down,
-        ran=(*state.ran, course.movers[0]),
-    )
+    places = _places_after(state, course.mover, face_off.stop)
+    ran = (*state.ran, course.mover)
+    return replace(state, cards=hands, ball=face_off.ball, places=places, down=down, ran=ran)
 
 
 def _hands_after(state: State, course: Course) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the hands after a course.
+    """Return the cards that both seats still have after a course.
 
-    Which cards it costs is unknown, but after the last cards both hands are full again.
+    Which cards it costs is unknown, so hands stay as they are. But after the last cards both hands
+    are full again.
     """
     if course.face_offs and len(state.cards[0]) == 1:
         return FULL_HAND, FULL_HAND
@@ -141,10 +134,10 @@ def _places_after(state: State, piece: int, square: int) -> tuple[int, ...]:
 
 
 def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
-    """Return how long each piece is down, once these are turned over."""
+    """Return for how many turns of its owner each piece is down, once these are turned over."""
     down = list(state.down)
     for piece in pieces:
-        # the present turn does not count for the side that plays it
+        # one whole turn of the owner, and the present one for the side that plays it
         down[piece] = 2 if piece in TEAMS[state.seat] else 1
     return tuple(down)
 
@@ -152,16 +145,16 @@ def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 # ---- the plays of a turn -------------------------------------------------------------------------
 
 
-def plays(state: State, *, all_meetings: bool) -> Iterator[tuple[Action, Course]]:
+def plays(state: State, *, all_face_offs: bool) -> Iterator[tuple[Action, Course]]:
     """Yield the plays of the seat on turn, one for each course, without the end of the turn.
 
-    :param all_meetings: whether pieces without the ball may run into opponents, too
+    :param all_face_offs: whether pieces without the ball may run into an opponent, too
     """
     for action, course in canonical(state):
         if course is None:
             continue
-        max_meetings = 1 if all_meetings or course.mover == state.carrier else 0
-        if course.kind is Kind.RUN and len(course.face_offs) > max_meetings:
+        max_face_offs = 1 if all_face_offs or course.mover == state.carrier else 0
+        if course.kind is Kind.RUN and len(course.face_offs) > max_face_offs:
             continue
         # never kick the ball to an opponent
         if course.kind is Kind.KICK and state.board[course.end] != EMPTY:

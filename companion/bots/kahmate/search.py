@@ -1,4 +1,9 @@
-"""Search for the best play of Kahmate: a beam search of own turns, then the other side's reply."""
+"""Search for the best play of Kahmate: a beam search of own turns, then the other side's reply.
+
+A turn is a sequence of plays: runs, passes, kicks and tackles. The search follows it up to its
+first face-off, whose ends are weighed by their chances. Values are in points (see `evaluation`) for
+the seat that plays the turn. A quiet turn is one without a face-off.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from random import Random
 
-from companion.bots.kahmate.evaluation import (
-    TRY,
-    chance_of,
-    try_chance,
-    value_of,
-)
+from companion.bots.kahmate.evaluation import TRY, chance_of, try_chance, value_of
 from companion.bots.kahmate.moves import (
     END_TURN,
     Play,
@@ -24,91 +24,91 @@ from companion.bots.kahmate.moves import (
 from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
 from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
-_FREE_BALL = 25.0
-_SPEED_LEFT = 8.0
-"""Potential of an unfinished turn: of a loose ball, and of each step that a carrier may still run.
+SURE_TRY = TRY - 1
+"""Value from which on a turn scores for sure."""
+
+# The weights below are in points. They were chosen by hand, and matches (`tests/bench/bots`) judge
+# all of them together.
+
+_LOOSE_BALL_POTENTIAL = 25.0
+"""Potential of an unfinished turn while the ball is loose. A potential only decides which turns are
+continued.
 """
+_STEP_POTENTIAL = 8.0
+"""Potential of each step that the carrier may still run in an unfinished turn."""
 _REPEAT_COST = 12.0
 """Penalty for each time that the position after the turn has been on the board before."""
-_DARE_BONUS = 1.5
-"""Bonus of a face-off for every quiet turn."""
-_IDLE_COST, _MORE_IDLE_COST = 4.0, 2.0
-"""Penalty of a turn without any play, and how much it grows for every quiet turn."""
+_FACE_OFF_BONUS = 1.5
+"""Bonus of a face-off for every quiet turn before, so that no game stays quiet."""
+_IDLE_COST = 4.0
+"""Penalty of a turn without any play."""
+_MORE_IDLE_COST = 2.0
+"""Additional penalty of such a turn for every quiet turn before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """Search parameters of a level.
-
-    The beam has `width` states in `depth` layers of own plays. The best `replies` turns are
-    answered with a search of `reply_width`. `noise` is in points.
-    """
+    """Search parameters of a level."""
 
     width: int
+    """Number of states from which the beam search continues a turn."""
     depth: int
+    """Number of plays in a turn."""
     replies: int
+    """Number of turns that are compared by the other side's best reply. 0: none, and only such
+    levels leave out face-offs of runners without the ball.
+    """
     reply_width: int
+    """Width of the beam search for a reply."""
     noise: float
+    """Standard deviation of the noise, in points."""
 
 
 STRENGTHS = {
-    1: Strength(
-        width=2,
-        depth=1,
-        replies=0,
-        reply_width=0,
-        noise=100.0,
-    ),
-    2: Strength(
-        width=4,
-        depth=2,
-        replies=0,
-        reply_width=0,
-        noise=60.0,
-    ),
-    3: Strength(
-        width=7,
-        depth=3,
-        replies=14,
-        reply_width=2,
-        noise=0.0,
-    ),
+    1: Strength(width=2, depth=1, replies=0, reply_width=0, noise=100.0),
+    2: Strength(width=4, depth=2, replies=0, reply_width=0, noise=60.0),
+    3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0),
 }
 MAX_NODES = 8_000
+"""Number of evaluated states after which no further reply is searched. More: slower. Fewer: turns
+whose value shows only in the reply are missed.
+"""
 _REPLY_DEPTH = 2
-"""Number of plays in the other side’s answer."""
+"""Number of plays in the other side’s answer. A third one would take several times as long."""
 _value_of = attrgetter("value")
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A possible end of a turn: its chance, the state after it, and a try's chance."""
+    """A possible end of a turn."""
 
     chance: float
+    """Chance that the turn ends like this."""
     after: State | None
-    scores: float = 0.0
+    """State at the start of the other side's turn. None after a try."""
+    try_chance: float = 0.0
+    """Chance that the rest of the turn still leads to a try instead of to `after`."""
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A possible turn: its first play, its ends and its value.
-
-    `dares` says whether it has a face-off, and `odds` is the chance to win all of them.
-    """
+    """A possible turn."""
 
     first: Play
     ends: tuple[End, ...]
+    """All ends that are possible. The first one is that all face-offs are won."""
     value: float
-    dares: bool = False
+    has_face_off: bool = False
     odds: float = 1.0
+    """Chance to win all face-offs."""
 
 
 @dataclass
 class Search:
     """The search for one decision.
 
-    `quiet_turns` is the number of turns since the last face-off, and `visits` how often each
-    position was on the board. `nodes` counts the states that were evaluated.
+    :param quiet_turns: number of turns since the last face-off
+    :param visits: how often each position was on the board, by `key_of`
     """
 
     strength: Strength
@@ -116,6 +116,7 @@ class Search:
     quiet_turns: int = 0
     visits: dict[tuple[object, ...], int] = field(default_factory=dict)
     nodes: int = 0
+    """Number of states evaluated so far."""
     ranked: list[Candidate] = field(default_factory=list)
     """The turns of the last comparison, best first."""
 
@@ -123,47 +124,49 @@ class Search:
         """Return the best turn of the seat on turn."""
         strength = self.strength
         candidates = self.turns(
-            state, strength.width, strength.depth, all_meetings=strength.replies > 0
+            state, strength.width, strength.depth, all_face_offs=strength.replies > 0
         )
         for candidate in candidates:
-            if candidate.value < TRY - 1:
-                candidate.value += self._mood(state, candidate)
+            if candidate.value < SURE_TRY:
+                candidate.value += self._bonus(state, candidate)
         candidates = _ranked(candidates)
         self.ranked = candidates
-        if not strength.replies or candidates[0].value >= TRY - 1:
+        if not strength.replies or candidates[0].value >= SURE_TRY:
             return candidates[0]
         answered: list[Candidate] = []
         for candidate in candidates[: strength.replies]:
             if self.nodes > MAX_NODES and answered:
                 break
-            candidate.value = self._value_after_reply(candidate) + self._mood(state, candidate)
+            candidate.value = self._value_after_reply(candidate) + self._bonus(state, candidate)
             answered.append(candidate)
         self.ranked = _ranked(answered)
         return self.ranked[0]
 
     def loss(self, state: State, course: Course | None) -> float | None:
-        """Return how much better the best turn is than the best one with this course, before any
-        reply.
+        """Return how much better the best turn is than the best one that begins with this course.
 
-        Return None if the search has no such turn.
+        Replies are not considered. Return None if the search has no such turn.
+
+        :param course: None for the end of the turn
         """
-        turns = self.turns(state, self.strength.width, self.strength.depth, all_meetings=True)
-        tried = [line.value for line in turns if line.first[1] == course]
-        if not tried:
+        turns = self.turns(state, self.strength.width, self.strength.depth, all_face_offs=True)
+        values = [turn.value for turn in turns if turn.first[1] == course]
+        if not values:
             return None
-        return max(line.value for line in turns) - max(tried)
+        return max(turn.value for turn in turns) - max(values)
 
-    def _mood(self, state: State, candidate: Candidate) -> float:
-        """Return the level's noise plus penalties for repetitions and idle turns.
+    def _bonus(self, state: State, candidate: Candidate) -> float:
+        """Return what a turn gets beside its value, so that games vary and go on. Often negative.
 
-        Daring face-offs get a bonus. It grows with the number of quiet turns, and so does the
-        penalty for idle turns.
+        It is the level's noise, penalties for repetitions and idle turns, and a bonus for
+        face-offs. That bonus and the penalty for idle turns grow with the number of quiet turns.
         """
+        action, _ = candidate.first
         after = candidate.ends[0].after
-        key = key_of(after) if after is not None else (str(candidate.first[0]),)
+        key = key_of(after) if after is not None else (str(action),)
         points = -_REPEAT_COST * self.visits.get(key, 0)
-        if candidate.dares:
-            points += _DARE_BONUS * self.quiet_turns
+        if candidate.has_face_off:
+            points += _FACE_OFF_BONUS * self.quiet_turns
         elif candidate.first == END_TURN and not state.ran:
             points -= _IDLE_COST + _MORE_IDLE_COST * self.quiet_turns
         if self.strength.noise:
@@ -177,45 +180,46 @@ class Search:
             if end.after is None:
                 value += end.chance * TRY
                 continue
-            rest = -self.answer(end.after).value
-            value += end.chance * (end.scores * TRY + (1 - end.scores) * rest)
+            other_value = -self.answer(end.after).value
+            value += end.chance * (end.try_chance * TRY + (1 - end.try_chance) * other_value)
         return value
 
     def answer(self, state: State) -> Candidate:
-        """Return the other side's best turn."""
-        turns = self.turns(
-            state,
-            self.strength.reply_width,
-            _REPLY_DEPTH,
-            all_meetings=False,
-        )
-        return max(turns, key=_value_of)
+        """Return the best turn of the seat on turn, as a reply to the turn before."""
+        width = self.strength.reply_width
+        return max(self.turns(state, width, _REPLY_DEPTH, all_face_offs=False), key=_value_of)
 
     # ---- turns -----------------------------------------------------------------------------------
 
-    def turns(self, state: State, width: int, depth: int, *, all_meetings: bool) -> list[Candidate]:
+    def turns(
+        self, state: State, width: int, depth: int, *, all_face_offs: bool
+    ) -> list[Candidate]:
         """Return the possible turns from this state, with the promising ones continued.
 
         If a try is certain, return only that turn.
+
+        :param all_face_offs: whether the first play may be a run of a piece without the ball into
+            an opponent
         """
         self.nodes += 1
         ended = end_turn(state)
         candidates = [Candidate(END_TURN, (End(1.0, ended),), -value_of(ended))]
         layer: list[tuple[Play | None, State]] = [(None, state)]
+        """First play of each turn that is continued, and the state that it has reached."""
         visited = {key_of(state)}
         for number in range(depth):
             further: list[tuple[float, Play, State]] = []
-            for begun, at in layer:
-                for play in plays(at, all_meetings=all_meetings and number == 0):
-                    first = begun or play
+            for first_play, before in layer:
+                for play in plays(before, all_face_offs=all_face_offs and number == 0):
+                    first = first_play or play
                     _, course = play
                     if course.face_offs:
-                        candidates.append(self._gamble(first, at, course))
+                        candidates.append(self._face_off_turn(first, before, course))
                         continue
                     # nothing is better than a certain try
                     if course.kind is Kind.RUN and course.end == IN_GOAL:
                         return [Candidate(first, (End(1.0, None),), TRY)]
-                    after = state_if_won(at, course)
+                    after = state_if_won(before, course)
                     key = key_of(after)
                     if key in visited:
                         continue
@@ -231,49 +235,45 @@ class Search:
         return candidates
 
     def _value(self, end: End) -> float:
+        """Return the value of an end for the seat that plays the turn, before any reply."""
         if end.after is None:
             return TRY
         self.nodes += 1
-        return end.scores * TRY + (1 - end.scores) * -value_of(end.after)
+        return end.try_chance * TRY + (1 - end.try_chance) * -value_of(end.after)
 
-    def _gamble(self, first: Play, at: State, course: Course) -> Candidate:
-        """Return a turn that ends with face-offs."""
-        ends = outcomes(at, course)
+    def _face_off_turn(self, first: Play, before: State, course: Course) -> Candidate:
+        """Return a turn that ends with the face-offs of this course."""
+        ends = outcomes(before, course)
         value = sum(end.chance * self._value(end) for end in ends)
+        # a tackle has two ends that are won, and the last one is lost
         odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
-        return Candidate(
-            first,
-            ends,
-            value,
-            dares=True,
-            odds=odds,
-        )
+        return Candidate(first, ends, value, has_face_off=True, odds=odds)
 
 
-def outcomes(at: State, course: Course) -> tuple[End, ...]:
+def outcomes(before: State, course: Course) -> tuple[End, ...]:
     """Return the possible ends of a course with face-offs. The first one is that all are won."""
     if course.kind is Kind.TACKLE:
         face_off = course.face_offs[0]
-        by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
+        by_much, by_little, loss = chance_of(before, course.movers, face_off.defender)
         return (
-            End(by_much, state_if_won(at, course, CLEAR_LEAD + 1)),
-            End(by_little, state_if_won(at, course)),
-            End(loses, state_if_lost(at, course, face_off)),
+            End(by_much, state_if_won(before, course, CLEAR_LEAD + 1)),
+            End(by_little, state_if_won(before, course)),
+            End(loss, state_if_lost(before, course, face_off)),
         )
     ends = []
-    remaining = 1.0
+    chance = 1.0
     for face_off in course.face_offs:
-        by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
-        ends.append(_turn_end(remaining * loses, state_if_lost(at, course, face_off)))
-        remaining *= by_much + by_little
+        by_much, by_little, loss = chance_of(before, course.movers, face_off.defender)
+        ends.append(_turn_end(chance * loss, state_if_lost(before, course, face_off)))
+        chance *= by_much + by_little
     if course.kind is Kind.RUN and course.end == IN_GOAL:
-        return (End(remaining, None), *ends)
-    return (_turn_end(remaining, state_if_won(at, course)), *ends)
+        return (End(chance, None), *ends)
+    return (_turn_end(chance, state_if_won(before, course)), *ends)
 
 
-def _turn_end(chance: float, at: State) -> End:
-    """Return the end of a turn in this state."""
-    return End(chance, end_turn(at), try_chance(at))
+def _turn_end(chance: float, last: State) -> End:
+    """Return the end of a turn whose plays have led to this state."""
+    return End(chance, end_turn(last), try_chance(last))
 
 
 def _ranked(candidates: list[Candidate]) -> list[Candidate]:
@@ -283,11 +283,12 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
 
 def _potential(state: State) -> float:
     """Return the potential of an unfinished turn, such as a carrier that can still run."""
+    # at most two pieces run in a turn
     if len(state.ran) >= 2:
         return 0.0
     carrier = state.carrier
     if carrier == EMPTY:
-        return _FREE_BALL
+        return _LOOSE_BALL_POTENTIAL
     if SEAT_OF[carrier] == state.seat and carrier not in state.ran:
-        return _SPEED_LEFT * SPEED[carrier]
+        return _STEP_POTENTIAL * SPEED[carrier]
     return 0.0
