@@ -27,27 +27,29 @@ _CERTAIN_PERCENT = 95
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An action that an opponent chose."""
+    """An action that an opponent chose.
+
+    :param action: the action in the game's notation
+    :param nodes: number of positions searched
+    :param why: reasons as sentences, the most important first
+    """
 
     action: str
-    """The action in the game's notation."""
     nodes: int
-    """Number of positions searched."""
     why: tuple[str, ...] = ()
-    """Reasons as sentences, the most important first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A bot's opinion of an action that somebody else chose."""
+    """A bot's opinion of an action that somebody else chose.
+
+    :param best: what the bot would choose
+    :param loss: how much worse the action is than `best`, as a share of a whole game, 0 to 1. It is
+        estimated by the bot's own evaluation, and None if the bot cannot compare the actions.
+    """
 
     best: Choice
-    """What the bot would choose."""
     loss: float | None
-    """How much worse the action is than `best`, as a share of a whole game, 0 to 1.
-
-    It is estimated by the bot's own evaluation, and None if the bot cannot compare the actions.
-    """
 
 
 def share_of_game(points: float, points_per_game: float) -> float:

@@ -70,14 +70,17 @@ _UNSEEN_POWER = 1.6
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level."""
+    """Parameters of a level.
+
+    :param max_actions: maximum number of actions tried in playouts. 0: the action with most points
+        is taken.
+    :param deals: number of deals in each round of playouts
+    :param noise: maximum change of the points of a kind of action
+    """
 
     max_actions: int
-    """Maximum number of actions tried in playouts. 0: the action with most points is taken."""
     deals: tuple[int, ...]
-    """Number of deals in each round of playouts."""
     noise: float
-    """Maximum change of the points of a kind of action."""
 
 
 STRENGTHS = {
