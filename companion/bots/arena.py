@@ -77,28 +77,26 @@ _OWN, _OTHER = 0, 1
 """The two sides in the search: the side of the opponent itself, and the one that it plays
 against. Either can be South.
 """
+# Maximum number of turns played for one decision. 7000 gave no more wins in 24 games.
 MAX_NODES = 1000
-"""Maximum number of turns played for one decision. 7000 gave no more wins in 24 games."""
 DECIDED = 10_000.0
 """Value of a game that is won, far above any sum of the weights below."""
 _UNREACHED = 99
 """Number of steps to a place to which there is no way, more than on any board."""
+# Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: lower plays
+# safer with a lead, higher presses on.
 _AHEAD_NEAR_FACTOR = 0.4
-"""Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: lower
-plays safer with a lead, higher presses on.
-"""
+# Lead in points that usually decides a game: about four robots.
 _DECISIVE_LEAD = 200.0
-"""Lead in points that usually decides a game: about four robots."""
+# Minimum share of a plan to be played. Smaller shares are noise of the approximation.
 _MIN_PLAYED_SHARE = 0.05
-"""Minimum share of a plan to be played. Smaller shares are noise of the approximation."""
+# Maximum number of plans of the other side that an answer considers. More take more nodes from
+# `MAX_NODES`, and the rest have small shares.
 _MAX_MIX_PLANS = 5
-"""Maximum number of plans of the other side that an answer considers. More take more nodes from
-`MAX_NODES` and change the mean little.
-"""
+# Minimum share of a plan of the other side to be considered by an answer, for the same reason.
 _MIN_MIX_SHARE = 0.03
-"""Minimum share of a plan of the other side to be considered by an answer, for the same reason."""
+# Number of rounds of regret matching. More: slower. Fewer: shares farther from equilibrium.
 _MATCHING_ROUNDS = 240
-"""Number of rounds of regret matching. More: slower. Fewer: shares farther from equilibrium."""
 
 
 class Weights(NamedTuple):

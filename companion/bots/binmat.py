@@ -48,24 +48,21 @@ from companion.games.binmat.turn import play
 
 _END_TURN = "."
 """Action that ends a turn with real cards, where the program only counts turns."""
+# Number of deals on which an action must win at once to count as a sure win. More: slower. Fewer:
+# takes a mere chance for a win.
 _SURE_WIN_DEALS = 6
-"""Number of deals on which an action must win at once to count as a sure win. More: slower. Fewer:
-takes a mere chance for a win.
-"""
+# Weight of one point of the rules of thumb beside the result of playouts, where 1 is a win in every
+# playout. For defender and attacker, since their points are on different scales.
 _POINT_WEIGHTS = (0.05, 0.15)
-"""Weight of one point of the rules of thumb beside the result of playouts, where 1 is a win in
-every playout. For defender and attacker, since their points are on different scales.
-"""
+# Maximum number of turns of a playout, as many as a game of the usual options has. A longer one
+# counts as undecided.
 _MAX_PLAYOUT_TURNS = 110
-"""Maximum number of turns of a playout, as many as a game of the usual options has. A longer one
-counts as undecided.
-"""
+# Gain of a build that wins the game, above every other gain.
 _WINNING_GAIN = 100.0
-"""Gain of a build that wins the game, above every other gain."""
+# Gain below every real one, from which the search for the best action starts.
 _NO_GAIN = -9.0
-"""Gain below every real one, from which the search for the best action starts."""
+# Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
 _UNSEEN_POWER = 1.6
-"""Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more."""
 
 
 @dataclass(frozen=True)

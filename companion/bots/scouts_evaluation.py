@@ -28,20 +28,18 @@ JOURNEY_RANKS = 2 * (RANKS - 1)
 # The weights below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
 # all of them together.
 
+# Value of being home with intel, in addition to the ranks walked. Higher: one scout runs alone.
+# Lower: all scouts advance together.
 _ARRIVAL_BONUS = 25.0
-"""Value of being home with intel, in addition to the ranks walked. Higher: one scout runs alone.
-Lower: all scouts advance together.
-"""
+# Factor of the arrival bonus for each rank that is still to go.
 _BONUS_DECAY = 0.8
-"""Factor of the arrival bonus for each rank that is still to go."""
+# Share of its value that a scout keeps under an own scout, which its owner can move away.
 _UNDER_OWN_SHARE = 0.85
-"""Share of its value that a scout keeps under an own scout, which its owner can move away."""
+# Share of its value that a scout keeps under an enemy's scout, which may stay there.
 _UNDER_FOE_SHARE = 0.35
-"""Share of its value that a scout keeps under an enemy's scout, which may stay there."""
+# Bonus for each file away from the edge of the board, where a scout has more ways to go on. It is
+# small, so that it only decides between squares of the same rank.
 _MIDDLE_BONUS = 0.1
-"""Bonus for each file away from the edge of the board, where a scout has more ways to go on. It is
-small, so that it only decides between squares of the same rank.
-"""
 
 
 def rank_values(rng: Random, noise: float) -> list[float]:
