@@ -141,9 +141,10 @@ class BinmatBot(Bot):
 
     def _noise(self, text: str) -> float:
         """Return the noise of the points for this kind of action, fixed for the whole game."""
-        letter, card, _ = ACTION_PARTS[text]
-        kind = (letter, card[:1])
-        return self._strength.noise * Random(f"{self.seed}/{kind}").uniform(-1, 1)
+        kind, card, _ = ACTION_PARTS[text]
+        # without suit and lane
+        noise_key = (kind, card[:1])
+        return self._strength.noise * Random(f"{self.seed}/{noise_key}").uniform(-1, 1)
 
     def _best_by_halving(
         self,
@@ -223,14 +224,14 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
     """
     distinct: dict[tuple[object, ...], str] = {}
     for text in ranked:
-        letter, card, lane = ACTION_PARTS[text]
+        kind, card, lane = ACTION_PARTS[text]
         place: tuple[object, ...] = (lane,)
         if lane in LANES:
             deck = playout.decks[lane]
             piles = len(deck), tuple(deck[-1:]), len(playout.discards[lane])
             stacks = tuple(playout.attack[lane]), tuple(playout.defence[lane])
             place = (*stacks, playout.defence_up[lane], *piles)
-        distinct.setdefault((letter, card[:1], *place), text)
+        distinct.setdefault((kind, card[:1], *place), text)
     return list(distinct.values())
 
 
@@ -253,24 +254,24 @@ def _cards_left(playout: Playout, lane: int) -> int:
 
 
 def _is_combat(action: Action) -> bool:
-    letter, card, _ = action
-    return letter == COMBAT or (letter == PLAY_UP and card[0] == BREAK)
+    kind, card, _ = action
+    return kind == COMBAT or (kind == PLAY_UP and card[0] == BREAK)
 
 
 def _attack_points(playout: Playout, action: Action) -> float:
     """Return the points of an attacker's action. A card of damage is worth 2 points."""
-    letter, card, lane = action
+    kind, card, lane = action
     if action == PASS_ACTION:
         return -10.0
     hand = playout.hands[ATTACKER]
     if lane == ATTACKER_PILE:
-        if letter == DRAW:
+        if kind == DRAW:
             return 2.5 - 0.5 * len(hand)
         return -6.0
     wall = playout.defence[lane]
     cards_left = _cards_left(playout, lane)
     # each draw from a lane brings its end nearer, so it is worth more than the attacker deck
-    if letter == DRAW:
+    if kind == DRAW:
         return 5.0 - 0.15 * cards_left - 0.5 * len(hand)
     before = playout.attack[lane]
     attack = [*before, card] if card else before
@@ -298,15 +299,15 @@ def _attack_points(playout: Playout, action: Action) -> float:
 
 def _defence_points(playout: Playout, action: Action) -> float:
     """Return the points of a defender's action. They are on another scale than the attacker's."""
-    letter, card, lane = action
+    kind, card, lane = action
     if action == PASS_ACTION:
         return 0.0
-    if letter == DISCARD:
+    if kind == DISCARD:
         return -4.0
     wall = playout.defence[lane]
     cards_left = _cards_left(playout, lane)
     hand = playout.hands[DEFENDER]
-    if letter == DRAW:
+    if kind == DRAW:
         points = 4.0 - 0.6 * len(hand) + 0.15 * cards_left
         # no draw from a short lane without a wall
         return points if wall or cards_left > 4 else points - 8.0
@@ -497,12 +498,12 @@ def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
 
 def _reason(playout: Playout, action: Action) -> str:
     """Return the reason for an action in a sentence that reveals no card."""
-    letter, _, _ = action
-    if letter == DRAW:
+    kind, _, _ = action
+    if kind == DRAW:
         return say("This draws where it costs least.")
     if _is_combat(action):
         return say("This fights where the stack is strong enough, as far as one can tell.")
-    if letter in (PLAY_DOWN, PLAY_UP):
+    if kind in (PLAY_DOWN, PLAY_UP):
         if playout.seat == ATTACKER:
             return say("This builds where the fewest cards are left.")
         return say("This strengthens the lane that is in the greatest danger.")

@@ -33,7 +33,7 @@ from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WIL
 from companion.games.binmat.state import HIDDEN, BinmatOptions, State
 
 Action = tuple[str, str, int]
-"""Letter, card and lane. It equals a `ActionParts` of the game, but is made faster."""
+"""Kind, card and lane. It equals a `ActionParts` of the game, but is made faster."""
 PASS_ACTION: Action = ACTION_PARTS[PASS]
 _WILD_VALUE = 1 << 12
 """Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs
@@ -93,14 +93,14 @@ class Playout:
 
         A card played face up is a BREAK, which begins a combat.
         """
-        letter, card, lane = action
-        if letter == DRAW:
+        kind, card, lane = action
+        if kind == DRAW:
             self._draw(lane, rng)
-        elif letter in (PLAY_DOWN, PLAY_UP):
+        elif kind in (PLAY_DOWN, PLAY_UP):
             self.hands[self.seat].remove(card)
             stacks = self.attack if self.seat == ATTACKER else self.defence
             stacks[lane].append(card)
-        if letter in (COMBAT, PLAY_UP):
+        if kind in (COMBAT, PLAY_UP):
             self._fight(lane, rng)
         self.turns_left -= 1
         self.seat = 1 - self.seat
