@@ -1,5 +1,8 @@
 """Adapter between a table and a hub: the table's state as the hub gets it, and the few commands
 that the hub may send.
+
+The connection itself is `HubLine`, games at two tables are `PairLine`. This module connects both
+with the table.
 """
 
 from __future__ import annotations
@@ -30,10 +33,16 @@ log = logging.getLogger(__name__)
 BELL_LISTENER = "hub"
 """Name of the hub among the listeners for the key that calls the staff."""
 _MAX_SENTENCES = 8
+"""Maximum number of notices, and of problems of the board, that are sent."""
 
 
 class HubAdapter(Closeable):
-    """Follows a table for a hub. No method waits for the hub. `close` may be called twice."""
+    """Follows a table for the hub of which it is a member, and carries out the hub's commands.
+
+    The service makes one for each membership and closes it at its end. No method waits for the hub.
+    `close` may be called twice. `health` returns the worst finding about the machine as a sentence.
+    `change_settings` changes settings by dotted name, and returns the result as a sentence.
+    """
 
     def __init__(
         self,
@@ -72,14 +81,15 @@ class HubAdapter(Closeable):
     def sentence(self) -> str:
         """Return the status of the connection to the hub, as a sentence."""
         if self._line.is_connected and not self._line.trouble:
-            place = say(
+            table_and_room = say(
                 "Table {number} of {room}.",
                 number=self.membership.number,
                 room=Verbatim(self.membership.room),
             )
+            warning = COPIED_CARD if self.pairs.is_shared else ""
             answer = self._settings_answer
-            sent = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
-            return joined(" ", (place, COPIED_CARD if self.pairs.is_shared else "", sent))
+            settings = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
+            return joined(" ", (table_and_room, warning, settings))
         return self._line.trouble or say("Looking for the hub.")
 
     @property
@@ -93,7 +103,7 @@ class HubAdapter(Closeable):
         self._bell.hear(False, BELL_LISTENER)
 
     def leave(self) -> None:
-        """Drop the pairing that the hub has set."""
+        """Forget the board of a tournament's round that the hub has set for this table."""
         self._table.round_is("", None)
 
     def _wake(self) -> None:
@@ -102,8 +112,9 @@ class HubAdapter(Closeable):
     # ---- in the line's thread ----
 
     def state(self) -> bytes:
-        """Return the encoded state of the table."""
+        """Return the encoded `PublicState` of the table."""
         view = self._table.view()
+        notices = view.devices.notices[:_MAX_SENTENCES]
         problems = view.board.problems[:_MAX_SENTENCES]
         names = {}
         for seat in SEATS:
@@ -117,7 +128,7 @@ class HubAdapter(Closeable):
             names=names,
             call=self._bell.call,
             health=self._packed_sentence(self._health()),
-            notices=tuple(map(self._packed_sentence, view.devices.notices[:_MAX_SENTENCES])),
+            notices=tuple(map(self._packed_sentence, notices)),
             wrong=tuple(self._packed_sentence(problem.text) for problem in problems),
             follows=self._wish_mark,
             answer=i18n.packed(self._settings_answer),
@@ -125,7 +136,7 @@ class HubAdapter(Closeable):
         return encode_public(state)
 
     def command(self, payload: bytes) -> None:
-        """Carry out a command of the hub. Ignore one that is not valid."""
+        """Carry out a command of the hub, encoded as `HubCommand`. Ignore one that is not valid."""
         try:
             command = read_command(payload)
         except Malformed:
@@ -144,7 +155,7 @@ class HubAdapter(Closeable):
             self._line.wake()
 
     def _apply_wish(self, wish: HubWish) -> None:
-        """Apply the hub's wish to the table."""
+        """Show the board of a round that the hub wants here, or remove the previous one."""
         paired = wish.pairing
         if paired is None:
             self._table.round_is("", None)
@@ -172,11 +183,13 @@ class HubAdapter(Closeable):
 
 
 def _without_typed(packed: object) -> object:
+    """Return a packed sentence with “…” in the place of everything that somebody has typed.
+
+    In it, typed text is a mapping with `typed`, and a sentence one with `parts` by name.
+    """
     if not isinstance(packed, dict):
         return packed
     if "typed" in packed:
         return "…"
-    return {
-        **packed,
-        "parts": {name: _without_typed(part) for name, part in packed["parts"].items()},
-    }
+    parts = {name: _without_typed(part) for name, part in packed["parts"].items()}
+    return {**packed, "parts": parts}

@@ -18,6 +18,7 @@ from companion.table.public.messages import words
 
 MAX_COMMAND_BYTES = 48 * 1024
 MAX_SETTINGS = 16
+"""Maximum number of settings in one command."""
 _Name = Annotated[str, Meta(max_length=80)]
 
 
@@ -39,7 +40,8 @@ class PairedGame(_Command, frozen=True):
 class HubWish(_Command, frozen=True):
     """The board of a round that the hub wants at a table, if any. It holds until the next wish.
 
-    `mark` identifies the wish.
+    `mark` identifies the wish. The table's state names the wish that it follows, and until then the
+    hub sends it again (see `companion.hub_server.desired_state`).
     """
 
     mark: _Name = ""

@@ -1,5 +1,7 @@
-"""Joining a hub: the table makes a key, sends it with the code, and gets the address for its public
-records.
+"""Requests of a table to a hub's pages: joining it, and looking up a player's card.
+
+To join, the table makes a key and sends it with the code on the hub's screen. It gets its name in
+subjects and the NATS servers to which it connects with that key.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ except ImportError:
 
 T = TypeVar("T")
 ANSWER_TIMEOUT_S = 10.0
-MAX_ANSWER = 16_384
+MAX_ANSWER_BYTES = 16_384
 _UNREADABLE = (
     OSError,
     ValueError,
@@ -56,7 +58,7 @@ class JoinAnswer(msgspec.Struct, frozen=True):
 
 
 class CardAnswer(msgspec.Struct, frozen=True):
-    """The hub's identifier of the card."""
+    """The hub's answer to a card's code: its identifier of the card."""
 
     card: str
 
@@ -64,8 +66,10 @@ class CardAnswer(msgspec.Struct, frozen=True):
 def join(
     address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0
 ) -> Membership:
-    """Join the hub whose pages are at this address. Raises `SystemTrouble` with a sentence for
-    people.
+    """Join the hub whose pages are at this address, and return the membership.
+
+    `code` is shown by the hub, and `name` is the table's for people. `names`, `ca` and `start` are
+    as in `Membership`. Raises `SystemTrouble` with a sentence for people.
     """
     base = base_url(address)
     try:
@@ -80,7 +84,7 @@ def join(
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
     request = {"code": code, "key": key, "name": name, "version": __version__}
-    answer = _ask(f"{base}/api/hub/join", request, JoinAnswer, ca)
+    answer = _post(f"{base}/api/hub/join", request, JoinAnswer, ca)
     servers = tuple(_server_url(server, host) for server in answer.servers)
     return Membership(
         base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
@@ -108,7 +112,7 @@ def card_of(membership: Membership, code: str) -> str:
     Raises `SystemTrouble` with a sentence for people.
     """
     request = {"code": code, "table": membership.table}
-    return _ask(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
+    return _post(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -118,18 +122,21 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _ask(url: str, request: Mapping[str, str], kind: type[T], ca: str) -> T:
-    body = msgspec.json.encode(request)
-    post = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+def _post(url: str, body: Mapping[str, str], kind: type[T], ca: str) -> T:
+    """Post JSON to the hub's pages, and return the answer as `kind`. Raises `SystemTrouble`."""
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, msgspec.json.encode(body), headers)
     context = tls_context(ca) if url.startswith("https:") else None
     opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
     try:
-        with opener.open(post, timeout=ANSWER_TIMEOUT_S) as answer:
-            return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
+        with opener.open(request, timeout=ANSWER_TIMEOUT_S) as answer:
+            return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=kind)
     except urllib.error.HTTPError as error:
+        # the hub's pages answer an error with a sentence, anything else is not a hub
         try:
             with error:
-                message = str(msgspec.json.decode(error.read(MAX_ANSWER))["error"]["message"])
+                answered = msgspec.json.decode(error.read(MAX_ANSWER_BYTES))
+                message = str(answered["error"]["message"])
         except (*_UNREADABLE, KeyError, TypeError):
             message = say("There is no hub at {address}", address=url)
         raise SystemTrouble(message) from None

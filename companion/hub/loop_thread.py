@@ -1,4 +1,7 @@
-"""A thread with an event loop that runs one task. Tables and hubs use it for their connections."""
+"""A thread with an event loop that runs one task, and connections to NATS in such a loop.
+
+Tables and hubs use both.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ from nats.errors import Error as NatsError
 from companion.core.errors import CompanionError, trace_of
 
 log = logging.getLogger(__name__)
-CONNECT_TIMEOUT_S = 5
-CLOSE_TIMEOUT_S = 1.0
-"""Timeout in seconds for the connections of a loop to close at its end."""
+CONNECT_TIMEOUT_S, CLOSE_TIMEOUT_S = 5, 1.0
+"""Timeouts in seconds for connecting, and for a loop's connections to close at its end."""
 
 
 class LoopThread:
     """Runs `work` in an event loop until it ends or `close` is called.
 
-    `call` may be used from any thread, also before the start and after the end.
+    `name` is that of the thread. `call` may be used from any thread, also before the start and
+    after the end.
     """
 
     def __init__(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -43,11 +46,11 @@ class LoopThread:
         self._loop = self._runner.get_loop()
         self._thread.start()
 
-    def call(self, act: Callable[[], Any]) -> None:
+    def call(self, function: Callable[[], Any]) -> None:
         """Schedule a function in the loop. Does nothing before the start and after the end."""
         with contextlib.suppress(RuntimeError):  # the loop has ended
             if self._loop:
-                self._loop.call_soon_threadsafe(act)
+                self._loop.call_soon_threadsafe(function)
 
     def close(self, timeout_s: float) -> None:
         """Wait `timeout_s` for the work to end, then cancel it. May be called twice."""
@@ -83,7 +86,7 @@ def line_time_s() -> float:
 
 
 class SteadyClient(Client):
-    """A NATS client that drops a message with malformed headers. The library's own client would
+    """A NATS client that drops malformed headers of a message. The library's own client would
     stop.
     """
 
@@ -102,7 +105,7 @@ async def log_client_error(error: Exception) -> None:
     if isinstance(error, CompanionError):
         log.warning("Hub: %s", error)
     elif not isinstance(error, NatsError | OSError):
-        log.error("Hub: what was heard could not be dealt with: %s", trace_of(error))
+        log.error("Hub: a message could not be handled: %s", trace_of(error))
 
 
 @contextlib.asynccontextmanager

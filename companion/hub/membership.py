@@ -21,10 +21,10 @@ class Membership(msgspec.Struct, frozen=True):
     """What a table stores about the hub that it has joined.
 
     `address` is that of the hub's pages, `servers` are its NATS servers. `table` is the table's
-    name in subjects, `number` the one for people. `seed` is the table's secret NKey, made on this
-    machine. Inputs of the journal with a number above `start` are sent. `names`: whether people's
-    names are sent. `ca` is a file with the certificate of the authority that signed the hub's. It
-    is empty if this machine trusts it anyway.
+    name in subjects, `number` is for people, and `room` is the hub's name. `seed` is the table's
+    secret NKey, made on this machine. Inputs of the journal with a number above `start` are sent.
+    `names` says whether people's names are sent. `ca` is a file with the certificate of the
+    authority that signed the hub's. It is empty if this machine trusts it anyway.
     """
 
     address: str
@@ -42,8 +42,10 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 def session_id(journal: Path) -> str:
-    """Return an identifier of this boot of the machine and of its journal. A service that starts
-    again has the same one, and a copy of the files on another machine has a different one.
+    """Return an identifier of this boot of the machine and of its journal.
+
+    After a restart of the service it is the same. A copy of the files on another machine has a
+    different one.
     """
     machine = BOOT_ID.read_text() if BOOT_ID.exists() else str(uuid.getnode())
     return hashlib.sha256(f"{machine} {journal.resolve()}".encode()).hexdigest()[:16]
@@ -69,8 +71,9 @@ def read_membership(path: Path) -> Membership | None:
 
 
 def write_membership(path: Path, membership: Membership) -> None:
-    """Write the membership atomically, so that a power failure never leaves half a file. Raises
-    `SystemTrouble`.
+    """Write the membership atomically, so that a power failure never leaves half a file.
+
+    Raises `SystemTrouble`.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """One table's end of a game at two tables. Its messages go from the journal to the hub, those of
 the other table from the hub to the journal.
 
+The pair is the game with its two tables, as the hub knows it (`companion.hub.pairing`).
 Each message has its own subject with its number, and JetStream accepts one message for each. So
 every message is stored exactly once, whatever crashes or is sent again. A table requests the next
 message by the number that its own journal has reached.
@@ -58,8 +59,8 @@ from companion.table.remote.remote_table import require_playable
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
-ANSWER_TIMEOUT_S = 5.0
-WRITE_PAUSE_S = 0.05
+ANSWER_TIMEOUT_S, WRITE_PAUSE_S = 5.0, 0.05
+"""Timeout in seconds for the hub's answer, and pause for a message that it is still storing."""
 POLL_S, PRESENCE_S, SILENT_S = 2.0, 10.0, 30.0
 """Intervals in seconds of polling during a game and of presence messages, and seconds of silence
 after which the other table counts as gone.
@@ -88,35 +89,36 @@ class PairLine:
     """Arranges games at two tables and exchanges their messages.
 
     The first part of the methods may be called from any thread, the second one from the hub line's
-    thread only.
+    thread only. `own_table` is this table's name in subjects. `wake` wakes the hub line.
     """
 
     def __init__(
-        self, table: Table, journal: Journal, clock: Clock, own: str, wake: Callable[[], None]
+        self, table: Table, journal: Journal, clock: Clock, own_table: str, wake: Callable[[], None]
     ) -> None:
         self._table = table
         self._journal = journal
         self._clock = clock
-        self._own_table = own
+        self._own_table = own_table
         self._session = session_id(journal.path)
-        self._claim_s = 0.0
+        self._next_claim_s = 0.0
         self.is_shared = False
-        """Whether another machine tries to be this table."""
+        """Whether another machine claims to be this table."""
         self._wake = wake
         self._queue: deque[tuple[PairRequest, Future[PairAnswer]]] = deque()
         """Requests to the hub, and the futures on which their callers wait."""
         self._pair: Pair | None = None
         self._past_game: RemoteGame | None = None
-        """A game that is no longer on the table. It may still have messages to send."""
+        """The pair's game if it is not on the table. It may still have messages to send."""
         self._sent_count = -1
         """Number of our messages at the hub. -1 if the hub has to be asked."""
         self._fault = ""
+        """Sentence on why the game cannot go on. Empty if it can."""
         self._last_heard_s = 0.0
         self._presence_sent_s = -PRESENCE_S
         self._announced_number = 0
         """Highest number of the other table's messages that the hub has announced."""
         self._polled_s = -POLL_S
-        self._news: Subscription | None = None
+        self._announcements: Subscription | None = None
         self._shown_trouble = ""
         self.code = ""
         """Code under which this table offers a game. Empty if it offers none."""
@@ -137,7 +139,10 @@ class PairLine:
         return self.code
 
     def accept(self, code: str, name: str) -> None:
-        """Accept the game that another table offers under this code. Raises a `CompanionError`."""
+        """Accept the game that another table offers under this code, and begin it.
+
+        Raises a `CompanionError`.
+        """
         self._send_request(PairAcceptance(code, __version__, self._journal.next_number(), name))
         if self._fault:
             raise wrong_phase(self._fault)
@@ -148,9 +153,13 @@ class PairLine:
         self.code = ""
         self._table.redraw()
 
-    def _send_request(self, wish: PairRequest) -> PairAnswer:
+    def _send_request(self, request: PairRequest) -> PairAnswer:
+        """Have the line's thread send a request, and wait for the answer.
+
+        Raises a `CompanionError`.
+        """
         answer: Future[PairAnswer] = Future()
-        self._queue.append((wish, answer))
+        self._queue.append((request, answer))
         self._wake()
         try:
             return answer.result(ANSWER_TIMEOUT_S)
@@ -167,7 +176,7 @@ class PairLine:
 
     def reset_connection(self) -> None:
         """Reset what holds for one connection. Called after each connect."""
-        self._news = None
+        self._announcements = None
         self._sent_count, self._presence_sent_s, self._polled_s = -1, -PRESENCE_S, -POLL_S
 
     async def claim(self, client: Client) -> None:
@@ -175,9 +184,9 @@ class PairLine:
 
         Raises `Illegal` if another machine is this table, or perhaps still is.
         """
-        if line_time_s() < self._claim_s:
+        if line_time_s() < self._next_claim_s:
             return
-        self._claim_s = line_time_s() + CLAIM_S
+        self._next_claim_s = line_time_s() + CLAIM_S
         try:
             answer = await self._request(client, SessionClaim(self._session))
         except (NatsTimeout, NoRespondersError):
@@ -218,11 +227,11 @@ class PairLine:
 
     async def _subscribe(self, client: Client, subject: str) -> None:
         """Subscribe to announcements about this game instead of those about the previous one."""
-        if self._news and self._news.subject != subject:
-            await self._news.unsubscribe()
-            self._news = None
-        if self._news is None:
-            self._news = await client.subscribe(subject, cb=self._on_news)
+        if self._announcements and self._announcements.subject != subject:
+            await self._announcements.unsubscribe()
+            self._announcements = None
+        if self._announcements is None:
+            self._announcements = await client.subscribe(subject, cb=self._handle_announcement)
 
     async def _send_queue(self, client: Client) -> None:
         """Send the queued requests and pass the answers to their callers.
@@ -230,25 +239,21 @@ class PairLine:
         If the connection breaks, the request stays queued for the next connection.
         """
         while self._queue:
-            wish, answer = self._queue[0]
+            request, future = self._queue[0]
             with contextlib.suppress(InvalidStateError):  # the caller has given up waiting
                 try:
-                    result = PairAnswer() if answer.cancelled() else await self._ask(client, wish)
-                    answer.set_result(result)
+                    if not future.cancelled():
+                        answer = await self._request(client, request)
+                        if isinstance(request, PairAcceptance) and answer.pair is not None:
+                            self._begin(answer.pair)
+                        future.set_result(answer)
                 except CompanionError as error:
-                    answer.set_exception(error)
+                    future.set_exception(error)
             self._queue.popleft()
-
-    async def _ask(self, client: Client, wish: PairRequest) -> PairAnswer:
-        """Send a request, and begin the game if it was accepted."""
-        answer = await self._request(client, wish)
-        if isinstance(wish, PairAcceptance) and answer.pair is not None:
-            self._begin(answer.pair)
-        return answer
 
     def note_loss(self) -> None:
         """Show that the connection is lost. Called after each disconnect."""
-        self._claim_s = 0.0
+        self._next_claim_s = 0.0
         lost = say("The connection to the other table is lost. The game goes on when it is back.")
         self._show_trouble(lost)
 
@@ -258,7 +263,7 @@ class PairLine:
             self._queue.pop()[1].cancel()
         self._table.notice("remote", "")
 
-    async def _on_news(self, message: Msg) -> None:
+    async def _handle_announcement(self, message: Msg) -> None:
         self._last_heard_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
         # the number comes from outside: accept only what a game can reach
@@ -266,10 +271,11 @@ class PairLine:
             self._announced_number = max(self._announced_number, int(number))
         self._wake()
 
-    async def _request(self, client: Client, wish: PairRequest) -> PairAnswer:
-        answer = await client.request(
-            request_subject(self._own_table), msgspec.json.encode(wish), timeout=ANSWER_TIMEOUT_S
-        )
+    async def _request(self, client: Client, request: PairRequest) -> PairAnswer:
+        """Send a request and return the hub's answer. Raises `Illegal` if it refuses."""
+        payload = msgspec.json.encode(request)
+        subject = request_subject(self._own_table)
+        answer = await client.request(subject, payload, timeout=ANSWER_TIMEOUT_S)
         return read_answer(answer.data)
 
     def _begin(self, pair: Pair) -> None:
@@ -308,8 +314,9 @@ class PairLine:
         return remote if remote is not None and remote.at.id == pair.id else None
 
     def _game(self, pair: Pair) -> RemoteGame:
-        """Return the game of a pair. If it could not begin, its only message is that this table has
-        left.
+        """Return the game of a pair, from the table or else from the journal.
+
+        If it could not begin, its only message is that this table has left.
         """
         game = self._table.remote.game
         if game is not None and game.at.id == pair.id:
@@ -320,6 +327,7 @@ class PairLine:
         return self._past_game
 
     async def _send(self, stream: JetStreamContext, pair: Pair, game: RemoteGame) -> None:
+        """Send all messages of our game that the hub does not have."""
         if self._sent_count < 0:
             self._sent_count = await self._count_at_hub(stream, pair, game)
         while self._sent_count < len(game.sent) and self._fault != _OLD_JOURNAL:
@@ -328,6 +336,7 @@ class PairLine:
             try:
                 await stream.publish(subject, game.payload(number), headers={SEQUENCE: "0"})
             except APIError as error:
+                # the hub has it already, because the answer to an earlier attempt was lost
                 if error.err_code != WRONG_SEQUENCE:
                     raise
             self._sent_count = number
@@ -337,8 +346,8 @@ class PairLine:
 
         Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
-        beyond = message_subject(pair.id, self._own_table, len(game.sent) + 1)
-        if await stored_message(stream, beyond) is not None:
+        subject_after_last = message_subject(pair.id, self._own_table, len(game.sent) + 1)
+        if await stored_message(stream, subject_after_last) is not None:
             self._fault = _OLD_JOURNAL
         # search from the newest message back, because there are no gaps
         for number in range(len(game.sent), 0, -1):
@@ -352,6 +361,7 @@ class PairLine:
         return 0
 
     async def _receive(self, stream: JetStreamContext, pair: Pair) -> None:
+        """Fetch the other table's messages in order, until there is no further one."""
         other = pair.other_of(self._own_table)
         while not self._fault:
             game = self._table.remote.game
@@ -360,7 +370,7 @@ class PairLine:
             number = game.heard + 1
             subject = message_subject(pair.id, other, number)
             payload = await stored_message(stream, subject)
-            # the message was announced and is still being written
+            # the message was announced but is still being written
             if payload is None and number <= self._announced_number:
                 await asyncio.sleep(WRITE_PAUSE_S)
                 payload = await stored_message(stream, subject)
@@ -375,6 +385,7 @@ class PairLine:
             except CompanionError as error:
                 log.warning("Hub: the other table's message %s was refused: %s", number, error.kind)
                 self._fault = _BAD_MESSAGE
+            # our answer to the message comes before the next one
             await self._send(stream, pair, self._game(pair))
 
     def _show_trouble(self, lost: str = "") -> None:
@@ -394,9 +405,7 @@ class PairLine:
             return ""
         if game is None:
             return self._fault
-        if game.at.id != self._pair.id:
-            return ""
-        if not self._table.remote.is_on:
+        if game.at.id != self._pair.id or not self._table.remote.is_on:
             return ""
         if self._fault or lost:
             return self._fault or lost

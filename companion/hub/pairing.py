@@ -1,8 +1,8 @@
-"""Arranging a game between two tables of a hub: the requests, the answers, and the checks on each
-side.
+"""Messages that arrange a game at two tables of a hub: tables' requests and the hub's answers.
 
-One table offers a game and gets a code, which is entered at the other table. Both programs must
-have the same version. The game gets the higher of both tables' next game numbers.
+One table offers a game and gets a code, which is entered at the other table. The game and its two
+tables are then a pair. Both programs must have the same version. The game gets the higher of both
+tables' next game numbers.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | Sessi
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A game at two tables. `tables` and `names` are by seat.
+    """A game at two tables. `tables` has their names in subjects, and `names` the players', both by
+    seat.
 
     Unknown fields of earlier versions are ignored.
     """
@@ -108,14 +109,14 @@ class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     session: Session = ""
 
 
-_wish = msgspec.json.Decoder(PairRequest)
-_answer = msgspec.json.Decoder(PairAnswer)
+_request_decoder = msgspec.json.Decoder(PairRequest)
+_answer_decoder = msgspec.json.Decoder(PairAnswer)
 
 
 def read_request(payload: bytes) -> PairRequest:
     """Decode a table's request. Raises `Malformed`."""
-    wish: PairRequest = decode_message(_wish, payload)
-    return wish
+    request: PairRequest = decode_message(_request_decoder, payload)
+    return request
 
 
 def read_answer(payload: bytes) -> PairAnswer:
@@ -123,7 +124,7 @@ def read_answer(payload: bytes) -> PairAnswer:
 
     Raises `Malformed`, and `Illegal` with the hub's sentence if it refused the request.
     """
-    answer: PairAnswer = decode_message(_answer, payload)
+    answer: PairAnswer = decode_message(_answer_decoder, payload)
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
         raise Malformed(say("This message cannot be read: {error}", error="tables"))
     if answer.refused:

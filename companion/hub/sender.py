@@ -1,5 +1,5 @@
-"""The connection to the hub, in its own thread. It sends every input exactly once and in order, and
-the current state of the table.
+"""The connection of a table to its hub, the hub line, in its own thread. It sends every input
+exactly once and in order, and the current state of the table.
 
 After each connect, the line asks the hub for its last message of this table and continues there.
 Each message names the number of the one before it, and JetStream rejects it if another one was
@@ -44,6 +44,7 @@ from companion.table.public.messages import PublicRecord, encode_public, read_re
 
 log = logging.getLogger(__name__)
 ANSWER_TIMEOUT_S = 3.0
+"""Timeout in seconds for JetStream's answer."""
 RECONNECT_S, MAX_RECONNECT_S = 0.25, 5.0
 """Minimum and maximum pause in seconds before reconnecting. The hub's owner may be admitting this
 table at this moment.
@@ -79,9 +80,9 @@ class HubStoresNothing(CompanionError, RuntimeError):
 class HubLine:
     """Connects to the hub and sends what is new until `close`, which may be called twice.
 
-    `wake` may be called from any thread. The line's thread calls three functions: `state` returns
-    the table's encoded state, `command` gets the hub's commands, and `when_connected` is called
-    when the connection or its trouble changes.
+    `start`, `wake`, `look_for_pair` and `close` may be called from any thread. The line's thread
+    calls three functions: `state` returns the table's encoded state, `command` gets the hub's
+    encoded commands, and `when_connected` is called when the connection or its trouble changes.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class HubLine:
         self._sent_state: bytes = b""
         self._state_sent_s = 0.0
         self._ask_pair_s = 0.0
+        """Time in the loop from which the hub is asked for our game at two tables."""
         self.is_connected = False
         self.trouble = ""
         """Why the hub does not receive everything, as a sentence. Empty if it does."""
@@ -136,7 +138,7 @@ class HubLine:
             await self._keep_connected()
         finally:
             self._pairs.close()
-            self._set_line(False, "")
+            self._set_connection(False, "")
 
     async def _keep_connected(self) -> None:
         pause_s = RECONNECT_S
@@ -145,14 +147,14 @@ class HubLine:
                 await self._connect_and_serve()
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
-                self._set_line(False, _trouble_of(error))
+                self._set_connection(False, _trouble_of(error))
                 pause_s = RECONNECT_S if was_connected else min(MAX_RECONNECT_S, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
-                self._set_line(
-                    False,
-                    say("Something went wrong with the connection to the hub: the log says more."),
+                trouble = say(
+                    "Something went wrong with the connection to the hub: the log says more."
                 )
+                self._set_connection(False, trouble)
                 pause_s = MAX_RECONNECT_S
             if not self._is_closing:
                 await self._wait(pause_s)
@@ -181,7 +183,9 @@ class HubLine:
         sequence = await self._seek(stream)
         self._pairs.reset_connection()
         self._ask_pair_s = 0.0
-        self._set_line(True, self.trouble if self._outbox.next() else "")
+        # a hub that stored nothing before the connection broke may still store nothing
+        self._set_connection(True, self.trouble if self._outbox.next() else "")
+        # an empty state differs from any, so the present one is sent
         self._sent_state = b""
         retry_s = 0.0
         while client.is_connected and not self._is_closing:
@@ -191,11 +195,11 @@ class HubLine:
             if line_time_s() >= retry_s:
                 try:
                     sequence = await self._send_all(client, stream, sequence)
-                    self._set_line(True, "")
+                    self._set_connection(True, "")
                 except HubStoresNothing as error:  # staff calls still need the connection
                     if not client.is_connected:  # no answer because the connection broke
                         raise ConnectionClosedError from None
-                    self._set_line(True, error.message)
+                    self._set_connection(True, error.message)
                     sequence = await self._seek(stream)
                     self._ask_pair_s, retry_s = 0.0, line_time_s() + FULL_RETRY_S
             pause_s = FULL_RETRY_S if retry_s > line_time_s() else PULSE_S
@@ -206,8 +210,9 @@ class HubLine:
                 self._sent_state = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
-        """Send all pending records. Return the number of the last message. Raises
-        `HubStoresNothing`.
+        """Send all pending records. Return the number of the last message at the hub.
+
+        `sequence` is that number before. Raises `HubStoresNothing`.
         """
         await self._exchange(client, stream)
         while (record := self._outbox.next()) and not self._is_closing:
@@ -218,8 +223,9 @@ class HubLine:
         return sequence
 
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
-        """Exchange messages of a game at two tables. Called before each record, because the other
-        table is waiting.
+        """Exchange messages of a game at two tables. Raises `HubStoresNothing`.
+
+        Called before each record, because the other table is waiting.
         """
         try:
             if line_time_s() >= self._ask_pair_s:
@@ -241,8 +247,9 @@ class HubLine:
             log.info("Hub: it does not answer about games at two tables")
 
     async def _seek(self, stream: JetStreamContext) -> int:
-        """Move the outbox behind the last input that the hub has. Return the number of that
-        message.
+        """Let the outbox continue after the last input that the hub has.
+
+        Return the number of that message, 0 if there is none.
         """
         own, outbox = self._membership, self._outbox
         try:
@@ -273,12 +280,13 @@ class HubLine:
             )
         except (NatsTimeout, NoStreamResponseError):
             raise HubStoresNothing(_DISK_FULL) from None
-        if answer.duplicate:  # JetStream stored nothing; this should not happen without message ids
+        if answer.duplicate:  # JetStream stored nothing, which cannot happen without message ids
             raise HubStoresNothing(say("The hub did not keep a message: trying again."))
-        self._set_line(True, "")
+        self._set_connection(True, "")
         return answer.seq
 
     async def _send_state(self, client: Client) -> None:
+        """Send the state of the table if it has changed since the last time."""
         state = self._state()
         if state != self._sent_state:
             await client.publish(state_subject(self._membership.table), state)
@@ -296,12 +304,13 @@ class HubLine:
                 return
             await asyncio.sleep(min(POLL_S, left_s))
 
-    def _set_line(self, is_connected: bool, trouble: str) -> None:
+    def _set_connection(self, is_connected: bool, trouble: str) -> None:
+        """Set whether the hub is connected and what is wrong, and report a change."""
         if trouble != self.trouble and trouble:
             log.warning("Hub: %s", trouble)
-        changed = (is_connected, trouble) != (self.is_connected, self.trouble)
+        has_changed = (is_connected, trouble) != (self.is_connected, self.trouble)
         self.is_connected, self.trouble = is_connected, trouble
-        if changed:
+        if has_changed:
             self._when_connected(is_connected)
 
 

@@ -377,6 +377,6 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
 def test_a_fault_is_in_the_log_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
     for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
         asyncio.run(log_client_error(error))
-    assert caplog.text.count("could not be dealt with") == 1
+    assert caplog.text.count("could not be handled") == 1
     assert "ValueError" in caplog.text
     assert "an order" not in caplog.text
