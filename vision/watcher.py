@@ -16,7 +16,7 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import CameraStatus, Closeable, Frame, Reading
-from companion.core.resources import READING, lower_priority
+from companion.core.resources import NICE_READING, lower_priority
 from vision.cameras.camera_link import CLOSE_TIMEOUT_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
 from vision.reading.board_reader import BoardReader
@@ -148,7 +148,7 @@ class Watcher(Closeable):
         self.link.close()
 
     def _run(self) -> None:
-        lower_priority(READING)
+        lower_priority(NICE_READING)
         cv2.setNumThreads(READING_THREADS)
         while not self._stop.is_set():
             try:

@@ -1,4 +1,8 @@
-"""Reads catalogues of translations (`.po`, GNU gettext) as `make messages` writes them."""
+"""Reads catalogues of translations (`.po`, GNU gettext) as `make messages` writes them.
+
+The installed program has no compiled catalogues and no gettext tools, so `companion.core.i18n`
+reads these files itself, each once. A catalogue is a list of messages, separated by blank lines.
+"""
 
 from __future__ import annotations
 
@@ -11,40 +15,49 @@ from pathlib import Path
 
 @dataclass
 class Message:
-    """A pattern with its plural (empty if it has none), its translations, and the files that use
-    it.
+    """A message of gettext: an English pattern, its translations, and the files that use it.
+
+    The header of a catalogue is a message with an empty pattern.
     """
 
     one: str = ""
+    """The pattern (`msgid`), for one thing if there is a plural."""
     many: str = ""
-    words: list[str] = field(default_factory=list)
+    """The pattern for several things (`msgid_plural`), or empty."""
+    translations: list[str] = field(default_factory=list)
+    """One text, or one for each plural form of the language. Empty texts are not translated yet."""
     files: list[str] = field(default_factory=list)
 
 
 def read_catalogue(path: Path) -> Generator[Message, None, None]:
-    """Yield every message. The header, which has no pattern, comes first.
+    """Yield every message of a catalogue, its header first.
 
     Raises OSError, and ValueError for a line that is not a message.
     """
     with path.open(encoding="utf-8") as file:
         for block in _blocks(file):
-            yield _message(block)
+            yield _parse_message(block)
 
 
 def plural_of(header: Message) -> str:
     """Return the C expression of the header's `Plural-Forms`, which selects a plural form.
 
     Without one, return that of English.
+
+    >>> plural_of(Message(translations=["Plural-Forms: nplurals=2; plural=(n > 1);"]))
+    '(n > 1)'
     """
-    match = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", "".join(header.words), re.MULTILINE)
+    fields = "".join(header.translations)
+    match = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", fields, re.MULTILINE)
     return match[1] if match else "(n != 1)"
 
 
 def team_of(header: Message) -> str:
-    """Return the header's `Language-Team`, which holds the language's own name. Empty if it has
-    none.
+    """Return the header's `Language-Team`, or empty.
+
+    The catalogues of this program have the language's own name there, such as `Español`.
     """
-    match = re.search(r"^Language-Team: (.+)$", "".join(header.words), re.MULTILINE)
+    match = re.search(r"^Language-Team: (.+)$", "".join(header.translations), re.MULTILINE)
     return match[1] if match else ""
 
 
@@ -61,23 +74,27 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _message(block: Iterable[str]) -> Message:
-    message, name = Message(), ""
+def _parse_message(block: Iterable[str]) -> Message:
+    """Parse the lines of a message. Each text may go on over several lines."""
+    message = Message()
+    keyword = ""
     for line in block:
         if line.startswith("#"):
-            # “#:” lists the files that use the pattern
-            message.files += line[2:].split() if line.startswith("#:") else []
+            # “#:” lists the files that use the pattern, and other comments do not matter
+            if line.startswith("#:"):
+                message.files += line[2:].split()
             continue
+        quoted = line
         if line.startswith("msg"):
-            name, line = line.split(" ", 1)  # noqa: PLW2901 - the rest is the text
-            if name.startswith("msgstr"):
-                message.words.append("")
+            keyword, quoted = line.split(" ", 1)
+            if keyword.startswith("msgstr"):
+                message.translations.append("")
         # texts are quoted and escaped as in Python
-        text = ast.literal_eval(line)
-        if name == "msgid":
+        text = ast.literal_eval(quoted)
+        if keyword == "msgid":
             message.one += text
-        elif name == "msgid_plural":
+        elif keyword == "msgid_plural":
             message.many += text
         else:
-            message.words[-1] += text
+            message.translations[-1] += text
     return message

@@ -1,4 +1,4 @@
-"""How to type a command of this program on this machine."""
+"""How to type a command of this program on this machine, for sentences that tell people to."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from pathlib import Path
 def command_words(name: str, state_dir: str = "") -> str:
     """Return a command as it has to be typed where this program was started.
 
-    A service uses `companion`, which the installation has put on the path of all users together
-    with its settings. A clone uses the program that was started, such as `.venv/bin/companion`.
-    `state_dir` is added as an option there, if it is not empty.
+    On an installed table that is `companion NAME`: the installation puts it on the path of all
+    users, together with its settings. In a copy of the source it is the program that was started,
+    such as `.venv/bin/companion NAME`. There `state_dir` becomes an option, if it is not empty.
     """
     if "INVOCATION_ID" in os.environ:  # set by systemd for every service
         return f"companion {name}"
     program = shlex.quote(sys.argv[0])
     if Path(sys.argv[0]).stem != "companion":
         program = f"{shlex.quote(sys.executable)} -m companion"
-    return f"{program} {name}{f' --state-dir {shlex.quote(state_dir)}' if state_dir else ''}"
+    option = f" --state-dir {shlex.quote(state_dir)}" if state_dir else ""
+    return f"{program} {name}{option}"
 
 
 def public_command(name: str) -> str:
-    """Return the same as `command_words`, but without any folder of this machine. For pages that
-    strangers see.
+    """Return a command as in `command_words`, but without any absolute path of this machine.
+
+    For pages that strangers see.
     """
-    words = command_words(name)
-    return f"companion {name}" if words.startswith(("/", "'")) else words
+    command = command_words(name)
+    # a quoted path begins with an apostrophe
+    has_path = command.startswith(("/", "'"))
+    return f"companion {name}" if has_path else command

@@ -13,28 +13,24 @@ CompanionError
     └── PanelError
 
 A message says what, where, and what to do. A refused input changes nothing.
+
+Code that serves people catches `CompanionError` and shows its `message`. Any other exception is a
+fault of the program, which goes to the log by `trace_of`.
 """
 
 import traceback
 from enum import StrEnum
 
 
-def trace_of(error: BaseException) -> str:
-    """Return the type and the traceback locations of an unexpected error for the log.
-
-    Its message is left out, since it may contain somebody's order.
-    """
-    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
-
-
 class CompanionError(Exception):
     """Root of all errors that this program raises on purpose."""
 
     kind = "error"
+    """Name of the class of errors in JSON answers, such as `illegal`."""
 
     @property
     def message(self) -> str:
-        """The sentence for people, in English or to be translated."""
+        """The sentence for people. If it was made by `say`, it can be translated."""
         text = self.args[0] if self.args else self.kind
         return text if isinstance(text, str) else str(text)
 
@@ -46,29 +42,29 @@ class Malformed(CompanionError, ValueError):
 
 
 class Refusal(StrEnum):
-    """Reasons why the table or the engine refuses an input in any game."""
+    """Reasons why the table or the engine refuses an input in any game. A game adds its own."""
 
     GAME_OVER = "game_over"
     NO_GAME = "no_game"
     AGAINST_RULES = "against_rules"
     NOT_TO_ACT = "not_to_act"
-    SEATS_MISSING = "seats_missing"
-    WRONG_PHASE = "wrong_phase"
+    SEATS_MISSING = "seats_missing"  # one seat acts where both have to act at once
+    WRONG_PHASE = "wrong_phase"  # possible at another time, but not now
     PAUSED = "paused"
     ALREADY_SEALED = "already_sealed"
-    LESSON = "lesson"
+    LESSON = "lesson"  # the guided game asks for another order
     TOO_LATE = "too_late"
     SEAT_TAKEN = "seat_taken"
     NOT_YOUR_SEAT = "not_your_seat"
-    HOST_ONLY = "host_only"
-    JOIN_CODE = "join_code"
+    HOST_ONLY = "host_only"  # needs the owner key
+    JOIN_CODE = "join_code"  # the code of the table is missing or wrong
 
 
 class Illegal(CompanionError, ValueError):
     """A well-formed input that the rules or the phase of the game do not allow.
 
-    `reason` is a member of a `StrEnum` (a game's own, or `Refusal`). `rule` names a paragraph of
-    the game's rules. `square` is the text of the square that breaks the rule, if any.
+    `reason` is a member of `Refusal` or of the game's own `StrEnum`. `rule` is the id of a
+    paragraph of the game's rules. `square` is the square that breaks the rule as text, if any.
     """
 
     kind = "illegal"
@@ -112,8 +108,9 @@ class ConfigError(CompanionError, ValueError):
 
 
 class SystemTrouble(CompanionError, OSError):
-    """A resource of the machine cannot be used: a file, a device, a port. Its message describes the
-    whole error.
+    """A resource of the machine cannot be used: a file, a device, a port.
+
+    It is raised with a single sentence, which describes the whole error.
     """
 
     kind = "system"
@@ -142,3 +139,11 @@ class PanelError(SystemTrouble):
     """A pin of the panel cannot be used."""
 
     kind = "panel"
+
+
+def trace_of(error: BaseException) -> str:
+    """Return the type and the traceback locations of an unexpected error for the log.
+
+    Its message is left out, since it may contain somebody's order.
+    """
+    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"

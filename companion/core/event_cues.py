@@ -1,7 +1,8 @@
 """Notes and tones, and cues: the sound and light for an event in a game.
 
-The table's own cues (a key is accepted, the board is right) are the rows of `hardware/cues.py`. A
-game declares those of its events with the events.
+A game declares the cues of its events together with the events (`companion.games.events`). The
+table's own cues, such as that a key is accepted or the board is right, are the rows of
+`hardware/cues.py`. The panel plays both, and their tones are written in the same way.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
-"""Frequencies of notes in equal temperament at A4 = 440 Hz. No cue uses a lower note, which a piezo
-hardly produces.
+"""Frequencies of the notes that cues use, in equal temperament at A4 = 440 Hz.
+
+There is no lower one, because the piezo buzzer of the panel hardly sounds below.
 """
 
 
 class Note(NamedTuple):
-    """One note or, with an empty name, a pause."""
+    """One note of a tone, or a pause if its name is empty. `ms` is its length in milliseconds."""
 
     name: str
     ms: float
@@ -30,11 +32,12 @@ class Note(NamedTuple):
 
 
 Tone = tuple[Note, ...]
+"""Notes and pauses that are played one after another."""
 
 
 @lru_cache(maxsize=256)
 def tone(text: str) -> Tone:
-    """Return the tone for a text of notes with their ms, and of `·n` for a pause of n ms.
+    """Parse the text of a tone: notes, each with its milliseconds, and `·n` for a pause of n ms.
 
     Raises ValueError for any other text.
 
@@ -56,7 +59,7 @@ def tone(text: str) -> Tone:
 
 
 class CueLamps(Enum):
-    """Effect of an event's cue on the lamps of a pad, before they return to their state."""
+    """What an event's cue does to the lamps of a pad before they show their steady state again."""
 
     NONE = "none"
     ORDER_LAMPS = "order_lamps"
@@ -69,10 +72,10 @@ class CueLamps(Enum):
 class EventCue:
     """The sound of an event, and its effect on the pads' lamps.
 
-    `name` is sent to a broker, `tone` is a text for the function `tone`. With `for_both`, both pads
-    show it, whichever seat it concerns. With `is_call`, it calls people to the table and ranks with
-    the turn's cues. Otherwise it is part of the reveal. `words` is its name on the page Health,
-    where it can be tried. Empty: it is not offered there.
+    `name` is sent to the MQTT broker. `tone` is a text for the function `tone`. With `for_both`,
+    both pads show the cue, whichever seat it concerns. With `is_call`, it calls people to the table
+    and ranks with the cues that ask for orders. Otherwise it is part of the reveal. `words` is its
+    name on the page Health, where it can be tried. If it is empty, it is not offered there.
     """
 
     name: str

@@ -1,8 +1,9 @@
-"""Files named by people: read only if they are regular files, without blocking, and up to a maximum
-size.
+"""Safe reading and writing of files.
 
-A path in a setting or on the command line may be a device or a pipe (`/dev/zero`). Reading it may
-never end, or never begin.
+Files that people name are read only if they are regular files, without blocking, and up to a
+maximum size. A path in a setting or on the command line may be a device or a pipe (`/dev/zero`),
+and reading it may never end, or never begin. Files are written so that a power cut leaves either
+the old content or the new.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from companion.core.i18n import say
 
 MAX_TEXT_BYTES = 1_000_000
 """Maximum size in bytes of a file written by a person, or of a certificate: settings, board maps,
-PEM files.
+PEM files. All of them are far smaller, so it only bounds the memory.
 """
 MAX_GAME_BYTES = 50_000_000
-"""Maximum size in bytes of an imported game."""
+"""Maximum size in bytes of a saved game that is read. It bounds the memory, not the length of
+games.
+"""
 V4L2_MAJOR = 81
 """Major number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
 
@@ -35,7 +38,7 @@ _REASONS = {
     errno.EPERM: say("Operation not permitted"),
     errno.EROFS: say("Read-only file system"),
 }
-"""Translatable messages for errors that the system reports only in English."""
+"""Sentences for frequent errors, which the system reports only in English."""
 
 
 def why_refused(error: OSError) -> str:
@@ -52,16 +55,17 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
     """
     path = expand_path(path)
     _require_regular(os.stat(path, follow_symlinks=follow_link), path)
-    # do not block on a pipe that has replaced the file in the meantime
+    # O_NONBLOCK: do not wait at a pipe that has replaced the file in the meantime
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     if not follow_link:
         flags |= os.O_NOFOLLOW
-    handle = os.open(path, flags)
+    descriptor = os.open(path, flags)
     try:
-        _require_regular(os.fstat(handle), path)  # it may have been replaced
-        return os.fdopen(handle, "rb")
+        # the file may have been replaced since the check above
+        _require_regular(os.fstat(descriptor), path)
+        return os.fdopen(descriptor, "rb")
     except BaseException:
-        os.close(handle)
+        os.close(descriptor)
         raise
 
 
@@ -80,16 +84,17 @@ def read_file(path: str | Path, max_bytes: int) -> bytes:
 
 def sync_folder(folder: Path) -> None:
     """Sync a folder to the disk, so that the names in it survive a power cut."""
-    opened = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replace a file atomically: after a power cut it is either the old one or the new one. Raises
-    OSError.
+    """Replace a file atomically: after a power cut it is either the old one or the new one.
+
+    `mode` is that of the new file. Raises OSError.
     """
     unfinished = path.with_name(f".{path.name}.new")
     unfinished.unlink(missing_ok=True)
@@ -112,8 +117,10 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 @contextmanager
 def as_owner_of(folder: Path) -> Iterator[None]:
-    """Let root work in a folder as its owner. No file in it becomes root's, and a link in it cannot
-    misdirect root.
+    """Let root work in a folder as its owner within the `with` block.
+
+    No file in it becomes root's, and a link in it cannot misdirect root. Nothing changes for other
+    users. The owner is that of the whole process meanwhile, so it is for commands of one thread.
     """
     owner = folder.stat() if folder.exists() else None
     if os.geteuid() != 0 or owner is None or owner.st_uid == 0:
@@ -155,14 +162,16 @@ def is_video_device(path: str | Path) -> bool:
 
 
 def _require_regular(status: os.stat_result, path: Path) -> None:
+    """Raise OSError unless a status is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
 
 
-def _require_size(size: int, max_bytes: int, path: str | Path) -> None:
-    if size > max_bytes:
+def _require_size(size_bytes: int, max_bytes: int, path: str | Path) -> None:
+    """Raise OSError if a file is larger than it may be."""
+    if size_bytes > max_bytes:
         words = f"Longer than {max_bytes} bytes"
         if max_bytes >= 1_000_000:
             words = f"Larger than {max_bytes // 1_000_000} MB"

@@ -1,4 +1,4 @@
-"""Squares, directions and text maps: the basis of every board."""
+"""Squares and text maps: the basis of every board. Also parses squares out of notations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 
 _SQUARE = re.compile(r"([a-z])([1-9][0-9]?)")
+_FILE_A = ord("a")
 
 
 class Square(NamedTuple):
-    """One square. `file` counts from South's left, `rank` away from South, both from 0. It is
-    written `a1`.
+    """One square. `file` counts from South's left, `rank` away from South, both from 0.
+
+    As text it is a file letter and a rank from 1, such as `a1`. A square may be off the board.
 
     >>> str(Square.parse("c4")), Square.parse("c4")
     ('c4', Square(file=2, rank=3))
@@ -24,7 +26,7 @@ class Square(NamedTuple):
     rank: int
 
     def __str__(self) -> str:
-        return f"{chr(97 + self.file)}{self.rank + 1}"
+        return f"{chr(_FILE_A + self.file)}{self.rank + 1}"
 
     @classmethod
     def parse(cls, text: str) -> Square:
@@ -36,12 +38,15 @@ class Square(NamedTuple):
                 text=Verbatim(text),
             )
             raise Malformed(message)
-        # 97 is the code of “a”
-        return cls(ord(match[1]) - 97, int(match[2]) - 1)
+        return cls(ord(match[1]) - _FILE_A, int(match[2]) - 1)
 
     def area(self, size: tuple[int, int]) -> tuple[Square, ...]:
-        """Return a block of squares, `size` across and along, with this one as its lower left."""
-        return tuple(self.shifted(file, rank) for file in range(size[0]) for rank in range(size[1]))
+        """Return a block of squares with this one as its lower left, by file, then rank.
+
+        `size` is the number of files and of ranks.
+        """
+        files, ranks = size
+        return tuple(self.shifted(file, rank) for file in range(files) for rank in range(ranks))
 
     def shifted(self, files: int, ranks: int) -> Square:
         """Return the square that is some files and ranks away. It may be off the board."""
@@ -49,7 +54,10 @@ class Square(NamedTuple):
 
 
 class TextMap(NamedTuple):
-    """A board drawn in characters, one line for each rank, the highest rank first."""
+    """A board that was drawn in characters: its size, and the character of each square.
+
+    Iteration yields the squares instead of the fields of the tuple.
+    """
 
     files: int
     ranks: int
@@ -69,8 +77,11 @@ class TextMap(NamedTuple):
 
 
 def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12) -> TextMap:
-    """Parse a text map. Every character must be one of `allowed`, and all lines must have the same
-    length.
+    """Parse a text map: one line of characters for each rank, the highest rank first.
+
+    Raises `Malformed` for an empty or too large map, for lines of different lengths, and for a
+    character that is not in `allowed`. The default maximum, 12 x 12, is chosen by eye: a larger
+    board takes more paper and has smaller markers in the picture.
 
     >>> parse_map("..\\n.#", ".#").tiles[Square(1, 0)]
     '#'
@@ -116,26 +127,31 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
 
 
 def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
-    """Parse groups of squares, such as `c4 e4 / c6 e6`.
+    """Parse groups of squares separated by slashes, such as `c4 e4 / c6 e6`.
 
-    Raises `Malformed` for a square that is off the board or named twice.
+    `files` and `ranks` are the size of the board. Raises `Malformed` for a square that is off the
+    board or named twice.
 
     >>> [len(group) for group in parse_groups("c4 e4 / c6", 8, 8)]
     [2, 1]
     """
     groups = tuple(tuple(map(Square.parse, group.split())) for group in text.split("/"))
-    seen: set[Square] = set()
-    for square in (square for group in groups for square in group):
-        if square in seen or not (0 <= square.file < files and 0 <= square.rank < ranks):
-            raise Malformed(say("{square} is off the board, or named twice", square=square))
-        seen.add(square)
+    named: set[Square] = set()
+    for group in groups:
+        for square in group:
+            is_on_board = 0 <= square.file < files and 0 <= square.rank < ranks
+            if square in named or not is_on_board:
+                raise Malformed(say("{square} is off the board, or named twice", square=square))
+            named.add(square)
     return groups
 
 
 def numbers_in(text: str, numbers: Mapping[str, int], ranks: int) -> tuple[int, ...]:
-    """Return the numbers of all squares in a text, on a board of eight files.
+    """Return the numbers of all squares that a text names, in sequence.
 
-    Raises `Malformed` for a square that is not on the board.
+    For games that number their squares instead of using `Square`. `numbers` maps the names of the
+    squares to them. The board has the files a to h and ranks up to `ranks`. Raises `Malformed` for
+    a square that is not on the board.
 
     >>> numbers_in("R@b1-a2", {"a1": 0, "b1": 1, "a2": 8}, 2)
     (1, 8)
@@ -143,9 +159,11 @@ def numbers_in(text: str, numbers: Mapping[str, int], ranks: int) -> tuple[int, 
     squares = []
     for name in re.findall("[a-z][0-9]+", text):
         if name not in numbers:
-            parts = {"square": Verbatim(name), "ranks": ranks}
-            raise Malformed(
-                say("{square} is not on the board: files are a to h, ranks 1 to {ranks}", **parts)
+            message = say(
+                "{square} is not on the board: files are a to h, ranks 1 to {ranks}",
+                square=Verbatim(name),
+                ranks=ranks,
             )
+            raise Malformed(message)
         squares.append(numbers[name])
     return tuple(squares)

@@ -403,12 +403,12 @@ def catalogue_of(language: str) -> _Catalogue:
     for message in read_catalogue(LOCALE / f"{language}.po"):
         if not message.one:
             plural = plural_of(message)
-        elif all(message.words):
-            words[message.one] = tuple(message.words)
+        elif all(message.translations):
+            words[message.one] = tuple(message.translations)
             if any(path.endswith(".js") for path in message.files):
                 # scripts look up a plural by its own English pattern
                 ids = (message.one, message.many) if message.many else (message.one,)
-                scripts |= dict(zip(ids, message.words, strict=True))
+                scripts |= dict(zip(ids, message.translations, strict=True))
     return _Catalogue(words, scripts, c2py(plural))
 
 

@@ -1,4 +1,8 @@
-"""Structured values for a line of the log, which machines can search."""
+"""Structured values for a line of the log, which machines can search.
+
+`companion/service/logs.py` writes them to the systemd journal as fields of their own, beside the
+sentence for people: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import Any
 
 
 def log_fields(event: str, /, **fields: object) -> dict[str, Any]:
-    """Return the value of `extra` for a log call: the event, and values that machines can search.
+    """Return the value of `extra` for a log call: the name of the event, and its values.
 
     >>> log_fields("ready", seconds=1.2)
     {'log_fields': {'event': 'ready', 'seconds': 1.2}}

@@ -1,4 +1,7 @@
-"""JSON messages from other machines and programs: bounded in size, and decoded strictly."""
+"""JSON messages from other machines and programs: bounded in size, and decoded strictly.
+
+Whoever sends them is not trusted. The bounds keep a small message from taking much memory.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ MAX_MESSAGE_BYTES = 32 * 1024
 def is_dense(content: bytes) -> bool:
     """Return whether JSON from outside has suspiciously many lists and objects for its length.
 
-    Each `[]` of two bytes takes eighty bytes in memory.
+    Each `[]` of two bytes takes eighty bytes in memory. A real message has names and values between
+    its brackets, so one bracket in eight bytes is already too many. The first thousand are free,
+    because a short message cannot take much memory.
     """
     return content.count(b"[") + content.count(b"{") > 1000 + len(content) // 8
 
@@ -24,7 +29,7 @@ def is_dense(content: bytes) -> bool:
 def decode_message(
     decoder: msgspec.json.Decoder[Any], payload: bytes, max_bytes: int = MAX_MESSAGE_BYTES
 ) -> Any:
-    """Decode a message strictly. Raises `Malformed` if it is too large or not valid."""
+    """Decode a message. Raises `Malformed` if it is too large or not what the decoder expects."""
     if len(payload) > max_bytes or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:

@@ -1,13 +1,11 @@
 """Memory and processor: saving memory, detecting small machines, and thread priorities.
 
-The C library's allocator is set to return freed memory to the system, which a service of many
-threads would otherwise keep.
-
-glibc gives each thread its own arena and returns memory of small blocks only from the end of an
-arena. Pictures raise the size above which blocks are mapped separately. With the defaults, some
-twenty threads that draw pages and pictures keep hundreds of megabytes that are not in use
-(mallopt(3), "Environment variables"). The program sets this itself, so that it works however it is
-started. Other C libraries (musl) have no such settings, so nothing is done there.
+Why the allocator of the C library is set: glibc gives each thread an arena of its own, and returns
+small blocks to the system only from the end of an arena. Each freed picture also raises the size
+above which blocks are mapped separately. With the defaults, some twenty threads that draw pages and
+pictures keep hundreds of megabytes that are not in use (mallopt(3), "Environment variables"). The
+program sets this itself, so that it works however it is started. Other C libraries (musl) have no
+such settings, so nothing is done there.
 """
 
 from __future__ import annotations
@@ -22,47 +20,51 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 """Parameters of mallopt in malloc.h: `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`, `M_ARENA_MAX`."""
-ARENAS = 1
-MAPPED_BYTES = 128 * 1024
+_MAX_ARENAS = 1
+"""Number of arenas. More would spare threads a wait for each other, and keep more memory."""
+_MAPPED_BYTES = 128 * 1024
 """Size in bytes above which blocks are mapped separately and returned at once: pictures, whole
-files, documents.
+files, documents. It is glibc's own initial value. Setting it keeps it from growing.
 """
-SPARE_BYTES = 1024 * 1024
-"""Bytes that may stay free at the end of the arena."""
+_SPARE_BYTES = 1024 * 1024
+"""Bytes that may stay free at the end of the arena. Less would return memory that is soon needed
+again.
+"""
 SMALL_MB = 700
 """Memory in MiB below which a machine is small. Boards of 512 MB report 416 to 505, depending on
 the memory of the graphics, the next larger ones 900 and more.
 """
 
-READING = 5
-"""Increment of the nice value for a thread that reads pictures."""
-TIDYING = 10
+NICE_READING = 5
+"""Increment of the nice value for a thread that reads pictures, so that pages and keys go first."""
+NICE_TIDYING = 10
 """Increment of the nice value for a thread whose work may wait for minutes."""
 
 
 def save_memory() -> bool:
-    """Make the allocator return freed memory to the system. Call it before threads are started.
+    """Make the allocator return freed memory to the system. Return whether the C library can.
 
-    Return whether this C library supports it.
+    Call it before threads are started, since each has its arena from its start.
     """
     libc = _load_glibc()
     if libc is None:
         return False
     settings = (
-        (_ARENA_MAX, ARENAS),
-        (_MMAP_THRESHOLD, MAPPED_BYTES),
-        (_TRIM_THRESHOLD, SPARE_BYTES),
+        (_M_ARENA_MAX, _MAX_ARENAS),
+        (_M_MMAP_THRESHOLD, _MAPPED_BYTES),
+        (_M_TRIM_THRESHOLD, _SPARE_BYTES),
     )
+    # mallopt returns 1 if it accepts a value. All are set, even if one is refused.
     answers = [libc.mallopt(name, value) for name, value in settings]
     return answers == [1] * len(settings)
 
 
 def return_memory() -> bool:
-    """Return free pages to the system, also those between used ones. Return whether there were any.
+    """Give free pages back to the system, also those between used ones. Return whether any were.
 
-    It takes some milliseconds during which other threads cannot allocate, so call it in quiet
+    It takes some milliseconds, during which other threads cannot allocate. So call it in quiet
     moments.
     """
     libc = _load_glibc()
@@ -81,10 +83,9 @@ def _load_glibc() -> Any:
 
 @cache
 def is_small_machine(root: Path = Path("/")) -> bool:
-    """Return whether the machine has so little memory that pictures should be small and few be
-    cached.
+    """Return whether the machine has so little memory that it should take small pictures.
 
-    It reads `MemTotal` in `/proc/meminfo` below `root`. If that is missing, the machine is not
+    It reads `MemTotal` of `/proc/meminfo` below `root`. If that is missing, the machine is not
     small.
     """
     try:
@@ -95,12 +96,14 @@ def is_small_machine(root: Path = Path("/")) -> bool:
     return total is not None and int(total[1]) / 1024 < SMALL_MB
 
 
-def lower_priority(by: int) -> None:
-    """Lower the priority of the calling thread, and of threads that it starts later. Works only on
-    Linux.
+def lower_priority(increment: int) -> None:
+    """Lower the priority of the calling thread by an increment of its nice value.
+
+    Threads that it starts later inherit it. Elsewhere than on Linux, and where it is forbidden,
+    nothing happens.
     """
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()
-        nice = os.getpriority(os.PRIO_PROCESS, thread) + by
+        nice = os.getpriority(os.PRIO_PROCESS, thread) + increment
         # 19 is the lowest priority (setpriority(2))
         os.setpriority(os.PRIO_PROCESS, thread, min(19, nice))

@@ -16,7 +16,7 @@ from companion.core.clock import EARLIEST_S, Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
 from companion.core.ports import Closeable
-from companion.core.resources import TIDYING, lower_priority, return_memory
+from companion.core.resources import NICE_TIDYING, lower_priority, return_memory
 from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
 from companion.table.session import Phase
@@ -82,7 +82,7 @@ class Housekeeping(Closeable):
             self._thread = None
 
     def _run(self) -> None:
-        lower_priority(TIDYING)
+        lower_priority(NICE_TIDYING)
         self.run_round()
         while not self._stop.wait(ROUND_INTERVAL_S):
             self.run_round()

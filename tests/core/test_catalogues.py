@@ -30,7 +30,8 @@ def test_a_catalogue_is_read_as_gettext_means_it(language: str) -> None:
 
     meant = {several(each.id): several(each.string) for each in catalog if each.id}
     found = {
-        (each.one, each.many) if each.many else (each.one,): tuple(each.words) for each in messages
+        (each.one, each.many) if each.many else (each.one,): tuple(each.translations)
+        for each in messages
     }
     assert found == meant
     assert {name for each in messages for name in each.files} == {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companion.core.names import has_ink, is_printable, plain_name
+from companion.core.names import is_printable, is_visible, plain_name
 
 FLAG_OF_ENGLAND = (
     "\N{WAVING BLACK FLAG}"
@@ -30,7 +30,7 @@ def test_without_ink_there_is_no_name(blank: str) -> None:
 def test_names_of_all_scripts_are_kept(name: str) -> None:
     assert plain_name(name) == name
     assert is_printable(name)
-    assert has_ink(name)
+    assert is_visible(name)
 
 
 @pytest.mark.parametrize("name", ["a\x07", "a\u202eb", "Tom\U000e0067"])
