@@ -19,7 +19,7 @@ from table_tools import Played
 
 from companion.core.clock import Clock, FakeClock
 from companion.core.config import WebSettings
-from companion.core.i18n import packed, say
+from companion.core.i18n import pack, say
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
@@ -109,7 +109,7 @@ def fill(room: Room, clock: Clock) -> None:
             room.record(name, record)
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE
-        health = packed(say("The card is nearly full.")) if number == 4 else ""
+        health = pack(say("The card is nearly full.")) if number == 4 else ""
         room.state(name, PublicState("1.0.0", names, call, health))
 
 

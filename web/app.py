@@ -14,7 +14,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import BadRequest
 
 from companion.core.clock import Clock
-from companion.core.i18n import Said, best_language, speak, spoken, translate
+from companion.core.i18n import Sentence, best_language, current_language, set_language, translate
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
@@ -95,7 +95,7 @@ def create_app(
     def name_players() -> None:
         if request.path.startswith(AT_TABLE):
             # in these answers sides have their players' names
-            speak(spoken(), table.player_names())
+            set_language(current_language(), table.player_names())
 
     for group in route_groups(page_context):
         add_routes(app, group)
@@ -168,7 +168,7 @@ class SpokenJson(DefaultJSONProvider):
 
 
 def _in_words(value: Any) -> Any:
-    if isinstance(value, Said):
+    if isinstance(value, Sentence):
         return translate(value)
     if isinstance(value, dict):
         return {name: _in_words(inner) for name, inner in value.items()}
@@ -215,12 +215,12 @@ def create_base_app(
     @app.before_request
     def check_request() -> None:
         g.at_s = now_s()  # an input counts from here, whatever it waits for
-        g.spoken_before = spoken()
+        g.language_before = current_language()
         # order of precedence: the browser's cookie, the screen's setting, the accepted languages
         chosen = request.cookies.get("language", "")
         if request.path in SCREENS and screen_language() != "auto":
             chosen = chosen or screen_language()
-        speak(best_language((chosen, *request.accept_languages.values())))
+        set_language(best_language((chosen, *request.accept_languages.values())))
         # the rate limit comes before name and origin are checked
         limits.check()
         require_known_name(names, site.join_urls)
@@ -229,7 +229,7 @@ def create_base_app(
     @app.teardown_request
     def language_of_before(_: BaseException | None) -> None:
         """Restore the language of the thread for the next request."""
-        speak(g.get("spoken_before", "en"))
+        set_language(g.get("language_before", "en"))
 
     @app.after_request
     def finish(answer: Response) -> Response:

@@ -12,7 +12,7 @@ from flask import render_template, request
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal, wrong_phase
-from companion.core.i18n import naming, say, spoken
+from companion.core.i18n import current_language, say, side_names
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Game
 from companion.maintenance.own_wifi import HOTSPOT_NET
@@ -158,7 +158,9 @@ class PageContext:
         asks, so the fragment may show the owner key. `at_table` means that the viewer may know how
         to join. Concurrent requests wait for the same drawing.
         """
-        key = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
+        key = FragmentKey(
+            page, viewer, own_screen, at_table, current_language(), request.script_root
+        )
         with self._fragment_locks[key]:
             drawing = self._fragments.get(key)
             if drawing is None or drawing[0] != self.table.version:
@@ -196,7 +198,7 @@ class PageContext:
         may_know_code = key.at_table or key.page == "host"
         gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
         pads = SEATS if key.page == "workbench" else ()
-        with naming(table.player_names()):
+        with side_names(table.player_names()):
             finale = None
             if features.past and view.phase is Phase.OVER:
                 finale = features.past.finale(int(view.moment.partition(".")[0]))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.i18n import Verbatim, joined, say, speaking
+from companion.core.i18n import Verbatim, in_language, joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
@@ -83,7 +83,7 @@ def game_file(
         )
         for turn in session.turns
     )
-    with speaking("en"):  # a file does not depend on the language
+    with in_language("en"):  # a file does not depend on the language
         outcome = plain_outcome(session.outcome)
     options = dict(session.chosen_options)
     fair = session.chance
@@ -135,7 +135,7 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
         )
         yield state, turn, step
         state = step.state
-    with speaking("en"):
+    with in_language("en"):
         outcome = plain_outcome(game.outcome(state))
     # compare only the winners, because older versions may word the reason differently
     winners = (played.outcome or {}).get("winners")

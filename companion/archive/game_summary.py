@@ -12,7 +12,7 @@ import msgspec
 from companion.archive.game_file import GameFile, PlayedTurn, game_file
 from companion.core.clock import EARLIEST_S
 from companion.core.errors import CompanionError
-from companion.core.i18n import packed, say, unpacked
+from companion.core.i18n import pack, say, unpack
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Entry
 from companion.table.records import FreeSeat, MoveSeat, NewGame, Pause, TakeSeat
@@ -126,8 +126,8 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         turns=len(session.turns),
         is_over=outcome is not None,
         winners=tuple(sorted(outcome.winners)) if outcome else (),
-        reason=packed(outcome.reason) if outcome else "",
-        trouble=packed(trouble),
+        reason=pack(outcome.reason) if outcome else "",
+        trouble=pack(trouble),
         digest=digest_of(head.game, game_file(session).turns) if outcome else "",
         is_chosen=head.is_chosen,
         coached=tuple(sorted(session.coached_seats)),
@@ -152,7 +152,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         turns=len(played.turns),
         is_over=True,
         winners=tuple(Seat(winner) for winner in outcome.get("winners", ())),
-        reason=packed(reason),
+        reason=pack(reason),
         digest=digest_of(played.game, played.turns),
         is_chosen=played.is_chosen,
         coached=played.coached,
@@ -161,5 +161,5 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
 
 def reason_of(summary: Summary) -> str:
     """Return how a game ended, or why it cannot be read, as a sentence."""
-    text = unpacked(summary.reason or summary.trouble)
+    text = unpack(summary.reason or summary.trouble)
     return text if isinstance(text, str) else ""

@@ -16,7 +16,7 @@ from companion.archive.game_file import GameFile
 from companion.archive.game_import import end_reason
 from companion.archive.game_summary import Summary, summary_of, summary_of_file
 from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import packed, say
+from companion.core.i18n import pack, say
 from companion.storage.journal import Entry, Journal
 
 _IMPORTED = "brought "
@@ -133,4 +133,4 @@ def is_imported(stamp: str) -> bool:
 
 
 def _broken_summary(trouble: str) -> Summary:
-    return Summary("", 0.0, 0.0, {}, {}, 0, False, trouble=packed(trouble))
+    return Summary("", 0.0, 0.0, {}, {}, 0, False, trouble=pack(trouble))

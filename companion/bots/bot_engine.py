@@ -22,7 +22,7 @@ import msgspec
 from companion.bots import bot_for, has_opponent
 from companion.bots.base import LEVELS, Bot, Choice
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.i18n import Said
+from companion.core.i18n import Sentence
 from companion.core.kit import Seat
 from companion.games import game_named
 
@@ -129,7 +129,7 @@ def _choice_json(choice: Choice) -> dict[str, Any]:
 
 def _sentence_json(line: object) -> object:
     """Return a sentence with its parts, so that the table can translate it."""
-    if isinstance(line, Said) and line.parts:
+    if isinstance(line, Sentence) and line.parts:
         parts = {name: _sentence_json(part) for name, part in line.parts.items()}
         return {"say": line.pattern, "with": parts}
     return line if isinstance(line, int) else str(line)

@@ -21,7 +21,7 @@ import msgspec
 from companion.bots.base import Choice, Verdict, reasons_of
 from companion.bots.bot_engine import MAX_LINE, limit_process
 from companion.core.errors import CompanionError
-from companion.core.i18n import Verbatim, plain_words, unpacked
+from companion.core.i18n import Verbatim, plain_words, unpack
 from companion.core.kit import Seat
 from companion.core.names import is_printable
 from companion.core.ports import Closeable
@@ -240,7 +240,7 @@ def sentence_of(reason: Any) -> Any:
         return reason
     pattern, parts = (reason, {}) if isinstance(reason, str) else (reason["say"], reason["with"])
     sentences = {name: sentence_of(part) for name, part in parts.items()}
-    return unpacked({"say": pattern, "many": "", "parts": sentences})
+    return unpack({"say": pattern, "many": "", "parts": sentences})
 
 
 def _one_line(words: Any) -> str:

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from companion.core.errors import ConfigError
 from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
-from companion.core.i18n import LANGUAGES, Verbatim, headed, say
+from companion.core.i18n import LANGUAGES, Verbatim, say, with_heading
 from companion.core.resources import is_small_machine
 
 RETIRED_SETTINGS = (("panel", "brightness"), ("table", "demonstration_minutes"), ("web", "metrics"))
@@ -360,7 +360,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     try:
         settings = msgspec.convert(current, Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(headed(name, _place(str(error)))) from None
+        raise ConfigError(with_heading(name, _place(str(error)))) from None
     require_web(settings.web, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))

@@ -108,7 +108,7 @@ class PairKeeper:
         try:
             return msgspec.json.encode(self._answer(table, payload))
         except CompanionError as error:
-            return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
+            return msgspec.json.encode(PairAnswer(refused=i18n.pack(error.message)))
 
     def current(self, game: str) -> Pair | None:
         """Return the game with this id. None if one of its tables has begun another game."""

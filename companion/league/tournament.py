@@ -63,7 +63,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     `table` is the table's name in subjects, empty until one is assigned.
     `key` identifies the game that decided the board. It is empty if none was played or the director
     decided. `refused` is the reason why the last result of its table does not count, as a packed
-    sentence (see `companion.core.i18n.packed`).
+    sentence (see `companion.core.i18n.pack`).
     """
 
     south: int

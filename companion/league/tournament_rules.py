@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
-from companion.core.i18n import Verbatim, packed, say
+from companion.core.i18n import Verbatim, pack, say
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
 from companion.league.people import tournament_title
@@ -266,7 +266,7 @@ def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
     """Note at the open board of a table why its last result does not count."""
     place = open_tables(tournament)[table]
     # packed, so that it can be shown in every language
-    board = replace(board_at(tournament, place), refused=packed(reason))
+    board = replace(board_at(tournament, place), refused=pack(reason))
     return _with_board(tournament, place, board)
 
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from companion.core.errors import Malformed
-from companion.core.i18n import LANGUAGES, say, speaking
+from companion.core.i18n import LANGUAGES, in_language, say
 from companion.core.network import Wifi
 from companion.games.base import Game
 from companion.printing.tiling import Paper
@@ -108,7 +108,7 @@ class KitPrinter:
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - at the first print
 
         size = _paper(paper)
-        with self._lock, speaking(_language(language)):
+        with self._lock, in_language(_language(language)):
             return join_card_pdf(addresses, wifi, size)
 
 

@@ -23,13 +23,13 @@ from companion.core.i18n import (
     LANGUAGES,
     Verbatim,
     best_language,
+    current_language,
     joined,
     listed,
     plain_words,
     say,
     say_n,
-    speak,
-    spoken,
+    set_language,
     translate,
     words_for_scripts,
 )
@@ -99,7 +99,7 @@ def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     i18n.catalogue_of.cache_clear()
     yield file
     i18n.catalogue_of.cache_clear()
-    speak("en")
+    set_language("en")
 
 
 @pytest.fixture
@@ -327,7 +327,7 @@ def test_a_stream_keeps_its_language(place: Place) -> None:
         english.post("/api/seat/north/take", json={"name": ""})
         assert "Scan here to play" in page_of(english, "/")
         assert "Escanea aquí para jugar" in next(chunks).decode()
-        assert spoken() == "en"
+        assert current_language() == "en"
 
 
 def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:

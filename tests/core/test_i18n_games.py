@@ -21,7 +21,7 @@ import pytest
 from words_tools import bracketed, stray
 
 from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import Said, Verbatim, packed, translate, unpacked
+from companion.core.i18n import Sentence, Verbatim, pack, translate, unpack
 from companion.core.kit import SEATS, Deck, Face, Kit, Seat, Side
 from companion.games import GAMES
 from companion.games.base import Event, Example, Game, OptionRow, Outcome, Preset, Rule, Stage, Step
@@ -150,7 +150,7 @@ class Told:
             return
         self.checked.add((text, getattr(text, "pattern", "")))
         words = translate(text, "es")
-        kept = unpacked(json.loads(json.dumps(packed(text))))
+        kept = unpack(json.loads(json.dumps(pack(text))))
         if translate(kept, "es") != words:
             self.strays[text] = f"{where} (kept)"
         for each in typed(text):
@@ -190,7 +190,7 @@ def typed(text: object) -> Iterator[str]:
     """What in a sentence was typed by somebody: the same in every language."""
     if isinstance(text, Verbatim) and text:
         yield text
-    if isinstance(text, Said):
+    if isinstance(text, Sentence):
         for part in text.parts.values():
             yield from typed(part)
 

@@ -11,7 +11,7 @@ import pytest
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square
-from companion.core.i18n import speaking, translate
+from companion.core.i18n import in_language, translate
 from companion.core.kit import Seat
 from companion.games.base import Step
 from companion.games.outbuffered import Outbuffered
@@ -265,7 +265,7 @@ def test_golden_game() -> None:
 
 def test_an_order_is_read_by_the_letters_of_the_readers_language() -> None:
     orders = spell_action(GAME, start(), Seat.SOUTH, "URS")
-    with speaking("es"):
+    with in_language("es"):
         assert [translate(order.letter) for order in orders] == ["A", "D", "T"]
 
 

@@ -43,7 +43,7 @@ class Lengthening(dict[str, tuple[str, ...]]):
 def long_words(monkeypatch: pytest.MonkeyPatch) -> str:
     """The code of a language in which every sentence is longer and accented."""
     whole = i18n.catalogue_of("es")
-    wordy = type(whole)(Lengthening(), {}, whole.plural)
+    wordy = type(whole)(Lengthening(), {}, whole.plural_form)
     monkeypatch.setattr(i18n, "catalogue_of", lambda language: wordy)
     return "es"
 
@@ -93,12 +93,12 @@ def test_every_printed_word_is_translated(
 
     def listening(words: str) -> str:
         shown = printable(words)
-        (said if isinstance(words, i18n.Said) else plain).append(shown)
+        (said if isinstance(words, i18n.Sentence) else plain).append(shown)
         return shown
 
     monkeypatch.setattr("companion.printing.pdf_pen.printable", listening)
     kit_pdf(kit_of(name), KitStyle(language=long_words), extras_of(name))
-    with i18n.speaking(long_words):
+    with i18n.in_language(long_words):
         join_card_pdf(ADDRESSES, Wifi("net", "key"), "a4")
     whole = " ".join(" ".join(said).split())
     strange = {

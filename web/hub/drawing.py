@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from companion.core.errors import CompanionError
 from companion.core.grid import Square
-from companion.core.i18n import spoken
+from companion.core.i18n import current_language
 from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import Lane
@@ -45,7 +45,7 @@ class Fragments:
 
     def get(self, page: object, version: object, draw: Callable[[], str]) -> str:
         """Return the fragment of a page at a version. Draw it if there is none yet."""
-        key = (page, spoken(), request.script_root)
+        key = (page, current_language(), request.script_root)
         lock, versions = self._pages.setdefault(key, (threading.Lock(), {}))
         # many viewers wake at once: with the lock only the first one draws, and no other page waits
         with lock:
@@ -103,7 +103,7 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
         moves=view.moves if with_moves else (),
         target=view.target if with_moves else {},
     )
-    return _board(msgspec.json.encode(visible, order="sorted"), not with_moves, spoken())
+    return _board(msgspec.json.encode(visible, order="sorted"), not with_moves, current_language())
 
 
 @lru_cache(maxsize=_MAX_DRAWINGS)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from flask import render_template
 from markupsafe import Markup
 
-from companion.core.i18n import headed, joined, say, say_n
+from companion.core.i18n import joined, say, say_n, with_heading
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
@@ -187,7 +187,8 @@ def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
     """Draw lanes as columns. A high stack shows its last cards and the number of the others."""
     names = {seat: kit.sides[seat].name for seat in SEATS}
     words = [
-        headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names)) for lane in lanes
+        with_heading(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names))
+        for lane in lanes
     ]
     page = render_template("_lanes_picture.html", kit=kit, lanes=lanes, words=joined(" ", words))
     return Markup(page)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from companion.archive.finale import turning_point
 from companion.archive.replay import Replay
-from companion.core.i18n import headed, say
+from companion.core.i18n import say, with_heading
 from web.rendering.svg import xy
 
 _KEY_PX = 52
@@ -50,7 +50,7 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
         kind = moment.event.kind.highlight
         if kind:
             title = say("Turn {number}", number=replay.turns[moment.turn - 1].counted)
-            mark(moment.place, kind.drawing, headed(title, moment.event.text), kind.weight)
+            mark(moment.place, kind.drawing, with_heading(title, moment.event.text), kind.weight)
     turn = turning_point(replay.leads, replay.line.winners)
     if turn:
         words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].counted)

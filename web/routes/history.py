@@ -26,10 +26,10 @@ from companion.archive.replay import Replay
 from companion.bots.coach import Hint
 from companion.core.errors import Malformed
 from companion.core.i18n import (
-    naming,
+    current_language,
     say,
-    speak,
-    spoken,
+    set_language,
+    side_names,
     translate,
 )
 from companion.core.kit import SEATS, Seat
@@ -124,7 +124,7 @@ class HistoryPages(PageGroup):
         """Show the replay of a finished game at the scene `at`, or that the game is not over."""
         line = self._line(number)
         # from here on sentences have the players' names for the sides
-        speak(spoken(), self._names(line))
+        set_language(current_language(), self._names(line))
         scene: dict[str, Any] = {"replay": None}
         if line.has_replay:
             replay = self.past.replay(number)
@@ -193,7 +193,7 @@ class HistoryPages(PageGroup):
     def _replay(self, number: int) -> Replay:
         """Return the replay of a game. From here on sentences have the names of its players."""
         replay = self.past.replay(self._line(number).number)
-        speak(spoken(), self._names(replay.line))
+        set_language(current_language(), self._names(replay.line))
         return replay
 
     def _names(self, line: GameLine) -> Mapping[str, str]:
@@ -202,7 +202,7 @@ class HistoryPages(PageGroup):
         return named_sides(self._games.get(line.game), last)
 
     def _result(self, line: GameLine) -> str:
-        with naming(self._names(line)):
+        with side_names(self._names(line)):
             return translate(line.reason or result(line))
 
     def _line(self, number: int) -> GameLine:

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Response, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import spoken
+from companion.core.i18n import current_language
 from companion.core.kit import Kit
 from companion.games.base import Game, OptionRow
 from companion.printing.kit_printer import PAPERS, KitPrinter
@@ -124,7 +124,7 @@ def _low_ink() -> bool:
 
 def _language() -> str:
     """Return the language in the query, or else that of the page."""
-    return request.args.get("language", "") or spoken()
+    return request.args.get("language", "") or current_language()
 
 
 def _pdf_answer(pdf: bytes, name: str) -> Response:

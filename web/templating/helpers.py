@@ -17,13 +17,13 @@ from werkzeug.local import LocalProxy
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.i18n import (
     LANGUAGES,
-    Said,
+    Sentence,
+    current_language,
+    current_side_names,
     joined,
     listed,
-    names_of_sides,
     say,
     say_n,
-    spoken,
     to_owner,
     translate,
 )
@@ -67,7 +67,7 @@ def register_template_helpers(app: Flask) -> None:
         say_n=say_n,
         joined=joined,
         listed=listed,
-        spoken=spoken,
+        current_language=current_language,
         LANGUAGES=LANGUAGES,
         sprite=lambda *names: _sprite(
             names or tuple(name for name in DRAWINGS if name not in ON_PAPER)
@@ -143,7 +143,15 @@ def _scripts(version: str, *names: str) -> Markup:
 def _board(view: TableView, quarters: int = 0) -> Markup:
     """Draw the board of a view, or return the cached drawing if nothing on it has changed."""
     # everything on which the drawing depends
-    key = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
+    key = (
+        current_language(),
+        current_side_names(),
+        quarters,
+        view.kit,
+        view.phase,
+        view.board,
+        view.turn,
+    )
     for known, drawing in tuple(_BOARD_CACHE):
         if known == key:
             return drawing
@@ -160,7 +168,7 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
 
 def _in_words(value: Any) -> Any:
     """Translate a sentence to the viewer's language. Return other values unchanged."""
-    return translate(value) if isinstance(value, Said) else value
+    return translate(value) if isinstance(value, Sentence) else value
 
 
 class CompiledTemplates(FileSystemBytecodeCache):

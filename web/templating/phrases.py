@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from companion.archive.played_games import Finale
-from companion.core.i18n import Said, decimal_mark, say
+from companion.core.i18n import Sentence, decimal_mark, say
 from companion.core.kit import Seat, Side
 from companion.games.base import Game
 from companion.table.prompts.sign import Sign
@@ -37,7 +37,7 @@ def groups(receipt: str) -> list[str]:
 
 def first_up(text: str) -> str:
     """Return a text with its first letter in upper case."""
-    return text.capitalize() if isinstance(text, Said) else text[:1].upper() + text[1:]
+    return text.capitalize() if isinstance(text, Sentence) else text[:1].upper() + text[1:]
 
 
 def rule_words(game: Game[Any, Any], rule: str) -> str:

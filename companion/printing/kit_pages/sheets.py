@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from companion.core.i18n import say, speaking
+from companion.core.i18n import in_language, say
 from companion.core.kit import Kit
 from companion.games.aids import Extras
 from companion.printing.kit_pages.aid_pages import blocks_of, print_score_sheet
@@ -86,7 +86,7 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
         kit = replace(kit, sides=sides)
     width, height = PAPER_SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
-    with speaking(style.language):
+    with in_language(style.language):
         pages = list(_board_pages(kit, tiling, paper))
         if style.board_only:
             return pages
@@ -108,7 +108,7 @@ def kit_pdf(
 ) -> tuple[bytes, Sequence[Page]]:
     """Return the printable kit as a PDF, and its pages."""
     pages = kit_pages(kit, style, extras)
-    with speaking(style.language):
+    with in_language(style.language):
         pen = Pen(say("{game}: board and pieces", game=kit.title), low_ink=style.low_ink)
         for number, page in enumerate(pages, start=1):
             pen.page(*page_size(style.paper, page.landscape))

@@ -204,7 +204,7 @@ def words(packed: Any) -> str:
     index or width.
     """
     _require_sentence(packed)
-    sentence: str = i18n.unpacked(packed)
+    sentence: str = i18n.unpack(packed)
     return sentence
 
 

@@ -35,14 +35,14 @@ def public_view(session: Session, now_s: float) -> PublicView:
         phase=view.phase,
         moment=view.moment,
         game=view.game,
-        title=i18n.packed(view.title) if view.game else "",
+        title=i18n.pack(view.title) if view.game else "",
         options=_options(session),
         turn=view.turn.number if view.game else 0,
         stage=view.turn.stage,
         steps=view.turn.step_count,
-        step=i18n.packed(view.turn.title),
-        sign=i18n.packed(view.sign.text),
-        why=i18n.packed(view.sign.small),
+        step=i18n.pack(view.turn.title),
+        sign=i18n.pack(view.sign.text),
+        why=i18n.pack(view.sign.small),
         seats={seat: _seat(view, seat, now_s) for seat in SEATS},
         layout=_layout(view.board.layout),
         target=_layout(view.board.target),
@@ -50,16 +50,16 @@ def public_view(session: Session, now_s: float) -> PublicView:
         lanes=tuple(map(_lane, cards.lanes)) if cards else (),
         orders=tuple(
             {
-                seat: PublicOrder(order.letter, order.on_board, i18n.packed(order.initial))
+                seat: PublicOrder(order.letter, order.on_board, i18n.pack(order.initial))
                 for seat, order in step.items()
             }
             for step in view.turn.orders
         ),
-        happened=tuple(i18n.packed(event.text) for event in view.turn.events),
+        happened=tuple(i18n.pack(event.text) for event in view.turn.events),
         clock=_clock(clock, now_s) if clock else None,
         paused=bool(clock and clock.paused),
         winners=tuple(sorted(outcome.winners)) if outcome else (),
-        result=i18n.packed(outcome.reason) if outcome else "",
+        result=i18n.pack(outcome.reason) if outcome else "",
         is_void=outcome is not None and session.is_void,
         score=view.match.score,
     )

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companion.core.errors import Illegal
-from companion.core.i18n import naming, packed, translate
+from companion.core.i18n import pack, side_names, translate
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.actions import ACTION_PARTS
 from companion.games.binmat.cards import DECK, Cards
@@ -158,7 +158,7 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
 def told(state: State, action: str) -> bytes:
     """Everything that a step says, and the parts that its sentences are made of."""
     step = GAME.apply(state, {state.seat: action}, Random(1))
-    return msgspec.json.encode([step.events, step.stages], enc_hook=packed)
+    return msgspec.json.encode([step.events, step.stages], enc_hook=pack)
 
 
 def test_a_view_shows_ones_own_cards_and_what_lies_open() -> None:
@@ -221,7 +221,7 @@ def test_what_ended_the_game_or_cost_a_hand_may_not_be_taken_back() -> None:
 @given(EDITIONS, SEEDS)
 def test_the_log_calls_players_by_their_names(edition: str, seed: int) -> None:
     """Piles keep their names."""
-    with naming({"attacker": "Ann", "defender": "Ben"}):
+    with side_names({"attacker": "Ann", "defender": "Ben"}):
         for state, action in random_game(edition, seed):
             for event in (
                 GAME.apply(state, {state.seat: action}, Random(0)).events if action else ()
