@@ -14,7 +14,7 @@ from web_fixtures import HOST_KEY, Place, page_of
 
 from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
-from companion.core.network import Wifi, host_key_text, shown_code
+from companion.core.network import Wifi, dashed_code, host_key_text
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.table import Table
@@ -58,7 +58,7 @@ def host_of(place: Place) -> FlaskClient:
 
 def code_of(place: Place) -> str:
     """What the machine's own screen shows."""
-    code = shown_code(place.app.extensions["join_code"].current())
+    code = dashed_code(place.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
     assert code in page_of(place.browser(), "/")
     return code

@@ -19,7 +19,7 @@ from companion.core.errors import (
     trace_of,
 )
 from companion.core.i18n import joined, say
-from companion.core.network import shown
+from companion.core.network import short_url
 from web.security.auth import ForeignOrigin
 from web.security.host_names import UnknownName
 
@@ -87,7 +87,7 @@ def _answer_known(error: CompanionError) -> Response:
 def _answer_unknown_name(error: UnknownName) -> Response:
     """Refer to the pages under a known name."""
     url = error.message
-    message = say("The table’s pages have another address: open {address}", address=shown(url))
+    message = say("The table’s pages have another address: open {address}", address=short_url(url))
     return _answer(HTTPStatus.MISDIRECTED_REQUEST, error.kind, message, link=(url, url))
 
 

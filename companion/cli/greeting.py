@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import segno
 
 from companion.core.kit import SEATS
-from companion.core.network import seat_address, shown_code
+from companion.core.network import dashed_code, seat_address
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
@@ -41,7 +41,9 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
         rows.append(("Workbench", f"{first}workbench"))
     rows.append(("Owner’s page", f"{first}host   {key_words}"))
     if code:
-        rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))
+        rows.append(
+            ("Code to sit", f"{dashed_code(code)}   until a game begins or a seat is freed")
+        )
     if wifi:
         rows.append(("Wi-Fi", wifi.name))
     lines = [*companion.notes, "", *(f"{name:<14} {text}" for name, text in rows), ""]

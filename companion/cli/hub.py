@@ -29,7 +29,7 @@ from companion.cli.running import ask_running
 from companion.core.config import WebSettings, require_web
 from companion.core.errors import ConfigError, SystemTrouble
 from companion.core.i18n import LANGUAGES
-from companion.core.network import host_key_text, shown_code
+from companion.core.network import dashed_code, host_key_text
 from companion.core.resources import save_memory
 
 PAGES_PORT, NATS_PORT = 8500, 4222
@@ -117,7 +117,7 @@ def hub(options: argparse.Namespace) -> None:
         place = wall.split("//")[1].rstrip("/")
         print(f"The wall:  {wall}")
         print("Owner key:  companion hub host-key")  # the key itself would stay in a log
-        print(f"Code to join:  {shown_code(code)}  (for one table; the wall shows the next one)")
+        print(f"Code to join:  {dashed_code(code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {place} {code}")
         print("Ctrl-C ends the hub.", flush=True)
         # cyclic garbage is collected rarely: objects of an event are freed with their last

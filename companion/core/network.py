@@ -1,5 +1,8 @@
-"""How phones reach the pages: addresses, and the Wi-Fi that phones join first, for people and QR
-codes.
+"""How phones reach the pages: addresses of this machine, the Wi-Fi that phones join first, and
+codes that people type.
+
+Everything is in the form in which people read it or QR codes hold it. Nothing here opens the pages
+or sends anything.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from segno import helpers
 from companion.core.config import WebSettings
 from companion.core.kit import Seat
 
-ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+CODE_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 """Letters and digits of codes, without those that look alike: no 0, 1, i, l, o."""
 HOTSPOT_ADDRESS = "10.42.0.1"
 """Address of the machine in its own hotspot (`companion.cli.hotspot`)."""
@@ -32,12 +35,15 @@ NETWORK_FOLDER = Path("/sys/class/net")
 `device`.
 """
 _SIOCGIFADDR = 0x8915
+"""Request to the Linux kernel for the address of an interface (netdevice(7))."""
 
 
 @dataclass(frozen=True)
 class Wifi:
-    """A wireless network. An empty `password` means an open one. The password is not part of the
-    repr and thus not of any log.
+    """A wireless network. An empty `password` means an open one, `hidden` that it has no visible
+    name.
+
+    The password is not part of the repr, so that no log shows it.
     """
 
     name: str
@@ -59,7 +65,9 @@ class Wifi:
 
 
 def host_key_text(secret: bytes) -> str:
-    """Return the owner key as people type it: ten letters and digits of a random secret, 50 bits.
+    """Return the owner key as people type it: the first 50 bits of a random secret.
+
+    They are ten letters and digits, with a dash in the middle.
 
     >>> host_key_text(bytes(32))
     'aaaaa-aaaaa'
@@ -78,10 +86,10 @@ def seat_address(url: str, seat: Seat) -> str:
     return f"{url}{seat[:1]}"
 
 
-def shown(url: str) -> str:
+def short_url(url: str) -> str:
     """Return an address as people type it.
 
-    >>> shown("http://192.0.2.7:8080/s"), shown("https://table.local/")
+    >>> short_url("http://192.0.2.7:8080/s"), short_url("https://table.local/")
     ('192.0.2.7:8080/s', 'table.local')
     """
     return url.removeprefix("http://").removeprefix("https://").rstrip("/")
@@ -91,7 +99,7 @@ def new_code(length: int) -> str:
     """Return a random code that cannot be guessed, of letters and digits that cannot be
     confused.
     """
-    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+    return "".join(secrets.choice(CODE_ALPHABET) for _ in range(length))
 
 
 def plain_code(typed: str) -> str:
@@ -104,16 +112,17 @@ def plain_code(typed: str) -> str:
 
 
 def is_code(typed: str, code: str) -> bool:
-    """Return whether somebody has typed this code, in constant time, so that the duration reveals
-    nothing about it.
+    """Return whether a typed code is this one.
+
+    It takes the same time for any wrong code, so that the duration reveals nothing about it.
     """
     return hmac.compare_digest(plain_code(typed).encode(), code.encode())
 
 
-def shown_code(code: str) -> str:
+def dashed_code(code: str) -> str:
     """Return a code as people read it aloud, with a dash after three letters.
 
-    >>> shown_code("k7m2qx")
+    >>> dashed_code("k7m2qx")
     'k7m-2qx'
     """
     return f"{code[:3]}-{code[3:]}" if code else ""
@@ -124,32 +133,33 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
 
     With a certificate, the names of the settings come first, since it is issued for them.
     """
-    scheme, usual = ("https", 443) if web.certificate else ("http", 80)
+    scheme, default_port = ("https", 443) if web.certificate else ("http", 80)
     own = addresses(web.host)
+    # a dictionary as an ordered set
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
-    end = "" if port == usual else f":{port}"
-    return tuple(f"{scheme}://{bracketed(host)}{end}{web.path}/" for host in hosts)
+    end = "" if port == default_port else f":{port}"
+    return tuple(f"{scheme}://{host_in_url(host)}{end}{web.path}/" for host in hosts)
 
 
-def bracketed(host: str) -> str:
-    """Return a host as written in an address before a port.
+def host_in_url(host: str) -> str:
+    """Return a host as it is written in a URL: an IPv6 address needs brackets.
 
-    >>> bracketed("::1"), bracketed("table.local")
+    >>> host_in_url("::1"), host_in_url("table.local")
     ('[::1]', 'table.local')
     """
     return f"[{host}]" if ":" in host else host
 
 
-def from_here(host: str) -> str:
-    """Return the host by which this machine reaches a server of its own that listens on `host`.
+def reachable_host(host: str) -> str:
+    """Return the host by which this machine reaches its own server that listens on `host`.
 
-    >>> from_here("0.0.0.0"), from_here("192.168.1.5")
+    >>> reachable_host("0.0.0.0"), reachable_host("192.168.1.5")
     ('127.0.0.1', '192.168.1.5')
     """
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
-# ---- addresses -----------------------------------------------------------------------------------
+# ---- addresses of this machine -------------------------------------------------------------------
 
 
 class InterfaceAddress(NamedTuple):
@@ -160,21 +170,23 @@ class InterfaceAddress(NamedTuple):
 
 
 def addresses(host: str) -> list[str]:
-    """Return the addresses and names of this machine, the one for phones first.
+    """Return the addresses and names by which a server that listens on `host` is reached.
 
-    The own hotspot comes first, then interfaces with hardware, then all others. It only asks the
-    kernel and never blocks. Without any network it returns the loopback address.
+    The one for phones is the first. The machine's own hotspot comes first, then interfaces with
+    hardware, then all others. Names follow the addresses. It only asks the kernel and never blocks.
+    Without any network it returns the loopback address.
     """
     if host not in ("0.0.0.0", "::"):
         return [host]
-    way_out = routed_address()
+    outward_ip = routed_address()
+    # False sorts before True
     ranked = sorted(
-        (ip != HOTSPOT_ADDRESS, not has_hardware, ip != way_out, ip)
+        (ip != HOTSPOT_ADDRESS, not has_hardware, ip != outward_ip, ip)
         for ip, has_hardware in own_addresses()
     )
     ips = [ip for *_, ip in ranked]
     if not ips:
-        return [way_out or "127.0.0.1"]
+        return [outward_ip or "127.0.0.1"]
     names = []
     if HOTSPOT_ADDRESS in ips and (Path("/") / HOTSPOT_NAMES_FILE).exists():
         names.append(HOTSPOT_NAMES[0])
@@ -189,7 +201,8 @@ def routed_address() -> str:
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # a documentation address; nothing is sent
+            # An address for documentation (RFC 5737). Connecting a UDP socket sends nothing.
+            probe.connect(("192.0.2.1", 9))
         except OSError:
             return ""
         return str(probe.getsockname()[0])

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from companion.core.config import WebSettings
-from companion.core.network import bracketed, from_here
+from companion.core.network import host_in_url, reachable_host
 
 ANSWER_TIMEOUT_S = 20.0
 IS_COMPANION = "uptime_s"
@@ -23,10 +23,10 @@ def own_address(web: WebSettings, port: int | None = None) -> str:
 
     `port` replaces the port of the settings.
     """
-    host = from_here(web.host)
+    host = reachable_host(web.host)
     is_secure = web.certificate and host not in ("127.0.0.1", "::1", "localhost")
     scheme = "https" if is_secure else "http"
-    return f"{scheme}://{bracketed(host)}:{web.port if port is None else port}"
+    return f"{scheme}://{host_in_url(host)}:{web.port if port is None else port}"
 
 
 def ask_address(

@@ -21,7 +21,7 @@ from companion import __version__
 from companion.core.errors import SystemTrouble
 from companion.core.files import why_refused
 from companion.core.i18n import say
-from companion.core.network import bracketed
+from companion.core.network import host_in_url
 from companion.hub.membership import Membership
 
 try:
@@ -152,4 +152,4 @@ def _server_url(server: str, host: str) -> str:
     scheme, _, rest = server.partition("://")
     if not rest.startswith(":"):
         return server
-    return f"{scheme}://{bracketed(host)}{rest}"
+    return f"{scheme}://{host_in_url(host)}{rest}"

@@ -19,7 +19,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.messages import MAX_MESSAGE_BYTES
-from companion.core.network import bracketed, from_here
+from companion.core.network import host_in_url, reachable_host
 from companion.hub.pairing import Pair
 from companion.hub.subjects import (
     PUBLISHED_SUBJECTS,
@@ -144,7 +144,7 @@ class NatsServer:
     def url(self) -> str:
         """Return the address at which the hub itself connects."""
         scheme = "tls" if self._tls else "nats"
-        return f"{scheme}://{bracketed(from_here(self._host))}:{self._port}"
+        return f"{scheme}://{host_in_url(reachable_host(self._host))}:{self._port}"
 
     @property
     def pid(self) -> int | None:
@@ -234,7 +234,7 @@ class NatsServer:
     def _configuration(self) -> str:
         options: dict[str, object] = {
             "server_name": "hub",
-            "listen": f"{bracketed(self._host)}:{self._port}",
+            "listen": f"{host_in_url(self._host)}:{self._port}",
             "max_payload": MAX_MESSAGE_BYTES * 2,
             "max_connections": MAX_CONNECTIONS,
             "write_deadline": "5s",
@@ -254,7 +254,9 @@ class NatsServer:
     def _answers(self) -> bool:
         """Return whether the server accepts connections."""
         try:
-            with socket.create_connection((from_here(self._host), self._port), timeout=1) as line:
+            with socket.create_connection(
+                (reachable_host(self._host), self._port), timeout=1
+            ) as line:
                 line.settimeout(1)
                 # NATS greets every connection
                 return line.recv(4) == b"INFO"

@@ -12,7 +12,7 @@ import segno
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS
-from companion.core.network import Wifi, seat_address, shown
+from companion.core.network import Wifi, seat_address, short_url
 from companion.printing.pdf_pen import PALE_INK, Pen
 from companion.printing.tiling import Paper, page_size
 
@@ -66,7 +66,7 @@ def _draw_half(
         x += (right - left) / 2
     best = addresses[0]
     title = say("2. Scan this") if wifi else say("Scan this")
-    south, north = (shown(seat_address(best, seat)) for seat in SEATS)
+    south, north = (short_url(seat_address(best, seat)) for seat in SEATS)
     seats = say("South: {address}", address=south), say("North: {address}", address=north)
     _draw_code(pen, x, low, f"{best}join", title=title, lines=seats)
     if not wifi:
@@ -85,14 +85,14 @@ def _draw_half(
             pen.text(
                 x,
                 y,
-                shown(f"{address}join"),
+                short_url(f"{address}join"),
                 8.0 if number == 0 else 5.6,
                 bold=True,
                 max_width_mm=width_left,
             )
         words = say("One tap takes a seat. To watch only, choose “Watch”.")
         pen.paragraph(x, y - 5, width_left, words, 4.6)
-    words = say("Table screen: {address}", address=shown(best))
+    words = say("Table screen: {address}", address=short_url(best))
     pen.text(left, 9, words, 4.0, colour=PALE_INK, max_width_mm=right - left)
 
 

@@ -15,7 +15,7 @@ from companion import __version__
 from companion.core.errors import JournalError
 from companion.core.i18n import say
 from companion.core.log_fields import log_fields
-from companion.core.network import shown
+from companion.core.network import short_url
 from companion.core.ports import CameraState, Closeable
 from companion.diagnostics import machine as machinery
 from companion.diagnostics.findings import (
@@ -277,7 +277,7 @@ class ServiceHealth(Closeable):
         yield journal_finding(companion.journal)
         if companion.own_wifi and companion.own_wifi.trouble:
             yield note("network", companion.own_wifi.trouble)
-        urls = [shown(url) for url in companion.urls()]
+        urls = [short_url(url) for url in companion.urls()]
         yield from installation_findings(companion.settings, self.machine, urls)
 
     def _late_findings(self) -> Iterator[Finding]:

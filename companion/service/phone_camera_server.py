@@ -14,7 +14,7 @@ from flask import Flask
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError
-from companion.core.network import addresses, bracketed
+from companion.core.network import addresses, host_in_url
 from companion.core.ports import Closeable
 from companion.service.board_watch import BoardWatch
 from companion.table.table import Table
@@ -79,7 +79,7 @@ class PhoneCameraServer(Closeable):
         with self._lock:
             if self._server is None:
                 self._server = self._open(hosts)
-        return f"https://{bracketed(hosts[0])}:{self._server.port}/"
+        return f"https://{host_in_url(hosts[0])}:{self._server.port}/"
 
     def _open(self, hosts: list[str]) -> Server:
         """Serve the phone's pages on their own port."""

@@ -28,7 +28,7 @@ from companion.core.i18n import (
     translate,
 )
 from companion.core.kit import SEATS
-from companion.core.network import shown, shown_code
+from companion.core.network import dashed_code, short_url
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls, time_line
@@ -98,10 +98,10 @@ def register_template_helpers(app: Flask) -> None:
     )
     app.jinja_env.filters.update(
         clock=clock_words,
-        code=shown_code,
+        code=dashed_code,
         groups=groups,
         first_up=first_up,
-        shown=shown,
+        shown=short_url,
         rule_words=rule_words,
         tenths=tenths,
         t=translate,

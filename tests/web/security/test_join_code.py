@@ -13,7 +13,7 @@ from web_fixtures import Place, error_of, page_of
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.core.network import ALPHABET, plain_code
+from companion.core.network import CODE_ALPHABET, plain_code
 from companion.core.ports import PadKey, Press
 from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
 from web.security.rate_limit import MAX_BUCKETS, GuessLimit, Rate, TokenBuckets
@@ -86,7 +86,7 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
 def test_an_evening_of_guessing_is_hopeless() -> None:
     """Computed from the limits; a phone that guesses for an hour keeps within them."""
     of_each = CODE_GUESSES.burst + CODE_GUESSES.per_s * EVENING_S
-    assert (MAX_BUCKETS + 1) * of_each / len(ALPHABET) ** JOIN_CODE_LENGTH < 1 / 1000
+    assert (MAX_BUCKETS + 1) * of_each / len(CODE_ALPHABET) ** JOIN_CODE_LENGTH < 1 / 1000
     clock, answers = FakeClock(), []
     guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
     for _ in range(600):
