@@ -18,7 +18,7 @@ from companion.core.config import Settings, load_settings
 from companion.core.kit import Seat
 from companion.core.ports import PadKey, Press, SeatLamps
 from companion.games import GAMES
-from companion.maintenance.panel_check import CheckRoom
+from companion.maintenance.panel_check import PanelCheckFeature
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.journal import Journal
 from companion.table.last_choices import Choices
@@ -120,7 +120,7 @@ def kept(
                 HOST_KEY,
                 compiled=compiled_templates(),
             )
-            room = CheckRoom(
+            room = PanelCheckFeature(
                 settings.panel,
                 check if with_panel else None,
                 "" if with_panel else "No pins here.",

@@ -30,7 +30,7 @@ from companion.storage.journal import Journal
 from companion.table.table import Table
 from hardware.simulated import simulated_panel
 from web.app import create_app
-from web.features import CameraRoom, Features, Site, Welcome, Workbench
+from web.features import CameraFeature, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
 
 HOST_KEY = "abcde-fghij"
@@ -116,7 +116,7 @@ def open_place(
     folder: Path,
     viewers: int = 16,
     workbench: Workbench | None = None,
-    camera: CameraRoom | None = None,
+    camera: CameraFeature | None = None,
     table_settings: TableSettings | None = None,
     welcome: Welcome | None = None,
     join: Literal["open", "code"] = "open",

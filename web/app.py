@@ -1,5 +1,7 @@
-"""The factory of the web application: combines routes, guard, errors and headers, and knows no game
-by name.
+"""The factories of the web applications: they combine routes, authentication, errors and headers.
+
+`create_app` makes the application of a table, `create_phone_app` the one for a phone camera, and
+`web.hub.app` that of a hub. All three begin with `create_base_app`. None knows a game by name.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
 from web.context import PageContext, Presence
-from web.features import Features, PhoneRoom, Site
+from web.features import Features, PhoneCamera, Site
 from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostRoutes
 from web.routes.api.opponents import Lessons, Opponents
 from web.routes.api.seat import SeatRoutes
 from web.routes.api.table import SharedRoutes, StaffKeys, TableRoutes
-from web.routes.camera import CameraLooks, CameraPictures
+from web.routes.camera import CameraPictures, CameraReports
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
@@ -51,7 +53,8 @@ from web.static_files import StaticFiles
 from web.templating.helpers import CompiledTemplates, register_template_helpers
 
 MAX_BODY_BYTES = 16 * 1024
-_POLICY = (
+"""Maximum size of a request. Routes for pictures and files set a larger one themselves."""
+_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'"
 )
@@ -64,7 +67,10 @@ def create_app(
     site: Site,
     features: Features | None = None,
 ) -> Flask:
-    """Return the application of a table, with pages for the features that it has."""
+    """Return the application of a table, with pages for the features that it has.
+
+    What routes need without a page context is in `app.extensions`.
+    """
     features = features or Features()
     guard = Auth(site, table.seat_nonce, clock)
     app = create_base_app(site, guard, table.now_s, lambda: table.settings.language)
@@ -93,8 +99,8 @@ def create_app(
 
     @app.before_request
     def name_players() -> None:
-        if request.path.startswith(AT_TABLE):
-            # in these answers sides have their players' names
+        if request.path.startswith(PATHS_WITH_PLAYERS):
+            # sentences of these answers have the players' names in the place of sides
             set_language(current_language(), table.player_names())
 
     for group in route_groups(page_context):
@@ -111,7 +117,7 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
     """Yield the routes of every table, then those of available features."""
     yield StaticFiles()
     yield Description()
-    for always in (
+    for group_type in (
         Pages,
         RulesPages,
         Joining,
@@ -124,15 +130,15 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
         Lessons,
         Opponents,
     ):
-        yield always(page_context)
+        yield group_type(page_context)
     features = page_context.features
-    looks = CameraLooks(page_context)
-    # groups of pages, the part without which there are none, and what else they need
+    camera_reports = CameraReports(page_context)
+    # each optional group with its feature (None: it has no pages), and further arguments
     optional: tuple[tuple[Any, ...], ...] = (
         (SettingsPage, features.upkeep),
-        (FirstEvening, features.upkeep, looks),
+        (FirstEvening, features.upkeep, camera_reports),
         (PanelTrials, features.check),
-        (HealthPages, features.health, looks),
+        (HealthPages, features.health, camera_reports),
         (StaffKeys, features.staff),
         (HubRoutes, features.hub),
         (HistoryPages, features.past),
@@ -141,43 +147,50 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
         (CameraPictures, features.camera),
         (WifiPage, features.own_wifi),
     )
-    for group, part, *more in optional:
-        if part:
-            yield group(page_context, part, *more)
+    for optional_type, feature, *arguments in optional:
+        if feature:
+            yield optional_type(page_context, feature, *arguments)
 
 
-def create_phone_app(main: Flask, phone: PhoneRoom) -> Flask:
-    """Return the application that a table serves over its own HTTPS.
+def create_phone_app(main: Flask, phone: PhoneCamera) -> Flask:
+    """Return the application that a table serves with its own certificate.
 
-    It has only the page of the phone that serves as the camera.
+    It has only the page of the phone that serves as the camera, because browsers permit cameras
+    only on HTTPS pages. It shares the authentication of the table's application `main`.
     """
     guard: Auth = main.extensions["guard"]
     app = create_base_app(main.extensions["site"], guard, main.extensions["now_s"])
-    for room in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
-        add_routes(app, room)
+    for group in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
+        add_routes(app, group)
     return app
 
 
 class SpokenJson(DefaultJSONProvider):
-    """JSON with every sentence in the language of the request, for answers and `|tojson`."""
+    """Flask's JSON with every sentence translated to the language of the request.
+
+    It serves answers and the filter `tojson` of templates.
+    """
 
     sort_keys = False
 
     def dumps(self, obj: Any, **kwargs: Any) -> str:
-        return super().dumps(_in_words(obj), **kwargs)
+        return super().dumps(_translate_all(obj), **kwargs)
 
 
-def _in_words(value: Any) -> Any:
+def _translate_all(value: Any) -> Any:
+    """Return a JSON value with all sentences in it translated."""
     if isinstance(value, Sentence):
         return translate(value)
     if isinstance(value, dict):
-        return {name: _in_words(inner) for name, inner in value.items()}
-    return [_in_words(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: _translate_all(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_translate_all(inner) for inner in value]
+    return value
 
 
-AT_TABLE = ("/api/seat/", "/api/table/")
+PATHS_WITH_PLAYERS = ("/api/seat/", "/api/table/")
 """Paths whose answers contain names of players."""
-SCREENS = ("/", "/live/table", "/live/wall")
+SCREEN_PATHS = ("/", "/live/table", "/live/wall")
 """Paths of the shared screen, which has its own language."""
 
 
@@ -190,7 +203,8 @@ def create_base_app(
     """Return an application without pages: templates, JSON, errors, headers, and the check of every
     request.
 
-    `screen_language` is that of the shared screen, or `auto` for the browser's.
+    `now_s` is the time in seconds on which the pages' clocks run. `screen_language` returns the
+    language of the shared screen, or `auto` for the browser's.
     """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -215,10 +229,10 @@ def create_base_app(
     @app.before_request
     def check_request() -> None:
         g.at_s = now_s()  # an input counts from here, whatever it waits for
-        g.language_before = current_language()
+        g.previous_language = current_language()
         # order of precedence: the browser's cookie, the screen's setting, the accepted languages
         chosen = request.cookies.get("language", "")
-        if request.path in SCREENS and screen_language() != "auto":
+        if request.path in SCREEN_PATHS and screen_language() != "auto":
             chosen = chosen or screen_language()
         set_language(best_language((chosen, *request.accept_languages.values())))
         # the rate limit comes before name and origin are checked
@@ -227,12 +241,12 @@ def create_base_app(
         require_own_origin()
 
     @app.teardown_request
-    def language_of_before(_: BaseException | None) -> None:
-        """Restore the language of the thread for the next request."""
-        set_language(g.get("language_before", "en"))
+    def restore_language(_: BaseException | None) -> None:
+        """Restore the thread's language for the next request."""
+        set_language(g.get("previous_language", "en"))
 
     @app.after_request
-    def finish(answer: Response) -> Response:
+    def add_headers(answer: Response) -> Response:
         _set_headers(answer)
         return answer
 
@@ -245,16 +259,16 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
     Static files are served under any name.
     """
     host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
-    # the request target is a path, or an absolute URL with the same host
-    is_path = target.startswith(("/", f"http://{host.lower()}/", f"https://{host.lower()}/"))
-    if not parse_host(host) or not is_path:
+    # the target of a request is a path, or an absolute URL with the same host
+    own_starts = ("/", f"http://{host.lower()}/", f"https://{host.lower()}/")
+    if not parse_host(host) or not target.startswith(own_starts):
         raise BadRequest
     if request.endpoint not in ("pages.static", "pages.favicon") and not names.knows(host):
         raise UnknownName(join_urls()[0])
 
 
-_TOKEN = re.compile(r"[0-9a-z]{1,12}")
-"""Token that a page sends with a request for something that takes long to make."""
+_WAIT_TOKEN = re.compile(r"[0-9a-z]{1,12}")
+"""Token that a page sends with a request for a file that takes long to make, see `page.js`."""
 
 
 def _set_headers(answer: Response) -> None:
@@ -264,13 +278,14 @@ def _set_headers(answer: Response) -> None:
     answer has arrived.
     """
     token = request.args.get("wait", "")
-    if _TOKEN.fullmatch(token):
+    if _WAIT_TOKEN.fullmatch(token):
         answer.set_cookie("made", token, max_age=60, samesite="Lax")
-    answer.headers.setdefault("Content-Security-Policy", _POLICY)
+    answer.headers.setdefault("Content-Security-Policy", _SECURITY_POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
     root, cookies = request.script_root, answer.headers.getlist("Set-Cookie")
-    if root:  # routes redirect, and set cookies, as if the pages had the whole address
+    # under a proxy's path, routes redirect and set cookies as if they were at the top
+    if root:
         cookies = [cookie.replace("; Path=/", f"; Path={root}") for cookie in cookies]
         if (answer.location or "").startswith("/"):
             answer.location = root + answer.location

@@ -1,4 +1,8 @@
-"""What all pages share: table, games, guard, streams, and the fragments of the live pages."""
+"""What the routes of a table share: the table itself, authentication, streams, and fragments.
+
+A fragment is the HTML of the changing part of a live page, drawn by a template such as
+`_seat.html`.
+"""
 
 from __future__ import annotations
 
@@ -27,23 +31,28 @@ from web.server.sse import Streams
 from web.server.worker import Worker
 from web.templating.phrases import end_words, rule_words
 
-AWAY_S = 30.0
-"""Seconds without a stream after which a seat's phone counts as gone."""
+GONE_AFTER_S = 30.0
+"""Seconds without a stream after which a seat's phone counts as gone. Phones that reload a page, or
+change their network, need a few.
+"""
 
 
 class Presence:
-    """Counts the streams of each seat. `look` has to be called every few seconds."""
+    """Knows which seats' phones are gone, by counting the streams of each seat. Thread-safe.
+
+    The service's housekeeping calls `update` every few seconds.
+    """
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
         self._now_s = now_s
-        self._open: Counter[Seat] = Counter()
-        self._last_s: dict[tuple[Seat, str], float] = {}
+        self._stream_counts: Counter[Seat] = Counter()
+        self._last_present_s: dict[tuple[Seat, str], float] = {}
         """When each seat's sitting (see `SeatView.sitting`) was last present."""
         self._lock = threading.Lock()
-        self.gone: frozenset[Seat] = frozenset()
+        self.gone_seats: frozenset[Seat] = frozenset()
 
-    def begin(self, *seats: Seat) -> Callable[[], None]:
+    def count_stream(self, *seats: Seat) -> Callable[[], None]:
         """Count one more stream of each of these seats, and return the function that ends it."""
         self._count(seats, 1)
         return lambda: self._count(seats, -1)
@@ -51,48 +60,58 @@ class Presence:
     def _count(self, seats: tuple[Seat, ...], change: int) -> None:
         with self._lock:
             for seat in seats:
-                self._open[seat] += change
-        self.look()
+                self._stream_counts[seat] += change
+        self.update()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Find the seats whose phone is gone, and redraw all pages if that has changed."""
         view, now_s = self._table.view(), self._now_s()
-        is_on = view.phase not in (Phase.LOBBY, Phase.OVER)
+        is_game_on = view.phase not in (Phase.LOBBY, Phase.OVER)
         with self._lock:
-            before, self._last_s = self._last_s, {}
+            previous, self._last_present_s = self._last_present_s, {}
             for seat in SEATS:
                 sitter = view.seats[seat]
                 # only phones can be gone, because pads and the machine need no stream
-                is_there = not is_on or sitter.door != "phone" or self._open[seat] > 0
+                needs_stream = is_game_on and sitter.door == "phone"
+                is_present = not needs_stream or self._stream_counts[seat] > 0
                 # a new sitting starts now, because its phone had no chance to open a stream
                 key = (seat, sitter.sitting)
-                self._last_s[key] = now_s if is_there else before.get(key, now_s)
-            gone = frozenset(
-                seat for (seat, _), at_s in self._last_s.items() if now_s - at_s >= AWAY_S
+                self._last_present_s[key] = now_s if is_present else previous.get(key, now_s)
+            gone_seats = frozenset(
+                seat
+                for (seat, _), present_s in self._last_present_s.items()
+                if now_s - present_s >= GONE_AFTER_S
             )
-            has_changed, self.gone = gone != self.gone, gone
+            has_changed, self.gone_seats = gone_seats != self.gone_seats, gone_seats
         if has_changed:
             self._table.redraw()
 
 
 class FragmentKey(NamedTuple):
-    """Key of a cached drawing: the page and its viewer."""
+    """Key of a cached fragment: everything on which it depends besides the table's version."""
 
     page: str
     viewer: Seat | None
+    """The seat that views it, None for spectators."""
     own_screen: bool
+    """Whether the machine's own screen shows it."""
     at_table: bool
+    """Whether the viewer is at the table, and so may know how to join."""
     language: str
     root: str
     """Prefix of all addresses, see `request.script_root`."""
 
 
-_COACH_FOR = WORDS["table.coach"].choices
+_COACH_CHOICES = WORDS["table.coach"].choices
+"""Names of the choices for whom the coach advises."""
 
 
 @dataclass
 class PageContext:
-    """What all pages share."""
+    """What the routes of a table share. Made once by `create_app`, and thread-safe.
+
+    Its methods that concern a requester read Flask's current request.
+    """
 
     table: Table
     games: Mapping[str, Game[Any, Any]]
@@ -104,10 +123,11 @@ class PageContext:
     """Code that is needed to sit down, or None if anybody may."""
     features: Features
     presence: Presence
-    """The pages that each seat has open, and the seats whose phone is gone."""
+    """The seats whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Thread that makes pictures, PDFs and films."""
     _fragments: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
+    """The latest fragments, each with the table's version that it shows."""
     _fragment_locks: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
@@ -130,14 +150,14 @@ class PageContext:
 
     def needs_code(self) -> bool:
         """Return whether the requester needs the code to sit down."""
-        is_let_in = self.guard.is_at_table() or self.guard.is_host()
-        return self.join_code is not None and not is_let_in
+        is_at_table = self.guard.is_at_table() or self.guard.is_host()
+        return self.join_code is not None and not is_at_table
 
     def require_at_table(self) -> None:
         """Raise `Illegal` if a code is needed and the request comes from nobody at the table."""
         if self.needs_code():
-            who = say("Only a seat, the owner or the table’s own screen can do that here")
-            raise Illegal(Refusal.NOT_YOUR_SEAT, who)
+            message = say("Only a seat, the owner or the table’s own screen can do that here")
+            raise Illegal(Refusal.NOT_YOUR_SEAT, message)
 
     def require_join_code(self, typed: str) -> None:
         """Raise `Illegal` if a code is needed and `typed` is not that code."""
@@ -154,18 +174,18 @@ class PageContext:
     ) -> str:
         """Return the live part of a page for one viewer (None for spectators).
 
-        It is drawn once per change and language. `own_screen` means that this machine's screen
-        asks, so the fragment may show the owner key. `at_table` means that the viewer may know how
-        to join. Concurrent requests wait for the same drawing.
+        It is drawn once per change and language, and concurrent requests wait for that.
+        `own_screen` means that the machine's own screen shows it, which may show the owner key.
+        `at_table` means that the viewer may know how to join.
         """
         key = FragmentKey(
             page, viewer, own_screen, at_table, current_language(), request.script_root
         )
         with self._fragment_locks[key]:
-            drawing = self._fragments.get(key)
-            if drawing is None or drawing[0] != self.table.version:
-                drawing = self._fragments[key] = self._draw(key)
-        return drawing[1]
+            version, html = self._fragments.get(key, (-1, ""))
+            if version != self.table.version:
+                version, html = self._fragments[key] = self._draw(key)
+        return html
 
     @property
     def is_game_on(self) -> bool:
@@ -185,18 +205,19 @@ class PageContext:
         return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
 
     def _draw(self, key: FragmentKey) -> tuple[int, str]:
+        """Draw a fragment. Return the table's version that it shows, and the HTML."""
         table, features = self.table, self.features
         view = table.view(key.viewer)
-        known = view if key.viewer is None else table.view()
-        # Both views must be of one version, because secrets are found by comparing them.
-        while known.version != view.version:
-            view, known = table.view(key.viewer), table.view()
-        acting = cards.acting_seat(view) if view.board.board_ui else None
-        names_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
+        public_view = view if key.viewer is None else table.view()
+        # Both views must be of one version, because templates find secrets by comparing them.
+        while public_view.version != view.version:
+            view, public_view = table.view(key.viewer), table.view()
+        acting_seat = cards.acting_seat(view) if view.board.board_ui else None
+        shows_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
         # on the table screen the seat at the left comes first
         is_turned = key.page == "table" and table.settings.tip_south == "right"
         may_know_code = key.at_table or key.page == "host"
-        gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
+        shows_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
         pads = SEATS if key.page == "workbench" else ()
         with side_names(table.player_names()):
             finale = None
@@ -205,24 +226,26 @@ class PageContext:
             html = render_template(
                 f"_{key.page}.html",
                 view=view,
-                known=known.board.card_ui,
+                known=public_view.board.card_ui,
                 viewer=key.viewer,
                 settings=table.settings,
                 SEATS=SEATS[::-1] if is_turned else SEATS,
                 # the game, or the last one
                 finale=finale,
                 end=end_words(finale, key.viewer) if finale and view.match.outcome else None,
-                plays=table.coaching.plays(acting, view.moment) if acting and names_plays else (),
+                plays=table.coaching.plays(acting_seat, view.moment)
+                if acting_seat and shows_plays
+                else (),
                 coach=table.coaching.about(key.viewer) if key.viewer and features.coach else (),
                 # who may join, and how
                 urls=self.join_urls(),
                 join_code=self.join_code.current() if self.join_code and may_know_code else "",
                 may_sit=key.at_table or self.join_code is None,
-                wifi=features.welcome.wifi() if gives_wifi else None,
+                wifi=features.welcome.wifi() if shows_wifi else None,
                 # for single pages
                 own_screen=key.own_screen,
                 host_key=self.guard.host_key if key.page == "host" else "",
-                coach_for=_COACH_FOR[table.settings.coach] if features.coach else None,
+                coach_for=_COACH_CHOICES[table.settings.coach] if features.coach else None,
                 seat_small=table.view(SEATS[0]).sign.small if key.page == "pass" else "",
                 pads={seat: table.view(seat).own.pad for seat in pads},
             )

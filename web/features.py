@@ -16,9 +16,9 @@ from companion.core.config import WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import CameraStatus, PanelHands, Spoken
-from companion.diagnostics.findings import HealthRoom
+from companion.diagnostics.findings import HealthSource
 from companion.maintenance.own_wifi import OwnWifi
-from companion.maintenance.panel_check import CheckRoom
+from companion.maintenance.panel_check import PanelCheckFeature
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
 from companion.table.seats.staff_call import StaffBell
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 class Site:
     """Where the pages of a table or a hub are served, and the secrets that identify people.
 
-    `join_urls` returns the addresses of the first page, the best one for phones first.
-    `signing_key` signs the cookies of seats and owner. `host_key` is what a person types to become
-    the owner, and `make_host_key` creates and stores a new one. `compiled` is a folder for compiled
-    templates. `key_command` is the command that shows the owner key on the machine.
+    Made once by the service at its start. `join_urls` returns the addresses of the first page, the
+    best one for phones first. `signing_key` signs the cookies of seats and owner. `host_key` is
+    what a person types to become the owner, and `make_host_key` creates and stores a new one.
+    `compiled` is a folder for compiled templates. `key_command` is the command that shows the owner
+    key on the machine.
     """
 
     settings: WebSettings
@@ -56,7 +57,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Workbench:
-    """The simulated table and panel, used without hardware."""
+    """The simulated table (`world`) and panel (`hands` press its keys), used without hardware."""
 
     world: SimulatedTable
     hands: PanelHands
@@ -64,8 +65,10 @@ class Workbench:
 
 @dataclass(frozen=True)
 class Welcome:
-    """Help for new arrivals: the Wi-Fi to join (None without a code for it), a screen's voice, and
-    whether there are pads.
+    """What a table offers to people who arrive.
+
+    `wifi` returns the Wi-Fi for which pages show a code to scan, or None. `voice` lets the table
+    screen speak. `has_pads` is whether seats have pads.
     """
 
     wifi: Callable[[], Wifi | None] = lambda: None
@@ -74,12 +77,13 @@ class Welcome:
 
 
 @dataclass(frozen=True)
-class PhoneRoom:
-    """What is needed to use an old phone as the camera.
+class PhoneCamera:
+    """An old phone as the camera: the connection to it, its pairing, and the state of the camera.
 
-    `eye` returns None while no camera is in use, and `status` returns the state of the camera.
-    `urls` returns the addresses of all pages. `address` opens the HTTPS port and returns its
-    address, or raises a `CompanionError`. `is_open` returns whether that port is open already.
+    `eye` returns the board's reader, or None while no camera is in use, and `status` returns the
+    state of the camera. `urls` returns the addresses of all pages. `address` opens the HTTPS port
+    and returns its address, or raises a `CompanionError`. `is_open` returns whether that port is
+    open already.
     """
 
     line: PhoneLine
@@ -96,7 +100,7 @@ class PhoneRoom:
         """Return whether an old phone is the camera now."""
         return bool(self.pairing.phone)
 
-    def use(self) -> None:
+    def choose_camera(self) -> None:
         """Read the paired phone's pictures, or those of the configured camera if no phone is
         paired.
         """
@@ -108,18 +112,18 @@ class PhoneRoom:
     def remove(self) -> None:
         """Stop using the phone as the camera."""
         self.pairing.remove()
-        self.use()
+        self.choose_camera()
 
 
 @dataclass(frozen=True)
-class CameraRoom:
-    """The camera: its eye (None without a camera), the photographs, and the support for an old
-    phone.
+class CameraFeature:
+    """The camera: `eye` reads the board (None without a camera), `album` has the photographs of
+    turns, and `phone` supports an old phone as the camera.
     """
 
     eye: BoardEye | None
     album: PhotographFolder
-    phone: PhoneRoom | None = None
+    phone: PhoneCamera | None = None
 
 
 class HubPairs(Protocol):
@@ -135,7 +139,7 @@ class HubPairs(Protocol):
         """Withdraw the offered game."""
 
 
-class HubSeat(Protocol):
+class HubConnection(Protocol):
     """The table's connection to a hub."""
 
     @property
@@ -186,16 +190,16 @@ class Features:
 
     welcome: Welcome = field(default_factory=Welcome)
     workbench: Workbench | None = None
-    camera: CameraRoom | None = None
+    camera: CameraFeature | None = None
     printer: KitPrinter | None = None
     upkeep: Upkeep | None = None
-    check: CheckRoom | None = None
+    check: PanelCheckFeature | None = None
     past: History | None = None
-    health: HealthRoom | None = None
+    health: HealthSource | None = None
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
-    hub: HubSeat | None = None
+    hub: HubConnection | None = None
     own_wifi: OwnWifi | None = None
     has_first_evening: bool = False
     """Whether a new owner is asked four questions first."""

@@ -19,7 +19,7 @@ from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say, translate
 from companion.core.ports import CameraState
 from vision.network.phone import MAX_JPEG_BYTES
-from web.features import PhoneRoom
+from web.features import PhoneCamera
 from web.rendering.answers import EyeJson
 from web.rendering.camera_overlay import seen_svg
 from web.routes.api.body import ShortText
@@ -28,8 +28,10 @@ from web.security.auth import Auth, is_own_screen
 from web.security.codes import PAIRING_CODE_LENGTH
 from web.server.sse import Audience, Streams
 
-DRAW_S = 0.4
-"""Minimum interval in seconds between two drawings of the reading for the phone."""
+DRAW_INTERVAL_S = 0.4
+"""Minimum interval in seconds between two drawings of the reading for the phone. Shorter: smoother
+on the phone, but more work for the table.
+"""
 
 
 class PhoneCameraPages:
@@ -41,30 +43,32 @@ class PhoneCameraPages:
 
     name = "eye"
 
-    def __init__(self, guard: Auth, room: PhoneRoom, is_secure: bool) -> None:
-        self._guard, self._room, self._is_secure = guard, room, is_secure
-        self._drawn_s = -DRAW_S
+    def __init__(self, guard: Auth, phone_camera: PhoneCamera, is_secure: bool) -> None:
+        self._guard, self._phone_camera, self._is_secure = guard, phone_camera, is_secure
+        self._drawn_s = -DRAW_INTERVAL_S
 
     @get("/eye")
     @get(f"/eye/<string(length={PAIRING_CODE_LENGTH}):code>")
     def page(self, code: str = "") -> Any:
         """Show the phone's page, or without HTTPS how to get past the browser's warning."""
-        room = self._room
+        phone_camera = self._phone_camera
         if not (self._is_secure or request.is_secure or is_own_screen()):
-            if not room.is_open():  # no stranger opens a port: the owner's page does
+            # only the owner's page opens the HTTPS port, no stranger
+            if not phone_camera.is_open():
                 raise NotFound
-            return render_template("eye_warning.html", address=f"{room.address()}eye/{code}")
-        is_camera = room.pairing.is_camera(self._guard.camera_mark())
+            address = f"{phone_camera.address()}eye/{code}"
+            return render_template("eye_warning.html", address=address)
+        is_camera = phone_camera.pairing.is_camera(self._guard.camera_mark())
         return render_template("eye.html", code=code, is_camera=is_camera)
 
     @post("/api/eye/pair")
     def pair(self, code: ShortText) -> Response:
         """Make this phone the camera. Every code pairs only one phone."""
-        room = self._room
-        if room.eye() is None:
+        phone_camera = self._phone_camera
+        if phone_camera.eye() is None:
             raise wrong_phase(say("The camera is switched off in the settings"))
-        mark = room.pairing.pair(code, request.remote_addr or "")
-        room.use()
+        mark = phone_camera.pairing.pair(code, request.remote_addr or "")
+        phone_camera.choose_camera()
         answer = jsonify({})
         self._guard.set_camera_cookie(answer, mark)
         return answer
@@ -73,36 +77,38 @@ class PhoneCameraPages:
     def picture(self) -> EyeJson:
         """Receive a picture from the phone.
 
-        Return when to send the next one, and every `DRAW_S` the reading of the board. `taken_ms`
-        in the query is the earliest time at which the picture was taken, on the clock of the last
-        answer. Without a picture the answer gives that clock.
+        Return when to send the next one, and every `DRAW_INTERVAL_S` the reading of the board.
+        `taken_ms` in the query is the earliest time at which the picture was taken, on the clock of
+        the last answer. Without a picture the answer gives that clock.
         """
-        room = self._room
-        if not room.pairing.is_camera(self._guard.camera_mark()):
+        phone_camera = self._phone_camera
+        if not phone_camera.pairing.is_camera(self._guard.camera_mark()):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is not the camera any more"))
         # a picture is larger than the default limit
         request.max_content_length = MAX_JPEG_BYTES
         jpeg = request.get_data()
         if jpeg:
-            room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
-        now_s = room.clock.monotonic_s()
-        answer = EyeJson(now_ms=1000 * now_s, wait_ms=round(1000 * room.line.period_s))
-        if not 0 <= now_s - self._drawn_s < DRAW_S:
+            phone_camera.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
+        now_s = phone_camera.clock.monotonic_s()
+        answer = EyeJson(now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.line.period_s))
+        if not 0 <= now_s - self._drawn_s < DRAW_INTERVAL_S:
             self._drawn_s = now_s
             answer["drawing"], answer["words"], answer["is_well"] = self._reading()
         return answer
 
     def _reading(self) -> tuple[str, str, bool]:
-        """Return the reading of the board as a drawing, a sentence, and whether all is well."""
-        eye, status = self._room.eye(), self._room.status()
+        """Return the reading of the board: its drawing as SVG (or empty), a sentence, and whether
+        all is well.
+        """
+        eye, status = self._phone_camera.eye(), self._phone_camera.status()
         if status.state is CameraState.NO_BOARD:
             return "", translate(say("Get the whole board into the picture")), False
         board = eye.board() if eye and status.state is CameraState.SEES_BOARD else None
         if board is None:
             return "", translate(status.sentence), False
         is_well = not board.advice
-        words = say("I see the whole board") if is_well else board.advice[0].text
-        return seen_svg(board), translate(words), is_well
+        sentence = say("I see the whole board") if is_well else board.advice[0].text
+        return seen_svg(board), translate(sentence), is_well
 
 
 class PhoneOwnerPages:
@@ -110,19 +116,22 @@ class PhoneOwnerPages:
 
     name = "phone_camera"
 
-    def __init__(self, guard: Auth, streams: Streams, room: PhoneRoom) -> None:
-        self._guard, self._streams, self._room = guard, streams, room
+    def __init__(self, guard: Auth, streams: Streams, phone_camera: PhoneCamera) -> None:
+        self._guard, self._streams, self._phone_camera = guard, streams, phone_camera
 
     @get("/camera/phone", guard=host_page)
     def code_page(self) -> Any:
         """Show the code for a phone to scan. Query `first` leads back to the first evening."""
+        phone_camera = self._phone_camera
         try:
-            self._room.address()
+            phone_camera.address()
         except CompanionError as error:
-            return render_template("eye_code.html", room=self._room, trouble=error.message), 503
-        # the stream keeps the query, which decides where "back" leads
+            trouble = error.message
+            page = render_template("eye_code.html", phone_camera=phone_camera, trouble=trouble)
+            return page, 503
+        # the stream keeps the query, which decides where the key to go back leads
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
-        return render_template("eye_code.html", live=live, room=self._room)
+        return render_template("eye_code.html", live=live, phone_camera=phone_camera)
 
     @get("/live/camera/phone")
     def live(self) -> Response:
@@ -130,13 +139,13 @@ class PhoneOwnerPages:
         self._guard.require_host()
 
         def draw() -> str:
-            return render_template("_eye_code.html", room=self._room)
+            return render_template("_eye_code.html", phone_camera=self._phone_camera)
 
         return self._streams.stream_redrawn(draw, Audience.SEAT)
 
     @post("/api/camera/phone/remove", guard=host_only)
     def remove(self) -> None:
         """Stop using the old phone as the camera."""
-        if not self._room.is_camera:
+        if not self._phone_camera.is_camera:
             raise NotFound
-        self._room.remove()
+        self._phone_camera.remove()

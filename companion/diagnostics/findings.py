@@ -94,7 +94,7 @@ class Health:
     machine: Grade
 
 
-class HealthRoom(Protocol):
+class HealthSource(Protocol):
     """The interface through which pages query the health of the service, from any thread."""
 
     def health(self) -> Health:

@@ -51,7 +51,7 @@ class PanelCheck(Protocol):
 
 
 @dataclass(frozen=True)
-class CheckRoom:
+class PanelCheckFeature:
     """The parts that can be checked.
 
     `panel` is None without a panel; then `why_not` gives the reason and what to do.

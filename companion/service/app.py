@@ -28,7 +28,7 @@ from companion.diagnostics.probes import Machine, is_synchronised
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping
 from companion.maintenance.own_wifi import FIRST_PASSWORD, OwnWifi
-from companion.maintenance.panel_check import CheckRoom
+from companion.maintenance.panel_check import PanelCheckFeature
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
@@ -56,7 +56,7 @@ from vision.simulation.printed import PrintedKit
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
 from web.app import create_app
-from web.features import CameraRoom, Features, Site, Welcome, Workbench
+from web.features import CameraFeature, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
 from web.security.codes import JoinCode
 from web.server.server import Server, serve
@@ -175,7 +175,7 @@ class Companion(Closeable):
         self._open_upkeep()
         self.server = self._open_server()
         self.phone_server.app = self.server.app
-        if self.phone_server.room.is_camera:
+        if self.phone_server.phone_camera.is_camera:
             self.phone_server.begin()
         if self._threads:
             self._start()
@@ -404,7 +404,7 @@ class Companion(Closeable):
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        self.housekeeping.tasks.append(app.extensions["presence"].look)
+        self.housekeeping.tasks.append(app.extensions["presence"].update)
         server = serve(app, web.host, web.port, tls, proxies=web.proxies, path=web.path)
         self._stack.callback(server.close)
         return server
@@ -424,7 +424,7 @@ class Companion(Closeable):
     def _features(self) -> Features:
         """Return the features of this installation beside its table."""
         simulation = self.simulation
-        check = CheckRoom(
+        check = PanelCheckFeature(
             self.settings.panel,
             self.panel_trial,
             self._no_panel,
@@ -434,7 +434,7 @@ class Companion(Closeable):
         return Features(
             welcome=Welcome(self.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
-            camera=CameraRoom(self.eye, self.album, self.phone_server.room),
+            camera=CameraFeature(self.eye, self.album, self.phone_server.phone_camera),
             printer=KitPrinter(GAMES),
             upkeep=self.upkeep,
             check=check,

@@ -100,8 +100,8 @@ class ServiceHealth(Closeable):
     """The service's own health. A context manager whose `close` may be called twice.
 
     Pages, the watchdog and a hub ask it. `support_zip` makes the ZIP file of
-    `HealthRoom.support_zip`. With `threads=False` no thread is started and no loop is ever late: a
-    test calls `check_once` for each round of checks. The other methods may be called from any
+    `HealthSource.support_zip`. With `threads=False` no thread is started and no loop is ever late:
+    a test calls `check_once` for each round of checks. The other methods may be called from any
     thread, and none waits for the table's thread.
     """
 

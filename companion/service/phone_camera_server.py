@@ -19,7 +19,7 @@ from companion.core.ports import Closeable
 from companion.service.board_watch import BoardWatch
 from companion.table.table import Table
 from web.app import create_phone_app
-from web.features import PhoneRoom
+from web.features import PhoneCamera
 from web.security.codes import PhonePairing
 from web.server.server import PortInUse, Server, serve
 
@@ -49,7 +49,7 @@ class PhoneCameraServer(Closeable):
         self._lock = threading.Lock()
         self.app: Flask | None = None
         """The application of the table's own pages."""
-        self.room = PhoneRoom(
+        self.phone_camera = PhoneCamera(
             line=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
             eye=lambda: board.eye,
@@ -59,11 +59,11 @@ class PhoneCameraServer(Closeable):
             is_open=lambda: self._server is not None or bool(settings.web.certificate),
             clock=clock,
         )
-        self.room.line.when_back = self.room.use
+        self.phone_camera.line.when_back = self.phone_camera.choose_camera
 
     def begin(self) -> None:
         """Use the phone again that was the camera before the start, and open the port for it."""
-        self.room.use()
+        self.phone_camera.choose_camera()
         try:
             self.address()
         except CompanionError as error:
@@ -73,7 +73,7 @@ class PhoneCameraServer(Closeable):
         """Return the HTTPS address for a phone. Raises a `CompanionError` if there can be none."""
         web = self._settings.web
         if web.certificate:
-            return self.room.urls()[0]
+            return self.phone_camera.urls()[0]
         # Browsers allow camera access only to HTTPS pages.
         hosts = addresses(web.host)
         with self._lock:
@@ -88,7 +88,7 @@ class PhoneCameraServer(Closeable):
         web = self._settings.web
         tls = own_certificate(self._settings.journal_path.parent, hosts)
         assert self.app is not None
-        app = create_phone_app(self.app, self.room)
+        app = create_phone_app(self.app, self.phone_camera)
         try:
             server = serve(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:

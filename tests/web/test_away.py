@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from web_fixtures import Place, error_of, open_place, page_of
 
 from companion.core.kit import Seat
-from web.context import AWAY_S, Presence
+from web.context import GONE_AFTER_S, Presence
 from web.features import Welcome
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
@@ -30,12 +30,12 @@ def goes(place: Place) -> str:
     presence: Presence = place.app.extensions["presence"]
     with south.get("/live/seat/south", buffered=False):
         for _ in range(3):
-            place.clock.advance(AWAY_S)
-            presence.look()
-        assert Seat.SOUTH not in presence.gone, "a phone that follows is there"
-    place.clock.advance(AWAY_S)
-    presence.look()
-    assert Seat.SOUTH in presence.gone
+            place.clock.advance(GONE_AFTER_S)
+            presence.update()
+        assert Seat.SOUTH not in presence.gone_seats, "a phone that follows is there"
+    place.clock.advance(GONE_AFTER_S)
+    presence.update()
+    assert Seat.SOUTH in presence.gone_seats
     place.table.step()
     return place.table.view().seats[Seat.SOUTH].sitting
 
@@ -54,7 +54,7 @@ def test_the_game_goes_on_without_it(place: Place, by: str, door: str) -> None:
     answer = place.browser().post("/api/seat/south/go-on", json={"by": by, "sitting": sitting})
     assert answer.status_code == 200
     assert place.table.view().seats[Seat.SOUTH].door == door
-    place.app.extensions["presence"].look()
+    place.app.extensions["presence"].update()
     answer = place.browser().post("/api/seat/south/go-on", json={"by": by, "sitting": sitting})
     assert error_of(answer)["message"] == "That phone is back."
 

@@ -29,7 +29,7 @@ from companion.core.ports import (
     Weakness,
 )
 from companion.games import GAMES
-from web.features import CameraRoom
+from web.features import CameraFeature
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
@@ -107,7 +107,7 @@ class Room:
 @contextmanager
 def room_in(folder: Path) -> Iterator[Room]:
     eye = fake_eye()
-    with open_place(folder, camera=CameraRoom(eye, fake_album())) as place:
+    with open_place(folder, camera=CameraFeature(eye, fake_album())) as place:
         place.table.camera_is(CameraStatus(CameraState.SEES_BOARD, "The camera sees the board"))
         place.table.step()
         yield Room(place, eye)

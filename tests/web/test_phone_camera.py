@@ -44,7 +44,7 @@ class Room:
     secure: Flask
 
     def code(self) -> str:
-        return self.companion.phone_server.room.pairing.code()
+        return self.companion.phone_server.phone_camera.pairing.code()
 
     def phone(self, code: str = "") -> FlaskClient:
         browser = self.secure.test_client()
@@ -98,7 +98,9 @@ def room_in(folder: Path) -> Iterator[Room]:
     settings = local_settings(folder, panel=PanelSettings(enabled="no"))
     with Companion(settings, simulate=False, clock=clock, threads=False) as companion:
         main = companion.server.app
-        yield Room(companion, clock, main, create_phone_app(main, companion.phone_server.room))
+        yield Room(
+            companion, clock, main, create_phone_app(main, companion.phone_server.phone_camera)
+        )
 
 
 @pytest.fixture
@@ -108,7 +110,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 
 def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
-    stranger, line = room.phone(), room.companion.phone_server.room.line
+    stranger, line = room.phone(), room.companion.phone_server.phone_camera.line
     answer = room.send(stranger, jpeg_of(board))
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"

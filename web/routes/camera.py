@@ -17,7 +17,7 @@ from companion.core.i18n import joined, say
 from companion.core.ports import Advice, BoardSeen, CameraState
 from companion.table.views import turn_title
 from web.context import PageContext
-from web.features import CameraRoom
+from web.features import CameraFeature
 from web.rendering.answers import PhotographJson, PhotographsJson
 from web.rendering.camera_overlay import square_words
 from web.routes.api.body import ShortText
@@ -37,7 +37,7 @@ FRAME_PX = (960, 540)
 
 
 @dataclass(frozen=True)
-class CameraLook:
+class CameraReport:
     """How well the camera sees, in words for pages. `per_s` is pictures per second, 0 if
     unknown.
     """
@@ -51,42 +51,42 @@ class CameraLook:
     per_s: float = 0.0
 
 
-class CameraLooks:
+class CameraReports:
     """Measures the board for all viewers of a page, at most every `MEASURE_S`."""
 
     def __init__(self, page_context: PageContext) -> None:
         self.page_context = page_context
         self._lock = threading.Lock()
         self._measured_s, self._frame = -MEASURE_S, 0
-        self._look = CameraLook(CameraState.NO_BOARD, False, say("No board is seen."))
+        self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
 
     @property
-    def room(self) -> CameraRoom | None:
+    def feature(self) -> CameraFeature | None:
         """Return the camera and the photographs, or None."""
         return self.page_context.features.camera
 
     @property
     def eye(self) -> BoardEye | None:
         """Return the eye that watches the table, or None."""
-        return self.room.eye if self.room else None
+        return self.feature.eye if self.feature else None
 
-    def now(self) -> CameraLook:
+    def current(self) -> CameraReport:
         """Return how well the camera sees, measured again after `MEASURE_S`."""
         status = self.page_context.table.view().devices.camera
         if self.eye is None or status.state is CameraState.NONE:
             sentence = status.sentence or say("No camera: confirm by hand")
-            return CameraLook(CameraState.NONE, True, sentence)
+            return CameraReport(CameraState.NONE, True, sentence)
         if status.state is CameraState.TROUBLE:
-            return CameraLook(status.state, False, status.sentence)
+            return CameraReport(status.state, False, status.sentence)
         with self._lock:
             now_s = self.page_context.clock.monotonic_s()
             if now_s - self._measured_s >= MEASURE_S:
                 # if the worker's queue is full, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
-                    self._look = self._measure(self.eye, status.state, now_s)
-            return self._look
+                    self._report = self._measure(self.eye, status.state, now_s)
+            return self._report
 
-    def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraLook:
+    def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
         board = self.page_context.worker.make(eye.board)
         number, age_s = eye.number(), now_s - self._measured_s
         # over a long pause the count would not give the present rate
@@ -97,7 +97,7 @@ class CameraLooks:
         if not board and not blind:
             state = CameraState.NO_BOARD
         sentence, todo, is_well = _judge(board, blind)
-        return CameraLook(state, is_well, sentence, todo, board, per_s)
+        return CameraReport(state, is_well, sentence, todo, board, per_s)
 
 
 def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str, bool]:
@@ -121,7 +121,7 @@ class CameraPictures(PageGroup):
     """The routes under `/camera`, and those of photographs."""
 
     name = "camera"
-    room: CameraRoom
+    feature: CameraFeature
     _picture: tuple[int, bytes] = (0, b"")
     """Number of the last frame, and the frame as JPEG."""
 
@@ -151,8 +151,8 @@ class CameraPictures(PageGroup):
         if source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
         # this replaces an old phone as the camera
-        if self.room.phone:
-            self.room.phone.pairing.remove()
+        if self.feature.phone:
+            self.feature.phone.pairing.remove()
         self._eye().link.choose(source)
 
     # ---- photographs, for everybody --------------------------------------------------------------
@@ -164,19 +164,19 @@ class CameraPictures(PageGroup):
         game, turns = progress.number, progress.turns
         photographs: list[PhotographJson] = [
             {"game": game, "moment": moment, "title": turn_title(moment, turns)}
-            for moment in self.room.album.moments(game)
+            for moment in self.feature.album.moments(game)
         ]
         return {"photographs": photographs}
 
     @get("/api/photograph/<int:game>/<moment>", answer="image/jpeg")
     def photograph(self, game: int, moment: str) -> Response:
         """Return the photograph of the board at the end of a turn."""
-        return _jpeg(self.room.album.photograph(game, moment))
+        return _jpeg(self.feature.album.photograph(game, moment))
 
     def _eye(self) -> BoardEye:
-        if self.room.eye is None:
+        if self.feature.eye is None:
             raise NotFound
-        return self.room.eye
+        return self.feature.eye
 
 
 def _jpeg(picture: Any) -> Response:

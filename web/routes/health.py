@@ -13,11 +13,11 @@ from typing import Any
 from flask import Response, make_response, redirect, render_template
 
 from companion.core.i18n import say
-from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
+from companion.diagnostics.findings import Finding, Grade, HealthSource, Status, worst
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import answer_of, plain_json
 from web.rendering.wiring import wires
-from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
+from web.routes.camera import FRAME_PX, CameraReport, CameraReports
 from web.routes.history import day
 from web.routes.owner.check import cues
 from web.routes.route import PageGroup, download, get, host_only, host_page
@@ -83,8 +83,8 @@ class HealthPages(PageGroup):
     """The routes of the page, its stream and the support bundle."""
 
     name = "health"
-    room: HealthRoom
-    looks: CameraLooks
+    feature: HealthSource
+    camera_reports: CameraReports
 
     # ---- for machines ----------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class HealthPages(PageGroup):
 
         Nothing in it is secret.
         """
-        state = self.room.health()
+        state = self.feature.health()
         is_ok = state.status is not Status.FAILING
         answer = answer_of(
             HealthJson,
@@ -109,7 +109,7 @@ class HealthPages(PageGroup):
     @get("/api/doctor", guard=host_only)
     def findings(self) -> FindingsJson:
         """Return the findings for `companion doctor`."""
-        findings = self.room.run_checks()
+        findings = self.feature.run_checks()
         return {"worst": worst(findings), "findings": plain_json(findings)}
 
     # ---- for the owner ---------------------------------------------------------------------------
@@ -122,24 +122,24 @@ class HealthPages(PageGroup):
             "health.html",
             live="/live/health",
             size=FRAME_PX,
-            eye=self.looks.eye,
+            eye=self.camera_reports.eye,
             wires=wires(check.settings) if check else (),
             cues=cues().items(),
             is_on=self.page_context.is_game_on,
-            **self._parts(self.room.run_checks()),
+            **self._parts(self.feature.run_checks()),
         )
         return make_response(page)
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream the changing parts of the page."""
-        findings, examined_s = self.room.run_checks(), time.monotonic()
+        findings, examined_s = self.feature.run_checks(), time.monotonic()
 
         def draw() -> str:
             nonlocal findings, examined_s
             # examining the machine takes seconds, so it happens less often than drawing
             if time.monotonic() - examined_s > EXAMINE_S:
-                findings, examined_s = self.room.run_checks(), time.monotonic()
+                findings, examined_s = self.feature.run_checks(), time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
         return self._streams.stream_redrawn(draw, Audience.SEAT)
@@ -154,23 +154,23 @@ class HealthPages(PageGroup):
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle as a download."""
-        bundle = self._make(self.room.support_zip)
+        bundle = self._make(self.feature.support_zip)
         return download(bundle, "application/zip", "companion-support.zip")
 
     # ---- inside ----------------------------------------------------------------------------------
 
     def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the template values of the changing parts."""
-        look, eye = self.looks.now(), self.looks.eye
+        report, eye = self.camera_reports.current(), self.camera_reports.eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
         # worst findings first, which also sorts topics by their worst finding
         for finding in sorted(findings, key=lambda finding: -grades.index(finding.grade)):
             details.setdefault(finding.topic, []).append(finding)
         return {
-            "look": look,
+            "report": report,
             "locks": (eye.link.locks if eye else None) or (None, None),
-            "headline": headline_of(findings, look),
+            "headline": headline_of(findings, report),
             "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel,
@@ -192,7 +192,7 @@ def is_unreachable(findings: tuple[Finding, ...]) -> bool:
     return bool(grades) and grades[0] is not Grade.OK
 
 
-def headline_of(findings: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
+def headline_of(findings: tuple[Finding, ...], report: CameraReport) -> FirstAdvice | None:
     """Return the most urgent problem, or else the camera's advice, or None."""
     # failures come before warnings
     for grade in (Grade.FAIL, Grade.WARN):
@@ -201,7 +201,7 @@ def headline_of(findings: tuple[Finding, ...], look: CameraLook) -> FirstAdvice 
                 return _headline(finding.topic)
     if is_unreachable(findings):
         return _headline("network")
-    return FirstAdvice(look.todo) if look.todo else None
+    return FirstAdvice(report.todo) if report.todo else None
 
 
 def _headline(topic: str) -> FirstAdvice:

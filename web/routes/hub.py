@@ -16,7 +16,7 @@ from msgspec import Meta
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import require_playable
-from web.features import HubSeat
+from web.features import HubConnection
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT_PART, ShortText
 from web.routes.route import PageGroup, form, get, host_only, host_page, post, seat_post, sitting
@@ -29,7 +29,7 @@ class HubRoutes(PageGroup):
     """Routes for joining a hub, playing at two tables, players' cards and tournament rounds."""
 
     name = "hub"
-    hub: HubSeat
+    hub: HubConnection
 
     @get("/host/hub", guard=host_page)
     def page(self) -> str:

@@ -156,7 +156,7 @@ class Pages(PageGroup):
                 return COVER
             return self.page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
-        leave = self.page_context.presence.begin(seat)
+        leave = self.page_context.presence.count_stream(seat)
         return self._streams.stream_changes(self._table, render, Audience.SEAT, leave)
 
     # ---- the rest ----

@@ -103,7 +103,7 @@ class SharedPhonePages(PageGroup):
 
         if not self._guard.is_shared_phone():
             return self._streams.stream_changes(self._table, render)
-        end_presence = self.page_context.presence.begin(*SEATS)
+        end_presence = self.page_context.presence.count_stream(*SEATS)
         return self._streams.stream_changes(self._table, render, Audience.SEAT, end_presence)
 
     # ---- inside ----

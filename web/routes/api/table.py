@@ -120,7 +120,7 @@ class TableRoutes(PageGroup):
         """
         gone = Seat(seat)
         # the phone may have returned since the page was drawn
-        if gone not in self.page_context.presence.gone:
+        if gone not in self.page_context.presence.gone_seats:
             raise wrong_phase(say("That phone is back."))
         if by == "pad":
             self.page_context.require_pads()

@@ -16,7 +16,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.games import event_cues
-from companion.maintenance.panel_check import CheckRoom, PanelCheck
+from companion.maintenance.panel_check import PanelCheck, PanelCheckFeature
 from web.rendering.answers import TrialJson
 from web.rendering.json_view import answer_of
 from web.routes.api.body import ShortText
@@ -49,7 +49,7 @@ class PanelTrials(PageGroup):
     """The routes of the panel's check. They are for the owner only, because keys may be secrets."""
 
     name = "check"
-    room: CheckRoom
+    feature: PanelCheckFeature
 
     @get("/live/check", guard=host_only)
     def live(self) -> Response:
@@ -124,6 +124,6 @@ class PanelTrials(PageGroup):
         return answer_of(TrialJson, panel.trial())
 
     def _panel(self) -> PanelCheck:
-        if self.room.panel is None:
-            raise wrong_phase(self.room.why_not or say("No pads: phones only."))
-        return self.room.panel
+        if self.feature.panel is None:
+            raise wrong_phase(self.feature.why_not or say("No pads: phones only."))
+        return self.feature.panel

@@ -16,7 +16,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import LANGUAGES
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
-from web.routes.camera import FRAME_PX, CameraLooks
+from web.routes.camera import FRAME_PX, CameraReports
 from web.routes.route import PageGroup, ask_for_key, form, get, host_only, host_page
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
@@ -34,7 +34,7 @@ class FirstEvening(PageGroup):
 
     name = "first"
     upkeep: Upkeep
-    looks: CameraLooks
+    camera_reports: CameraReports
 
     @get("/host/first/<int:number>", asks=host_page)
     def page(self, number: int) -> Any:
@@ -50,7 +50,7 @@ class FirstEvening(PageGroup):
             number=number,
             pages=len(PAGES),
             live="/live/first" if name == "camera" else "",
-            look=self.looks.now() if name == "camera" else None,
+            report=self.camera_reports.current() if name == "camera" else None,
             size=FRAME_PX,
             papers=PAPERS,
             table=self.upkeep.running.table,
@@ -67,7 +67,10 @@ class FirstEvening(PageGroup):
 
         def draw() -> str:
             return render_template(
-                "_first_camera.html", look=self.looks.now(), number=2, pages=len(PAGES)
+                "_first_camera.html",
+                report=self.camera_reports.current(),
+                number=2,
+                pages=len(PAGES),
             )
 
         return self._streams.stream_redrawn(draw, Audience.SEAT)
