@@ -47,6 +47,7 @@ than Go's default of 100.
 """
 OWN_FILE, USERS_FILE, LOG_FILE = "nats.conf", "tables.conf", "nats.log"
 MAX_CONNECTIONS = 1000
+"""Maximum number of connections to the server: twice the number of tables that a hub may have."""
 MAX_CONNECTIONS_EACH, MAX_SUBSCRIPTIONS = 32, 64
 """Maximum number of connections with one table's key, and of subscriptions of each connection.
 
@@ -78,8 +79,8 @@ def account_of(table: str) -> str:
 
 
 def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object]:
-    """Return the hub's account. It exports the subjects on which tables publish, and imports those
-    to which they subscribe.
+    """Return the hub's account. It exports the subjects on which `tables` publish, and imports
+    those to which they subscribe.
 
     All of them are exported as services, even those without replies. NATS has stream exports for
     that, but it crashes if somebody subscribes to one of another account during a reload (seen with
@@ -122,8 +123,10 @@ def _import_of(account: str, subject: str) -> dict[str, dict[str, str]]:
 
 
 class NatsServer:
-    """The child process. Call `start` and `check` from one long-lived thread, because the child is
-    killed when that thread ends.
+    """The server as a child process. `close` may be called twice.
+
+    `write` and `reload` may be called from any thread, one at a time. Call `start` and `check` from
+    one long-lived thread, because the child is killed when that thread ends.
     """
 
     def __init__(self, settings: HubSettings) -> None:
@@ -152,7 +155,10 @@ class NatsServer:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def write(self, users: str) -> None:
-        """Write the configuration and the accounts. Only this user may read the files."""
+        """Write the configuration, and the accounts of `accounts_text`.
+
+        Only this user may read the files.
+        """
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._folder / USERS_FILE, users.encode())
         replace_file(self._folder / OWN_FILE, self._configuration().encode())
@@ -180,11 +186,11 @@ class NatsServer:
                 env=GO_SETTINGS | os.environ,
             )
         while self._process.poll() is None and time.monotonic() < end_s:
-            if self._answers():
+            if self._accepts_connections():
                 return
             time.sleep(POLL_S)
         self.close()
-        raise SystemTrouble(self._failure())
+        raise SystemTrouble(self._failure_sentence())
 
     def check(self) -> bool:
         """Return whether the server was still running. Restart it if not.
@@ -206,6 +212,7 @@ class NatsServer:
             self._reload_once()
 
     def _reload_once(self) -> None:
+        """Ask for one reload, and wait until the log confirms it."""
         log_path = self._folder / LOG_FILE
         if self.pid is None or self._process is None:
             return
@@ -251,22 +258,19 @@ class NatsServer:
         lines = [f"{name}: {json.dumps(value)}" for name, value in options.items()]
         return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
 
-    def _answers(self) -> bool:
-        """Return whether the server accepts connections."""
+    def _accepts_connections(self) -> bool:
+        address = reachable_host(self._host), self._port
         try:
-            with socket.create_connection(
-                (reachable_host(self._host), self._port), timeout=1
-            ) as line:
-                line.settimeout(1)
+            with socket.create_connection(address, timeout=1) as connection:
                 # NATS greets every connection
-                return line.recv(4) == b"INFO"
+                return connection.recv(4) == b"INFO"
         except OSError:
             return False
 
-    def _failure(self) -> str:
+    def _failure_sentence(self) -> str:
         """Return a sentence with the last error in the log."""
         lines = (self._folder / LOG_FILE).read_text(errors="replace").splitlines()
         marks = ("[FTL]", "[ERR]", "nats-server:")
         errors = [line for line in lines if any(mark in line for mark in marks)]
-        last = errors[-1].rpartition("] ")[2] if errors else "see nats.log"
-        return say("nats-server does not start: {error}", error=last)
+        last_error = errors[-1].rpartition("] ")[2] if errors else "see nats.log"
+        return say("nats-server does not start: {error}", error=last_error)

@@ -18,7 +18,7 @@ from companion.core.i18n import best_language
 from companion.core.ports import Closeable, Signal
 from companion.mqtt import topics
 from companion.mqtt.connection import BrokerLine
-from companion.mqtt.discovery import config_topic, description
+from companion.mqtt.discovery import config_topic, device_description
 from companion.mqtt.topics import encode_json
 from companion.table.follower import Follower
 from companion.table.listeners import TableListener
@@ -29,18 +29,20 @@ from companion.table.table_view import TableView
 log = logging.getLogger(__name__)
 
 MAX_SIGNALS = 64
-LOOK_S = 0.5
+"""Maximum number of cues that wait to be published. The oldest is dropped."""
+CHECK_INTERVAL_S = 0.5
 """Interval in seconds of checks while nothing happens at the table."""
-TELL_S = 0.1
+PUBLISH_PAUSE_S = 0.1
 """Pause in seconds after publishing. Changes during the pause are published together."""
 
 
 class MqttAdapter(Closeable):
     """Publishes the state of a table. A context manager whose `close` may be called twice.
 
-    Nothing waits for the network. If MQTT is switched off or the topic changes, the retained
-    messages of this table are cleared at a connected broker. With `threads=False` the table is
-    checked only in `step`, but the network still has its own thread.
+    A thread of its own follows the table, and paho's thread serves the network. Nothing waits for
+    the network. If MQTT is switched off or the topic changes, the retained messages of this table
+    are cleared at a connected broker. With `threads=False` the table is checked only in `step`, but
+    the network still has its own thread.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class MqttAdapter(Closeable):
         return self._settings.mqtt
 
     def _reset(self) -> None:
-        """Reset what was seen and published."""
+        """Reset what was read from the table and published, so that everything is published."""
         self._version = -1
         self._last_clock: tuple[object, ...] | None = None
         self._last_call = (Call.NONE, self.bell.number)
@@ -109,18 +111,21 @@ class MqttAdapter(Closeable):
             return
         self._reset()
         presence = f"{mqtt.base_topic}/{topics.AVAILABILITY}"
-        is_heard = {topics.STAFF_SET: mqtt.staff, topics.PAUSED_SET: mqtt.pause}
-        commands = tuple(f"{mqtt.base_topic}/{name}" for name, is_on in is_heard.items() if is_on)
+        is_allowed = {topics.STAFF_SET: mqtt.staff, topics.PAUSED_SET: mqtt.pause}
+        commands = tuple(f"{mqtt.base_topic}/{name}" for name in is_allowed if is_allowed[name])
         line = BrokerLine(mqtt, presence, commands, self._command, self._note_connection)
         if mqtt.home_assistant:
-            line.publish({config_topic(mqtt): encode_json(description(mqtt, __version__))})
+            line.publish({config_topic(mqtt): encode_json(device_description(mqtt, __version__))})
         self.line = line
         line.start()
         if self._threads:
-            self._follower = Follower(self._table, "mqtt-table", self._publish_changes, LOOK_S)
+            self._follower = Follower(
+                self._table, "mqtt-table", self._publish_changes, CHECK_INTERVAL_S
+            )
             self._follower.start()
 
     def _disconnect(self, cleared: Iterable[str] = ()) -> None:
+        """Disconnect, and clear these topics at the broker."""
         line, self.line = self.line, None
         follower, self._follower = self._follower, None
         if follower:
@@ -132,6 +137,7 @@ class MqttAdapter(Closeable):
     # ---- in the line's thread ----
 
     def _note_connection(self, is_connected: bool) -> None:
+        """Offer the staff call only while a broker hears it."""
         self.bell.hear(is_connected and self._mqtt.staff and self.line is not None)
         self._table.redraw()
 
@@ -139,25 +145,25 @@ class MqttAdapter(Closeable):
         """Execute one of the few allowed commands. Any other is ignored."""
         mqtt = self._mqtt
         if is_retained:
-            return  # an old command
+            return  # an old command, which the broker repeats at every connect
         if topic == f"{mqtt.base_topic}/{topics.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()
             elif payload == b"done":
                 self.bell.cancel()
         elif topic == f"{mqtt.base_topic}/{topics.PAUSED_SET}" and payload in (b"ON", b"OFF"):
-            act = self._table.pause if payload == b"ON" else self._table.resume
+            pause_or_resume = self._table.pause if payload == b"ON" else self._table.resume
             # No clock runs, or it is already in that state. The retained state shows this.
             with suppress(Illegal):
-                act("table")
+                pause_or_resume("table")
 
-    # ---- looking ----
+    # ---- in the follower's thread ----
 
     def _publish_changes(self) -> float:
-        """Publish what is new. Return the seconds to pause."""
+        """Publish what is new at the table. Return for how many seconds to pause."""
         line = self.line
         if line is None:
-            return LOOK_S
+            return CHECK_INTERVAL_S
         version = self._table.version  # changes with the bell, too
         if version == self._version and not self._signals:
             return 0.0
@@ -175,18 +181,19 @@ class MqttAdapter(Closeable):
             topics.DEVICES: topics.devices_of(view, language),
         }
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
-        # A clock that runs on keeps its message, or every check would publish other seconds.
+        # A clock that only runs keeps its message. Otherwise every check would publish new seconds.
         if clocks != self._last_clock:
             self._last_clock = clocks
             state[topics.CLOCK] = topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
         if self._mqtt.staff:
             state[topics.STAFF] = topics.staff_of(self.bell, language)
         line.publish({f"{base}/{name}": encode_json(text) for name, text in state.items()}, events)
-        return TELL_S
+        return PUBLISH_PAUSE_S
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the events since the last time: public cues, and changes of the staff call."""
         while self._signals:
-            event = topics.event_of(self._signals.popleft(), view, language)
+            event = topics.cue_event(self._signals.popleft(), view, language)
             if event is not None:
                 yield event
         call = (self.bell.call, self.bell.number)

@@ -1,7 +1,7 @@
-"""The connection to a broker: paho's thread connects, reconnects, and publishes the newest state.
+"""The connection to a broker: paho's thread connects and reconnects, and sends what is published.
 
-Nobody waits for the broker. While it is away only the newest payload of each topic is kept. Every
-connection begins by publishing all of them.
+Nobody waits for the broker. While it is not connected, only the newest payload of each topic is
+kept. Every connection begins by publishing all of them.
 """
 
 from __future__ import annotations
@@ -31,67 +31,68 @@ log = logging.getLogger(__name__)
 ONLINE, OFFLINE = b"online", b"offline"
 MIN_PAUSE_S, MAX_PAUSE_S = 1, 60
 """Pause in seconds after the first failure, and maximum pause. It doubles each time."""
-MAX_COMMAND = 64
+MAX_COMMAND_BYTES = 64
 """Maximum size of a command in bytes. Longer messages are ignored."""
 FAREWELL_TIMEOUT_S = 1.0
 """Timeout in seconds for each of the last messages before a disconnect."""
 CONNECT_TIMEOUT_S = 3.0
 KEEPALIVE_S = 30
-MAX_PASSWORD = 256
+MAX_PASSWORD_BYTES = 256
 
 
-class Refused(CompanionError, ConnectionError):
+class BrokerRefused(CompanionError, ConnectionError):
     """The connection is impossible or was refused. The message says why and what to do."""
 
     kind = "mqtt"
 
 
-def make_client(settings: MqttSettings) -> Client:
-    """Return a client with user, password and TLS context. Raises `Refused` if that is
+def new_client(settings: MqttSettings) -> Client:
+    """Return a client with user, password and TLS context. Raises `BrokerRefused` if that is
     impossible.
     """
     try:
         from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
         from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
     except ImportError:
-        raise Refused(
+        raise BrokerRefused(
             say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")
         ) from None
     client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
     client.connect_timeout = CONNECT_TIMEOUT_S
     client.reconnect_delay_set(MIN_PAUSE_S, MAX_PAUSE_S)
     if settings.user:
-        client.username_pw_set(settings.user, password_of(settings.password_file))
+        client.username_pw_set(settings.user, read_password(settings.password_file))
     if settings.tls:
         client.tls_set_context(_tls_context(settings.ca_file))
     return client
 
 
-def password_of(path: str) -> str | None:
+def read_password(path: str) -> str | None:
     """Return the one line of a password file. None without a file.
 
-    Raises `Refused` without repeating the content. Files of several lines are refused, so that
-    nobody who may change the settings can send another secret of this machine to a broker.
+    Raises `BrokerRefused`, whose message does not repeat the content. Files of several lines are
+    refused, so that nobody who may change the settings can send another secret of this machine to a
+    broker.
     """
     if not path:
         return None
     try:
-        text = read_file(path, MAX_PASSWORD).decode("utf-8-sig").rstrip("\r\n")
+        text = read_file(path, MAX_PASSWORD_BYTES).decode("utf-8-sig").rstrip("\r\n")
     except OSError as error:
-        raise Refused(
+        raise BrokerRefused(
             say("The password file {file} cannot be read: {why}.", file=path, why=error.strerror)
         ) from None
     except ValueError:
         text = ""
     if not text.isprintable() or not text:
-        raise Refused(
+        raise BrokerRefused(
             say("The password file {file} must contain one line: the password.", file=path)
         )
     return text
 
 
 def _tls_context(ca_file: str) -> ssl.SSLContext:
-    """Return the TLS context that verifies the broker. Raises `Refused`."""
+    """Return the TLS context that verifies the broker. Raises `BrokerRefused`."""
     try:
         if ca_file:
             read_file(ca_file, MAX_TEXT_BYTES)  # OpenSSL would read any file, even an endless one
@@ -99,13 +100,13 @@ def _tls_context(ca_file: str) -> ssl.SSLContext:
     except OSError as error:
         why = error.strerror or type(error).__name__
         text = say("The broker certificate {file} cannot be read: {why}.", file=ca_file, why=why)
-        raise Refused(text) from None
+        raise BrokerRefused(text) from None
     context.sslsocket_class = _TidySocket
     return context
 
 
 class _TidySocket(ssl.SSLSocket):
-    """Closes itself after a failed handshake, which paho-mqtt forgets."""
+    """A TLS socket that closes itself after a failed handshake. paho-mqtt would leave it open."""
 
     def do_handshake(self, block: bool = False) -> None:
         """Perform the handshake, and close the socket if it fails."""
@@ -117,11 +118,13 @@ class _TidySocket(ssl.SSLSocket):
 
 
 class BrokerLine(Closeable):
-    """One connection to a broker, kept up by paho's thread. `close` may be called twice.
+    """One connection to a broker, from `start` to `close`. `close` may be called twice.
 
-    `presence` is the topic of the table's availability (empty for none). `commands` are the topics
-    to subscribe to. `on_message` receives topic, payload and whether it was a retained message.
-    `on_state` is called with whether the connection is up, at every attempt and every change.
+    Paho's thread keeps it up, and calls `on_message` and `on_state`. If no connection is possible,
+    `start` calls `on_state` itself. `presence` is the topic of the table's availability (empty for
+    none). `commands` are the topics to subscribe to. `on_message` receives topic, payload and
+    whether it was a retained message. `on_state` is called with whether the connection is up, at
+    every attempt and every change.
     """
 
     def __init__(
@@ -139,12 +142,14 @@ class BrokerLine(Closeable):
         self._on_state = on_state
         self._lock = threading.RLock()
         self._state: dict[str, bytes] = {}
+        """The newest payload of each retained topic."""
         self.is_connected = False
         self._client: Client | None = None
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         """State of the connection as a sentence, and what to do about it."""
         self._refusal = ""
+        """Sentence on why the broker has refused the login. Empty if it has not."""
 
     # ---- from any thread ----
 
@@ -152,8 +157,8 @@ class BrokerLine(Closeable):
         """Connect, and stay connected."""
         settings = self._settings
         try:
-            client = make_client(settings)
-        except Refused as error:
+            client = new_client(settings)
+        except BrokerRefused as error:
             self._report_loss(error.message)
             return
         client.on_socket_open = lambda _client, _data, sock: self._prepare_socket(sock)
@@ -180,10 +185,14 @@ class BrokerLine(Closeable):
         connected.
         """
         with self._lock:
-            fresh = {name: text for name, text in state.items() if self._state.get(name) != text}
-            self._state |= fresh
+            changes = {
+                topic: payload
+                for topic, payload in state.items()
+                if self._state.get(topic) != payload
+            }
+            self._state |= changes
             if self._client and self.is_connected:
-                for topic, payload in fresh.items():
+                for topic, payload in changes.items():
                     self._client.publish(topic, payload, retain=True)
                 for topic, payload in events:
                     self._client.publish(topic, payload)
@@ -252,7 +261,7 @@ class BrokerLine(Closeable):
 
     def _receive(self, message: MQTTMessage) -> None:
         """Handle a message from the broker. Its content must not end the connection."""
-        if len(message.payload) > MAX_COMMAND:
+        if len(message.payload) > MAX_COMMAND_BYTES:
             return
         payload = bytes(message.payload)
         try:

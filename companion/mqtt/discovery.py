@@ -1,8 +1,9 @@
 """The table as a device of Home Assistant, described by one retained message under its discovery
 prefix.
 
-Source: Home Assistant, "MQTT", device discovery payload. `dev`, `o` and `cmps` are its own short
-forms.
+Source: Home Assistant, "MQTT", device discovery payload. `dev` (device), `o` (origin) and `cmps`
+(components) are its own short forms, also `p` (platform), `mf` (manufacturer), `mdl` (model) and
+`sw` (software version). Here a component is called a part of the device.
 """
 
 from __future__ import annotations
@@ -36,25 +37,25 @@ def config_topic(settings: MqttSettings) -> str:
     return f"{settings.discovery}/device/{device_id(settings)}/config"
 
 
-def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
+def device_description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     """Return the description of the whole device.
 
     None of it plays, reveals or ends anything. Commands are included if the settings allow them.
     """
-    base, mark = settings.base_topic, device_id(settings)
+    base, device = settings.base_topic, device_id(settings)
     parts = {**_game_sensors(base), **_table_sensors(base)}
     if settings.staff:
-        parts |= _staff(base)
+        parts |= _staff_parts(base)
     if settings.pause:
-        parts["pause"] = _paused(base, "switch") | {
+        parts["pause"] = _paused_part(base, "switch") | {
             "name": "Clock stopped",
             "command_topic": f"{base}/{topics.PAUSED_SET}",
             "optimistic": False,
         }
-    components = {key: {**part, "unique_id": f"{mark}_{key}"} for key, part in parts.items()}
+    components = {key: {**part, "unique_id": f"{device}_{key}"} for key, part in parts.items()}
     return {
         "dev": {
-            "ids": [mark],
+            "ids": [device],
             "name": settings.name,
             "mf": MANUFACTURER,
             "mdl": "Board game table",
@@ -86,7 +87,7 @@ def _game_sensors(base: str) -> dict[str, dict[str, Any]]:
             "Clock runs out", clock, "{{ value_json.ends_at }}", "mdi:timer-sand", attributes=clock
         )
         | {"device_class": "timestamp"},
-        "paused": _paused(base, "binary_sensor") | {"name": "Paused"},
+        "paused": _paused_part(base, "binary_sensor") | {"name": "Paused"},
         "events": {
             "p": "event",
             "name": "Event",
@@ -101,9 +102,11 @@ def _table_sensors(base: str) -> dict[str, dict[str, Any]]:
     """Return the sensors for the seats, the camera and trouble."""
     seats, devices = f"{base}/{topics.SEATS_TAKEN}", f"{base}/{topics.DEVICES}"
     return {
-        "south": _binary("South", seats, "value_json.south.taken", "occupancy"),
-        "north": _binary("North", seats, "value_json.north.taken", "occupancy"),
-        "trouble": _binary("Trouble", devices, "value_json.trouble", "problem", attributes=devices),
+        "south": _binary_sensor("South", seats, "value_json.south.taken", "occupancy"),
+        "north": _binary_sensor("North", seats, "value_json.north.taken", "occupancy"),
+        "trouble": _binary_sensor(
+            "Trouble", devices, "value_json.trouble", "problem", attributes=devices
+        ),
         "camera": _sensor("Camera", devices, "{{ value_json.camera }}", "mdi:camera")
         | {
             "device_class": "enum",
@@ -113,11 +116,11 @@ def _table_sensors(base: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _staff(base: str) -> dict[str, dict[str, Any]]:
+def _staff_parts(base: str) -> dict[str, dict[str, Any]]:
     """Return the sensor for a staff call, and the two buttons that answer it."""
     command = {"p": "button", "command_topic": f"{base}/{topics.STAFF_SET}"}
     return {
-        "staff": _binary(
+        "staff": _binary_sensor(
             "Staff called", f"{base}/{topics.STAFF}", "value_json.call != 'none'", None
         )
         | {"icon": "mdi:bell-ring"},
@@ -139,6 +142,7 @@ def _staff(base: str) -> dict[str, dict[str, Any]]:
 def _sensor(
     name: str, topic: str, template: str, icon: str, attributes: str = ""
 ) -> dict[str, Any]:
+    """Return a sensor. `attributes` is the topic of its further values, or empty."""
     extra = {"json_attributes_topic": attributes} if attributes else {}
     return {
         "p": "sensor",
@@ -150,18 +154,21 @@ def _sensor(
     }
 
 
-def _binary(
-    name: str, topic: str, truth: str, kind: str | None, attributes: str = ""
+def _binary_sensor(
+    name: str, topic: str, condition: str, device_class: str | None, attributes: str = ""
 ) -> dict[str, Any]:
-    part = _sensor(name, topic, f"{{{{ 'ON' if {truth} else 'OFF' }}}}", "", attributes) | {
-        "p": "binary_sensor"
-    }
-    # The icon comes from the device class or from the caller.
+    """Return a sensor that is on while a Jinja condition on `value_json` holds.
+
+    Its icon comes from the device class or from the caller.
+    """
+    template = f"{{{{ 'ON' if {condition} else 'OFF' }}}}"
+    part = _sensor(name, topic, template, "", attributes) | {"p": "binary_sensor"}
     del part["icon"]
-    return part | ({"device_class": kind} if kind else {})
+    return part | ({"device_class": device_class} if device_class else {})
 
 
-def _paused(base: str, platform: str) -> dict[str, Any]:
+def _paused_part(base: str, platform: str) -> dict[str, Any]:
+    """Return whether the clock is paused, as a sensor or as a switch without its command."""
     template = "{{ 'ON' if value_json.paused else 'OFF' }}"
     return {
         "p": platform,

@@ -35,16 +35,16 @@ RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 """Retained topics, which are cleared when MQTT is switched off."""
 
 BOTH_COLOUR, NOBODYS_COLOUR = SIGN, "#FFFFFF"
-"""The turn's colour while the table waits for both seats (the sign's yellow), and for none."""
+"""The turn's colour while the table waits for both seats (the sign's yellow), and for no seat."""
 
-EVENTS = (
+PUBLIC_CUES = (
     Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP,
     Cue.HANDS_WANTED, Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED,
     Cue.RESUMED, Cue.OFFER, Cue.WON,
     Cue.TIE, Cue.TROUBLE,
 )  # fmt: skip
-"""Public cues of the table: those that lamps and tones show to everybody, without the private keys
-of a pad.
+"""Public cues of the table: those that lamps and tones show to everybody. The cues of a pad's keys
+are private.
 
 Cues of games' events are published as well.
 """
@@ -57,7 +57,7 @@ STAFF_EVENTS = {
 
 def event_types() -> tuple[str, ...]:
     """Return the names of all events on the topic `event`."""
-    return (*map(str, (*EVENTS, *event_cues())), *STAFF_EVENTS.values())
+    return (*map(str, (*PUBLIC_CUES, *event_cues())), *STAFF_EVENTS.values())
 
 
 def state_of(view: TableView, language: str) -> Mapping[str, Any]:
@@ -177,11 +177,11 @@ def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
     return {"call": bell.call.value, "by": bell.by, "words": translate(bell.sentence(), language)}
 
 
-def event_of(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
+def cue_event(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
     """Return the event of a cue, with the text of the sign. None for a cue that is not
     published.
     """
-    if isinstance(signal.cue, Cue) and signal.cue not in EVENTS:
+    if isinstance(signal.cue, Cue) and signal.cue not in PUBLIC_CUES:
         return None
     return _event(str(signal.cue), signal.seats, view, language)
 

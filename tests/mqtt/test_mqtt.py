@@ -26,12 +26,12 @@ from companion.core.errors import ConfigError
 from companion.core.kit import Seat
 from companion.mqtt import connection as lines
 from companion.mqtt.connection import (
-    Refused,
+    BrokerRefused,
     examine_broker,
     loss_sentence,
-    password_of,
+    read_password,
 )
-from companion.mqtt.discovery import description
+from companion.mqtt.discovery import device_description
 from companion.service.app import Companion
 from companion.table import reducer
 from companion.table.session import Phase
@@ -201,7 +201,7 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
 
 
 def test_without_staff_and_pause_home_assistant_can_do_nothing() -> None:
-    parts = description(MqttSettings(topic="a"), "1")["cmps"]
+    parts = device_description(MqttSettings(topic="a"), "1")["cmps"]
     assert not [part for part in parts.values() if "command_topic" in part]
 
 
@@ -369,16 +369,16 @@ def test_the_delivered_topic_has_the_machines_name(monkeypatch: pytest.MonkeyPat
 
 def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "word"
-    assert password_of("") is None
+    assert read_password("") is None
     file.write_text("correct horse\n")
-    assert password_of(str(file)) == "correct horse"
+    assert read_password(str(file)) == "correct horse"
     for content in (b"", b"-----BEGIN PRIVATE KEY-----\nMII\n", b"x" * 300, b"a\0b"):
         file.write_bytes(content)
-        with pytest.raises(Refused) as refused:
-            password_of(str(file))
+        with pytest.raises(BrokerRefused) as refused:
+            read_password(str(file))
         assert "PRIVATE" not in refused.value.message
-    with pytest.raises(Refused, match="No such file"):
-        password_of(str(tmp_path / "none"))
+    with pytest.raises(BrokerRefused, match="No such file"):
+        read_password(str(tmp_path / "none"))
 
 
 def test_what_keeps_a_broker_away_is_said_in_words() -> None:
