@@ -28,9 +28,9 @@ from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, NAMES, NUMBERS, RANKS, SQUARES, squares_in
-from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest
+from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest_chains
 from companion.games.scouts.screen import play_of
-from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, pass_turn, read
+from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, parse, pass_turn
 from companion.games.screen import Play
 
 _SURE = WIN / 2
@@ -133,7 +133,7 @@ class ScoutsBot(Bot):
             return Choice(f"@{NAMES[self._set_up_square(position)]}", 1)
         if position in self._plan:
             return Choice(self._plan[position], 0, self._why)
-        if not position.due:
+        if not position.plays_due:
             return Choice(".", 0)
         search = _Search(self._evaluation, self._strength, self._visits)
         turn = search.best(position)
@@ -152,11 +152,11 @@ class ScoutsBot(Bot):
         if position.to_place:
             return 0.0
         search = _Search(self._evaluation, self._strength, self._visits)
-        decision = read(action)
+        decision = parse(action)
         # only a rock or the end of the turn is left to decide
-        if not position.due:
+        if not position.plays_due:
             values = []
-            for other in (decision, read("."), read(best)):
+            for other in (decision, parse("."), parse(best)):
                 rock = (other.kind, other.covered) if other.covered else None
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
@@ -189,7 +189,7 @@ class ScoutsBot(Bot):
 def _play_of(position: Position, origin: int, target: int) -> Play:
     """Return the dash between two squares, or the shortest chain of jumps if there is no dash."""
     ends = SQUARES[origin], SQUARES[target]
-    plays = map(play_of, decisions(position, shortest))
+    plays = map(play_of, decisions(position, shortest_chains))
     return next(play for play in plays if (play.squares[0], play.squares[-1]) == ends)
 
 
@@ -382,7 +382,7 @@ class _Search:
         """Return the value of a turn that has begun, if the rest of it is the best possible."""
         if position.is_won:
             return WIN
-        if position.due and (turn := self.best(position)):
+        if position.plays_due and (turn := self.best(position)):
             return turn.value
         # nothing is left to play: rank only the turn that ends here
         last_round = self.strength.widths[-1] if self.strength.widths else ()

@@ -15,7 +15,7 @@ from typing import Any
 
 from companion.core.kit import SEATS, Seat
 from companion.games.scouts.board import FILES, HOME, NUMBERS, RANKS, squares_in
-from companion.games.scouts.moves import chains, dashes, movers
+from companion.games.scouts.moves import dash_targets, jump_chains, movable_scouts
 from companion.games.scouts.state import Position
 
 RatedPlay = tuple[float, int, int]
@@ -92,15 +92,15 @@ class Evaluation:
         scouts = position.scouts
         stacks = own_low | foe_low
         rated_plays: list[RatedPlay] = []
-        for origin in squares_in(movers(position)):
+        for origin in squares_in(movable_scouts(position)):
             has_intel = intel >> origin & 1
             values = self.square_values[seat][has_intel]
             leaving_gain = -values[origin]
             # a scout that leaves a stack frees the lower one
             if stacks >> origin & 1:
                 leaving_gain += self._burial_cost(own_low, low_intel, seat, origin)
-            targets = dashes(position, origin)
-            for chain in chains(position, origin):
+            targets = dash_targets(position, origin)
+            for chain in jump_chains(position, origin):
                 targets |= 1 << chain[-1]
             for target in squares_in(targets):
                 gain = leaving_gain + values[target]
@@ -169,8 +169,8 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
         intel=intel["upper"],
         low_intel=intel["lower"],
         seat=seat.number,
-        due=view["due"],
-        played=_mask(view["played"]),
+        plays_due=view["due"],
+        last_mover=_mask(view["played"]),
         to_place=view["to_place"],
         rocks=rocks,
         may_stack=may_stack,

@@ -20,8 +20,9 @@ from companion.bots.kahmate.moves import (
 )
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
+from companion.games.kahmate.actions import Card
 from companion.games.kahmate.board import IN_GOAL, ROLE_OF
-from companion.games.kahmate.state import Card, Course, State
+from companion.games.kahmate.state import Course, State
 
 GAME = game_named("kahmate")
 

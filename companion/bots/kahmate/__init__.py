@@ -27,20 +27,20 @@ from companion.bots.kahmate.search import STRENGTHS, SURE_TRY, Candidate, Search
 from companion.bots.mixed_strategies import solve
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.kahmate.board import FILES, NUMBERS, RANKS
-from companion.games.kahmate.moves import course_of
-from companion.games.kahmate.screen import play_of
-from companion.games.kahmate.state import (
+from companion.games.kahmate.actions import (
     Action,
     EndTurn,
     Kick,
     Pass,
     Placement,
     Run,
-    State,
     Tackle,
     parse,
 )
+from companion.games.kahmate.board import FILES, NUMBERS, RANKS
+from companion.games.kahmate.moves import course_of
+from companion.games.kahmate.screen import play_of
+from companion.games.kahmate.state import State
 
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 """Start squares of South's R R B T F S. North's and mirrored ones are derived from them."""

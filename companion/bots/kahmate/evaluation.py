@@ -172,7 +172,7 @@ def try_chance(state: State) -> float:
         if abs(goal - rank_of(state.places[piece])) < SPEED[piece]
     ]
     carrier = state.carrier
-    if not runners or state.other_carrier != EMPTY:
+    if not runners or state.opposing_carrier != EMPTY:
         return 0.0
     ball_chances = _pass_chances(state, carrier) if carrier != EMPTY else {}
     goal_squares = slice(goal * FILES, (goal + 1) * FILES)
@@ -194,7 +194,7 @@ def _pass_chances(state: State, carrier: int) -> dict[int, float]:
         TEAMS[state.seat], key=lambda piece: ranks_ahead(state.places[piece], 0, state.seat)
     )
     for giver in foremost_first:
-        if giver not in chances or state.down[giver]:
+        if giver not in chances or state.turns_down[giver]:
             continue
         for taker in foremost_first:
             chance = _pass_chance(state, giver, taker, chances[giver])
@@ -216,12 +216,12 @@ def _pass_chance(state: State, giver: int, taker: int, chance: float) -> float:
     """
     start = state.places[giver]
     end = state.places[taker]
-    if state.down[taker] or not is_pass(state.seat, start, end):
+    if state.turns_down[taker] or not is_pass(state.seat, start, end):
         return 0.0
     # each standing opponent on the way costs a face-off
     for square in squares_between(start, end):
         other = state.board[square]
-        if state.stands_against(other):
+        if state.is_standing_opponent(other):
             chance *= _win_chance(state, giver, other)
     return chance
 
@@ -235,7 +235,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     start = state.places[runner]
     loose_ball = state.ball if state.carrier == EMPTY else EMPTY
     # the other side's carrier is tackled and never run into (Rulings, section 4)
-    forbidden = state.ball if state.other_carrier != EMPTY else EMPTY
+    forbidden = state.ball if state.opposing_carrier != EMPTY else EMPTY
     by_any_path = [0.0] * AREA
     by_any_path[start] = 1.0
     with_fetched_ball = [0.0] * AREA
@@ -257,7 +257,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                 other = state.board[to]
                 factor = 1.0
                 # a standing opponent in the way costs a face-off
-                if state.stands_against(other):
+                if state.is_standing_opponent(other):
                     factor = _win_chance(state, runner, other)
                 if chance * factor > by_any_path[to]:
                     by_any_path[to] = chance * factor
@@ -283,7 +283,7 @@ def _quiet_value(state: State) -> float:
     """Return the same value without the chance of a try in this turn."""
     seat = state.seat
     points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
-    for piece, turns in enumerate(state.down):
+    for piece, turns in enumerate(state.turns_down):
         if turns:
             loss = _DOWN_COST if turns == 1 else 1.5 * _DOWN_COST
             points += -loss if SEAT_OF[piece] == seat else loss
@@ -316,7 +316,7 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
     file = file_of(state.ball)
     points = _POSSESSION + _ground(rank_of(state.ball), owner)
     for piece, square in enumerate(state.places):
-        if state.down[piece]:
+        if state.turns_down[piece]:
             continue
         ranks_behind_ball = ranks_ahead(square, state.ball, owner)
         if SEAT_OF[piece] != owner:
@@ -366,7 +366,7 @@ def _loose_value(state: State) -> float:
     for piece, square in enumerate(state.places):
         steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
-        turns_down = state.down[piece]
+        turns_down = state.turns_down[piece]
         # rounded up, with the distance as tie-break
         turns = ceil(steps / SPEED[piece]) + 0.1 * steps / SPEED[piece]
         # a piece that is down waits, and one of the other side slightly less

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from companion.core.kit import SEATS
+from companion.games.kahmate.actions import Action, EndTurn
 from companion.games.kahmate.board import (
     CLEAR_LEAD,
     IN_GOAL,
@@ -19,13 +20,11 @@ from companion.games.kahmate.board import (
     file_of,
     rank_of,
 )
-from companion.games.kahmate.moves import canonical
+from companion.games.kahmate.moves import one_play_per_course
 from companion.games.kahmate.state import (
     EMPTY,
     FULL_HAND,
-    Action,
     Course,
-    EndTurn,
     FaceOff,
     KahmateOptions,
     Kind,
@@ -49,7 +48,7 @@ def state_of(view: Mapping[str, Any]) -> State:
     return State(
         _OPTIONS,
         places=places,
-        down=tuple(piece["rounds_down"] for piece in pieces),
+        turns_down=tuple(piece["rounds_down"] for piece in pieces),
         ball=_square(view["ball"]["square"]),
         seat=SEATS.index(view["seat"]),
         ran=tuple(places.index(NUMBERS[name]) for name in view["ran"]),
@@ -64,7 +63,7 @@ def _square(name: str) -> int:
 
 def key_of(state: State) -> tuple[object, ...]:
     """Return what two states must have in common to count as a repetition. Cards do not count."""
-    return (state.places, state.down, state.ball, state.seat, state.ran)
+    return (state.places, state.turns_down, state.ball, state.seat, state.ran)
 
 
 # ---- states after a play -------------------------------------------------------------------------
@@ -77,10 +76,10 @@ def end_turn(state: State, **changes: Any) -> State:
 
     :param changes: fields of `State` that the last play of the turn changes first
     """
-    down = list(changes.pop("down", state.down))
+    down = list(changes.pop("turns_down", state.turns_down))
     for piece in TEAMS[state.seat]:
         down[piece] = max(0, down[piece] - 1)
-    return replace(state, seat=1 - state.seat, ran=(), down=tuple(down), **changes)
+    return replace(state, seat=1 - state.seat, ran=(), turns_down=tuple(down), **changes)
 
 
 def state_if_won(state: State, course: Course, lead: int = 1) -> State:
@@ -94,12 +93,12 @@ def state_if_won(state: State, course: Course, lead: int = 1) -> State:
     if course.kind is Kind.TACKLE:
         # only a clear lead gives the ball to the tackler
         ball = state.places[mover] if lead > CLEAR_LEAD else course.ball
-        return end_turn(state, cards=hands, ball=ball, down=down)
+        return end_turn(state, cards=hands, ball=ball, turns_down=down)
     if course.kind is not Kind.RUN:
         return replace(state, cards=hands, ball=course.ball)
     places = _places_after(state, mover, course.end)
     ran = (*state.ran, mover)
-    return replace(state, cards=hands, ball=course.ball, places=places, down=down, ran=ran)
+    return replace(state, cards=hands, ball=course.ball, places=places, turns_down=down, ran=ran)
 
 
 def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
@@ -110,12 +109,14 @@ def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
     hands = _hands_after(state, course)
     down = _down_after(state, course.movers)
     if course.kind is Kind.TACKLE:
-        return end_turn(state, cards=hands, down=down)
+        return end_turn(state, cards=hands, turns_down=down)
     if course.kind is Kind.PASS:
-        return replace(state, cards=hands, ball=face_off.ball)
-    places = _places_after(state, course.mover, face_off.stop)
+        return replace(state, cards=hands, ball=face_off.ball_if_lost)
+    places = _places_after(state, course.mover, face_off.stop_if_lost)
     ran = (*state.ran, course.mover)
-    return replace(state, cards=hands, ball=face_off.ball, places=places, down=down, ran=ran)
+    return replace(
+        state, cards=hands, ball=face_off.ball_if_lost, places=places, turns_down=down, ran=ran
+    )
 
 
 def _hands_after(state: State, course: Course) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -135,7 +136,7 @@ def _places_after(state: State, piece: int, square: int) -> tuple[int, ...]:
 
 def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
     """Return for how many turns of its owner each piece is down, once these are turned over."""
-    down = list(state.down)
+    down = list(state.turns_down)
     for piece in pieces:
         # one whole turn of the owner, and the present one for the side that plays it
         down[piece] = 2 if piece in TEAMS[state.seat] else 1
@@ -150,7 +151,7 @@ def plays(state: State, *, all_face_offs: bool) -> Iterator[tuple[Action, Course
 
     :param all_face_offs: whether pieces without the ball may run into an opponent, too
     """
-    for action, course in canonical(state):
+    for action, course in one_play_per_course(state):
         if course is None:
             continue
         max_face_offs = 1 if all_face_offs or course.mover == state.carrier else 0

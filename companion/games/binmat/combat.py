@@ -143,22 +143,22 @@ class Edition(StrEnum):
 class CombatSetup:
     """The two stacks of a lane before a combat, bottom first, and how the combat began.
 
-    A TRAP that lay face up before the combat does not spring, so the set-up says which cards did.
-    A card that begins the combat because it is played face up is the top of its stack. It does not
-    count as face up before. The attacker stack may be empty only in the hackmud edition, and only
-    if the defender stack is not. Raises `Malformed` if a card appears twice.
+    The attacker stack may be empty only in the hackmud edition, and only if the defender stack is
+    not. Raises `Malformed` if a card appears twice.
+
+    `initiator` began the combat, and its TRAPs spring first. TRAPs that lay face up before the
+    combat do not spring. `is_defender_open` says whether the defender stack lay face up, whose
+    cards all have one face. `open_attacker_cards` are the attacker cards that did, which only the
+    hackmud edition has. A card that begins the combat because it is played face up is the top of
+    its stack, and counts in neither. `lane` is None if it is not known.
     """
 
     attacker: Cards
     defender: Cards
     initiator: Seat = ATTACKER
-    """Seat that began the combat. Its TRAPs spring first."""
     is_defender_open: bool = False
-    """Whether the defender stack lay face up before. All cards of that stack have one face."""
     open_attacker_cards: frozenset[str] = frozenset()
-    """Attacker cards that lay face up before, which only the hackmud edition has."""
     lane: int | None = None
-    """Lane of the combat, or None if it is not known."""
 
     def __post_init__(self) -> None:
         both = self.attacker + self.defender

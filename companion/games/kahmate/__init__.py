@@ -10,26 +10,21 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Drawn, Game, Step, View
 from companion.games.kahmate import board, legal, moves, screen, turn
+from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle, parse
 from companion.games.kahmate.board import KahmateEvent
 from companion.games.kahmate.lesson import HELP, LESSON
 from companion.games.kahmate.moves import course_of
 from companion.games.kahmate.state import (
-    Action,
     KahmateOptions,
-    Kick,
-    Pass,
-    Run,
     State,
-    Tackle,
-    details,
     first_state,
     layout_of,
     lead,
-    parse,
+    view_details,
 )
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 
-_COMMANDS: Mapping[type, str] = {
+_COMMAND_WORDS: Mapping[type, str] = {
     Run: say("Run"),
     Pass: say("Pass"),
     Kick: say("Kick"),
@@ -77,7 +72,7 @@ class Kahmate(Game[State, Action]):
 
     def kit(self, options: KahmateOptions) -> Kit:
         """Return twelve pieces with two faces, a ball, and a board of 8 x 11 squares."""
-        return board.kit()
+        return board.KIT
 
     def extras(self, options: KahmateOptions) -> Extras:
         """Return the strength cards and a player aid for each side."""
@@ -99,20 +94,21 @@ class Kahmate(Game[State, Action]):
         """Return both seats for placings and face-offs, else the seat on turn."""
         if state.outcome:
             return frozenset()
-        is_sealed = state.is_placing or state.course
-        return frozenset(SEATS if is_sealed else (SEATS[state.seat],))
+        if state.is_placing or state.course:
+            return frozenset(SEATS)
+        return frozenset({SEATS[state.seat]})
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return phase, pieces, ball, cards and face-off. A state has no secrets, so all viewers
         get the same.
         """
-        return {**self.common_view(state), **details(state)}
+        return {**self.common_view(state), **view_details(state)}
 
     def commands(self, action: Action) -> tuple[str, ...]:
         """Return the word for a run, pass, kick or tackle, and nothing for other actions."""
         kind = type(action)
-        if kind in _COMMANDS:
-            return (_COMMANDS[kind],)
+        if kind in _COMMAND_WORDS:
+            return (_COMMAND_WORDS[kind],)
         return ()
 
     def expected(self, state: State) -> Layout | None:
@@ -122,7 +118,7 @@ class Kahmate(Game[State, Action]):
         """
         if state.is_placing:
             return None
-        return layout_of(state.places, state.down, state.ball)
+        return layout_of(state.places, state.turns_down, state.ball)
 
     def is_checked(self, state: State) -> bool:
         """Return False during placings and face-offs, because hands may already have moved
@@ -131,7 +127,7 @@ class Kahmate(Game[State, Action]):
         return not state.is_placing and state.course is None
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:
-        """Return whether it is a run, pass or kick without a face-off and without a try.
+        """Return whether the action is a run, pass or kick without a face-off and without a try.
 
         Such an action reveals nothing.
         """

@@ -7,7 +7,6 @@ by seat, then in the order R R B T F S: South's are 0 to 5, North's 6 to 11. Sea
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from companion.core.event_cues import CueLamps, EventCue
@@ -19,13 +18,16 @@ from companion.games.events import EventKind, Highlight, Look
 FILES = 8
 RANKS = 11
 AREA = FILES * RANKS
+"""Number of squares."""
 SOUTH = 0
 NORTH = 1
 
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(AREA))
-NAMES = tuple(map(str, SQUARES))
-NUMBERS = {name: number for number, name in enumerate(NAMES)}
 NUMBER_OF = {square: number for number, square in enumerate(SQUARES)}
+NAMES = tuple(map(str, SQUARES))
+"""Name of each square, by its number."""
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
+"""Number of each square, by its name."""
 
 IN_GOAL = -1
 """Square number of a runner and its ball after a try, beyond the board."""
@@ -70,12 +72,12 @@ ROLES = (
     Role("F", say("fast"), 4, -1, -1),
     Role("S", say("smart"), 3, 0, 1),
 )
-TEAM = len(ROLES)
-PIECES = range(2 * TEAM)
-TEAMS = (range(TEAM), range(TEAM, 2 * TEAM))
+TEAM_SIZE = len(ROLES)
+PIECES = range(2 * TEAM_SIZE)
+TEAMS = (range(TEAM_SIZE), range(TEAM_SIZE, 2 * TEAM_SIZE))
 
 ROLE_OF = ROLES + ROLES
-SEAT_OF = (SOUTH,) * TEAM + (NORTH,) * TEAM
+SEAT_OF = (SOUTH,) * TEAM_SIZE + (NORTH,) * TEAM_SIZE
 SPEED = tuple(role.speed for role in ROLE_OF)
 PIECE_NAMES = tuple(
     say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name)
@@ -87,8 +89,8 @@ BALL = say("ball")
 
 
 def _neighbours(square: Square) -> tuple[int, ...]:
-    steps = (square.shifted(*step) for step in ((-1, 0), (0, -1), (0, 1), (1, 0)))
-    return tuple(NUMBER_OF[step] for step in steps if step in NUMBER_OF)
+    neighbours = (square.shifted(*step) for step in ((-1, 0), (0, -1), (0, 1), (1, 0)))
+    return tuple(NUMBER_OF[neighbour] for neighbour in neighbours if neighbour in NUMBER_OF)
 
 
 STEPS = tuple(map(_neighbours, SQUARES))
@@ -117,15 +119,15 @@ def ranks_ahead(start: int, end: int, seat: int) -> int:
     return ranks if seat == SOUTH else -ranks
 
 
-def behind(square: int, seat: int) -> int:
+def square_behind(square: int, seat: int) -> int:
     """Return the square behind a square for that seat, or the square itself at the edge of the
     board.
     """
-    further = square - AHEAD[seat]
-    return further if 0 <= further < AREA else square
+    one_back = square - AHEAD[seat]
+    return one_back if 0 <= one_back < AREA else square
 
 
-_CROSSED = {
+_CROSSED_OFFSETS = {
     (0, 1): (),
     (1, 1): (),  # exactly through a corner, so no inside is crossed
     (2, 1): ((1, 0), (1, 1)),
@@ -133,7 +135,9 @@ _CROSSED = {
     (1, 2): ((0, 1), (1, 1)),
     (2, 2): ((1, 1),),
 }
-"""Squares whose inside a pass crosses, nearest first, by its offset (files, ranks)."""
+"""Offsets (files, ranks) of the squares whose inside a pass crosses, nearest first, by the offset
+of its end. All are counted from the start of the pass, towards its end.
+"""
 
 
 def squares_between(start: int, end: int) -> tuple[int, ...]:
@@ -144,11 +148,10 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
     files = file_of(end) - file_of(start)
     ranks = rank_of(end) - rank_of(start)
     # The table has one quadrant. The others mirror it.
-    across = -1 if files < 0 else 1
-    along = -FILES if ranks < 0 else FILES
-    return tuple(
-        start + file * across + rank * along for file, rank in _CROSSED[abs(files), abs(ranks)]
-    )
+    file_step = -1 if files < 0 else 1
+    rank_step = -FILES if ranks < 0 else FILES
+    offsets = _CROSSED_OFFSETS[abs(files), abs(ranks)]
+    return tuple(start + files * file_step + ranks * rank_step for files, ranks in offsets)
 
 
 def names_of(piece: int, square: int) -> dict[str, object]:
@@ -157,8 +160,10 @@ def names_of(piece: int, square: int) -> dict[str, object]:
 
 
 _HEIGHT_MM = 5.0
-_BALL_MM = 3.0
+_BALL_HEIGHT_MM = 3.0
+"""Thickness of a piece and of the ball, as the notes of the kit demand."""
 _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
+"""First marker id of each side, which needs two for each of its six pieces."""
 
 
 def _faces(seat: Seat) -> list[Face]:
@@ -167,29 +172,29 @@ def _faces(seat: Seat) -> list[Face]:
     The second six markers are on the undersides of the pieces.
     """
     drawing = SIDES[seat].drawing
+    first = _FIRST_MARKER[seat]
     faces = []
     # Both regulars share one face, so the first of them is skipped.
     for piece in TEAMS[seat.number][1:]:
         letter = ROLE_OF[piece].letter
-        first = _FIRST_MARKER[seat]
         markers = tuple(first + place for place, role in enumerate(ROLES) if role.letter == letter)
         sign = f"player-{letter.lower()}"
         faces.append(
             Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign)
         )
-        under = tuple(marker + TEAM for marker in markers)
+        down_markers = tuple(marker + TEAM_SIZE for marker in markers)
         faces.append(
-            Face(DOWN_NAMES[piece], drawing, under, _HEIGHT_MM, seat, letter=letter, lies=True)
+            Face(
+                DOWN_NAMES[piece], drawing, down_markers, _HEIGHT_MM, seat, letter=letter, lies=True
+            )
         )
     return faces
 
 
-@lru_cache(maxsize=1)
-def kit() -> Kit:
-    """Return the kit: twelve pieces with two faces, the ball, and a board with a goal at each
-    end.
-    """
-    printed = Board(
+KIT = Kit(
+    "kahmate",
+    say("Kahmate"),
+    Board(
         say("pitch"),
         FILES,
         RANKS,
@@ -198,59 +203,57 @@ def kit() -> Kit:
         corners=(12, 13, 14, 15),
         tones=2,
         has_goals=True,
-    )
-    ball = Face(BALL, "ball", (94,), _BALL_MM, carried=True)
-    return Kit(
-        "kahmate",
-        say("Kahmate"),
-        printed,
-        SIDES,
-        (*_faces(Seat.SOUTH), *_faces(Seat.NORTH), ball),
-        pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
-        tag_mm=17,
-        notes=(
-            say(
-                "Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm "
-                "thick."
-            ),
-            say(
-                "Ball: glue its tag onto card 3 mm thick. It lies above or below the piece that "
-                "has it."
-            ),
-            say("A piece that is turned over shows its other tag, with the letter on its side."),
+    ),
+    SIDES,
+    (
+        *_faces(Seat.SOUTH),
+        *_faces(Seat.NORTH),
+        Face(BALL, "ball", (94,), _BALL_HEIGHT_MM, carried=True),
+    ),
+    pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
+    tag_mm=17,
+    notes=(
+        say(
+            "Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm thick."
         ),
-        letters={role.letter: role.name for role in ROLES},
-    )
+        say(
+            "Ball: glue its tag onto card 3 mm thick. It lies above or below the piece that has it."
+        ),
+        say("A piece that is turned over shows its other tag, with the letter on its side."),
+    ),
+    letters={role.letter: role.name for role in ROLES},
+)
+"""Twelve pieces with two faces, the ball, and a board with a goal at each end."""
 
 
 # ---- events --------------------------------------------------------------------------------------
 
 
-_FACE_OFF = EventCue(
+_FACE_OFF_CUE = EventCue(
     "face_off", "A5 80 ·80 A5 80 ·80 E6 160", for_both=True, is_call=True, words=say("A face-off")
 )
-_AGAIN = EventCue(
+_FACE_OFF_AGAIN_CUE = EventCue(
     "face_off_again", "A5 80 ·80 A5 80", for_both=True, is_call=True, lamps=CueLamps.TURN_FLASHES
 )
 
-_FACE_OFFS = Highlight("blade", lambda n: say_n("{n} face-off", "{n} face-offs", n), 3)
-_TACKLES = Highlight("shot", lambda n: say_n("{n} tackle", "{n} tackles", n), 2)
-_KICKS = Highlight("ball", lambda n: say_n("{n} kick", "{n} kicks", n))
+_FACE_OFF_HIGHLIGHT = Highlight("blade", lambda n: say_n("{n} face-off", "{n} face-offs", n), 3)
+_TACKLE_HIGHLIGHT = Highlight("shot", lambda n: say_n("{n} tackle", "{n} tackles", n), 2)
+_KICK_HIGHLIGHT = Highlight("ball", lambda n: say_n("{n} kick", "{n} kicks", n))
 
 
 class KahmateEvent(EventKind):
-    """Events of pieces and ball, face-offs and rounds."""
+    """Events of pieces and ball, of face-offs, and of turns."""
 
     BEGINS = "begins"
     RUN = "run"
     PASS = "pass"
-    KICK = "kick", Look(), None, _KICKS
-    TACKLE = "tackle", Look(swells=True), None, _TACKLES
-    BALL = "ball"
-    FACE_OFF = "face_off", Look(swells=True), _FACE_OFF, _FACE_OFFS
-    FACE_OFF_AGAIN = "face_off_again", Look(), _AGAIN
+    KICK = "kick", Look(), None, _KICK_HIGHLIGHT
+    TACKLE = "tackle", Look(swells=True), None, _TACKLE_HIGHLIGHT
+    BALL = "ball"  # the ball comes to a square or a piece
+    FACE_OFF = "face_off", Look(swells=True), _FACE_OFF_CUE, _FACE_OFF_HIGHLIGHT
+    FACE_OFF_AGAIN = "face_off_again", Look(), _FACE_OFF_AGAIN_CUE
     STOPPED = "stopped"
     TURNED_OVER = "turned_over", Look(swells=True)
     STANDS_UP = "stands_up", Look(swells=True)
-    REFILLED = "refilled"
-    ROUND_END = "round_end", Look(is_told=False)
+    REFILLED = "refilled"  # both hands hold all cards again
+    ROUND_END = "round_end", Look(is_told=False)  # the end of a turn

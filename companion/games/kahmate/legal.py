@@ -1,6 +1,6 @@
-"""Checks of actions, with the sentence, rule and square of every refusal.
+"""Checks of actions in Kahmate, with the sentence, rule and square of every refusal.
 
-Also what hands have tried on the board, and why it is refused.
+Also which action hands have attempted on the board, and why it is refused.
 
 Sources: rulebook, "One round" and "Special Cases". Rulings, section 4.
 """
@@ -15,6 +15,17 @@ from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.base import FacesSeen, changed_tops
+from companion.games.kahmate.actions import (
+    Action,
+    BallPlay,
+    Card,
+    Kick,
+    Pass,
+    Path,
+    Placement,
+    Run,
+    Tackle,
+)
 from companion.games.kahmate.board import (
     BALL,
     DOWN_NAMES,
@@ -39,25 +50,11 @@ from companion.games.kahmate.board import (
     rank_of,
     ranks_ahead,
 )
-from companion.games.kahmate.moves import runs, ways_to_carrier
-from companion.games.kahmate.state import (
-    EMPTY,
-    RUNS,
-    Action,
-    BallPlay,
-    Card,
-    Kick,
-    Pass,
-    Path,
-    Placement,
-    Run,
-    State,
-    Tackle,
-    layout_of,
-)
+from companion.games.kahmate.moves import paths_to_carrier, runs
+from companion.games.kahmate.state import EMPTY, RUNS_PER_TURN, State, layout_of
 
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
-"""The verb for each kind of action, used to ask for another piece."""
+"""Verb of each kind of action, for sentences that ask for another piece."""
 
 
 class Reason(StrEnum):
@@ -95,7 +92,7 @@ class Reason(StrEnum):
     SAME_TACKLER = "same_tackler"
 
 
-def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
+def _refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
     """Raise `Illegal`. `square` is the obstacle."""
     raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
 
@@ -106,7 +103,7 @@ def check(state: State, seat: Seat, action: Action) -> None:
     if isinstance(action, Placement):
         _check_placement(state, side, action)
     elif state.is_placing:
-        refuse(
+        _refuse(
             Reason.PLACING_DUE,
             say("The pieces are not placed yet: give each of your six a square."),
             "setting-up",
@@ -117,7 +114,7 @@ def check(state: State, seat: Seat, action: Action) -> None:
         sentence = say(
             "A face-off waits for cards: choose one of {cards}.", cards=_hand(state, side)
         )
-        refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
+        _refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
     elif isinstance(action, Run):
         _check_run(state, action)
     elif isinstance(action, Pass):
@@ -132,7 +129,7 @@ def check(state: State, seat: Seat, action: Action) -> None:
 def _check_placement(state: State, seat: int, action: Placement) -> None:
     if not state.is_placing:
         sentence = say("The pieces are placed already: run, pass, kick, tackle or end the turn.")
-        refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
+        _refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
     for place, square in enumerate(action.squares):
         if square not in OWN_RANKS[seat]:
             sentence = say(
@@ -141,73 +138,73 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
                 ranks=OWN_RANK_WORDS[seat],
                 side=SIDE_NAMES[seat],
             )
-            refuse(Reason.OUTSIDE_OWN_RANKS, sentence, "setting-up", square)
+            _refuse(Reason.OUTSIDE_OWN_RANKS, sentence, "setting-up", square)
         if square in action.squares[:place]:
             sentence = say(
                 "Two pieces are placed on {square}: give each a square of its own.",
                 square=NAMES[square],
             )
-            refuse(Reason.PLACED_TWICE, sentence, "setting-up", square)
+            _refuse(Reason.PLACED_TWICE, sentence, "setting-up", square)
 
 
 def _check_card(state: State, seat: int, action: Card) -> None:
     if state.course is None:
         sentence = say("No face-off waits for a card: run, pass, kick, tackle or end the turn.")
-        refuse(Reason.NO_FACE_OFF, sentence, "face-off")
+        _refuse(Reason.NO_FACE_OFF, sentence, "face-off")
     if action.value not in state.cards[seat]:
         cards = _hand(state, seat)
         sentence = say(
             "Card {card} has been used: choose one of {cards}.", card=action.value, cards=cards
         )
-        refuse(Reason.CARD_SPENT, sentence, "face-off")
+        _refuse(Reason.CARD_SPENT, sentence, "face-off")
 
 
 def _hand(state: State, seat: int) -> str:
     return " ".join(map(str, state.cards[seat]))
 
 
-def _own_piece(state: State, square: int, deed: str) -> int:
+def _own_piece(state: State, square: int, kind: str) -> int:
     """Return the piece on a square. Raises `Illegal` unless it belongs to the seat on turn.
 
-    `deed` is the attempted action.
+    `kind` is the kind of the attempted action, a key of `_VERBS`.
     """
     piece = state.board[square]
-    parts = {"square": NAMES[square], "deed": _VERBS[deed], "side": SIDE_NAMES[state.seat]}
+    parts = {"square": NAMES[square], "deed": _VERBS[kind], "side": SIDE_NAMES[state.seat]}
     if piece == EMPTY:
         sentence = say("Nobody stands on {square}: {deed} with a piece of {side}.", **parts)
-        refuse(Reason.NOBODY_THERE, sentence, "round", square)
+        _refuse(Reason.NOBODY_THERE, sentence, "round", square)
     if SEAT_OF[piece] != state.seat:
         parts["piece"] = PIECE_NAMES[piece]
         sentence = say("{piece!c} stands on {square}: {deed} with a piece of {side}.", **parts)
-        refuse(Reason.OTHER_SIDE, sentence, "round", square)
+        _refuse(Reason.OTHER_SIDE, sentence, "round", square)
     return piece
 
 
-def _check_runner(state: State, square: int, deed: str) -> int:
+def _check_runner(state: State, square: int, kind: str) -> int:
     """Return the piece on a square. Raises `Illegal` unless it can use a run of this turn."""
-    piece = _own_piece(state, square, deed)
+    piece = _own_piece(state, square, kind)
     # This check comes first, because a stopped runner is turned over as well.
     if piece in state.ran:
         sentence = say(
             "{piece!c} on {square} has run already: each piece runs once in a turn.",
             **names_of(piece, square),
         )
-        refuse(Reason.RAN_ALREADY, sentence, "round", square)
-    if state.down[piece]:
+        _refuse(Reason.RAN_ALREADY, sentence, "round", square)
+    if state.turns_down[piece]:
         parts = {**names_of(piece, square), "side": SIDE_NAMES[state.seat]}
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
         # The turn in which it was turned over does not count.
-        if state.down[piece] > 1:
+        if state.turns_down[piece] > 1:
             sentence = say(
                 "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next "
                 "turn.",
                 **parts,
             )
-        refuse(Reason.TURNED_OVER, sentence, "turned-over", square)
+        _refuse(Reason.TURNED_OVER, sentence, "turned-over", square)
     if not state.runs_left:
-        refuse(
+        _refuse(
             Reason.NO_RUN_LEFT,
             say("Two pieces have run in this turn: pass, kick or end the turn."),
             "round",
@@ -215,8 +212,8 @@ def _check_runner(state: State, square: int, deed: str) -> int:
     return piece
 
 
-def _check_way(piece: int, path: Path, more: int) -> None:
-    """Check the steps of a path, and the piece's speed against its length plus `more` steps."""
+def _check_path(piece: int, path: Path, extra_steps: int = 0) -> None:
+    """Check the steps of a path, and that the piece is fast enough for it and the extra steps."""
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
             sentence = say(
@@ -225,14 +222,14 @@ def _check_way(piece: int, path: Path, more: int) -> None:
                 square=NAMES[square],
                 to=NAMES[following],
             )
-            refuse(Reason.NOT_A_STEP, sentence, "running", following)
+            _refuse(Reason.NOT_A_STEP, sentence, "running", following)
     # The path includes its start square.
-    steps = len(path) - 1 + more
+    steps = len(path) - 1 + extra_steps
     if steps > SPEED[piece]:
         sentence = say(
             "Too far: {piece!c} runs {speed}.", piece=ROLE_OF[piece].name, speed=SPEED[piece]
         )
-        refuse(Reason.TOO_FAR, sentence, "running", path[-1])
+        _refuse(Reason.TOO_FAR, sentence, "running", path[-1])
 
 
 def _check_run(state: State, run: Run) -> None:
@@ -240,16 +237,16 @@ def _check_run(state: State, run: Run) -> None:
     seat = state.seat
     carrier = state.carrier
     piece = _check_runner(state, path[0], "run")
-    # The step into goal costs one step.
-    _check_way(piece, path, int(run.into_goal))
+    # The step into goal is not in the path.
+    _check_path(piece, path, extra_steps=int(run.into_goal))
     has_ball = carrier == piece
     for square in path[1:]:
-        if square == state.ball and state.other_carrier != EMPTY:
+        if square == state.ball and state.opposing_carrier != EMPTY:
             sentence = say(
                 "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.",
                 **names_of(carrier, square),
             )
-            refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
+            _refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
         # The runner picks up a loose ball on its way.
         has_ball = has_ball or (square == state.ball and carrier == EMPTY)
     if run.into_goal:
@@ -259,20 +256,22 @@ def _check_run(state: State, run: Run) -> None:
 
 
 def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
-    if rank_of(last) != OWN_LINE[1 - seat]:
+    """Check that a run may go into goal from its last square."""
+    goal_rank = OWN_LINE[1 - seat]
+    if rank_of(last) != goal_rank:
         sentence = say(
             "{square} is not on rank {rank}: {side} runs into goal from there.",
             square=NAMES[last],
-            rank=OWN_LINE[1 - seat] + 1,
+            rank=goal_rank + 1,
             side=SIDE_NAMES[seat],
         )
-        refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
+        _refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
     if not has_ball:
         sentence = say(
             "{piece!c} does not have the ball on this path: only a carrier runs into goal.",
             piece=PIECE_NAMES[piece],
         )
-        refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
+        _refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
 
 
 def _check_stop(state: State, piece: int, path: Path) -> None:
@@ -283,14 +282,14 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     if other in (EMPTY, piece):
         return
     names = names_of(other, last)
-    if state.down[other]:
+    if state.turns_down[other]:
         sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **names)
-        refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
+        _refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
     if SEAT_OF[other] == state.seat:
         sentence = say(
             "{piece!c} stands on {square}: a run goes through team-mates and stops beyond.", **names
         )
-        refuse(Reason.STOPS_ON_TEAM_MATE, sentence, "running", last)
+        _refuse(Reason.STOPS_ON_TEAM_MATE, sentence, "running", last)
     sentence = say(
         "{piece!c} stands on {square}: a run that meets it needs a step beyond.", **names
     )
@@ -299,34 +298,35 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
         sentence = say(
             "{piece!c} stands on {square}: {runner} has no step left to go beyond it.", **names
         )
-    refuse(Reason.STOPS_ON_OPPONENT, sentence, "in-the-way", last)
+    _refuse(Reason.STOPS_ON_OPPONENT, sentence, "in-the-way", last)
 
 
-def _check_carrier(state: State, square: int, deed: str) -> None:
-    piece = _own_piece(state, square, deed)
+def _check_carrier(state: State, square: int, kind: str) -> None:
+    """Check that the piece on a square has the ball. `kind` is also the id of the rule."""
+    piece = _own_piece(state, square, kind)
     if piece != state.carrier:
         sentence = say(
             "{piece!c} on {square} does not have the ball: {deed} with the carrier.",
             **names_of(piece, square),
-            deed=_VERBS[deed],
+            deed=_VERBS[kind],
         )
-        refuse(Reason.NO_BALL, sentence, deed, square)
+        _refuse(Reason.NO_BALL, sentence, kind, square)
 
 
 def _check_pass(state: State, action: Pass) -> None:
     _check_carrier(state, action.start, "pass")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
-    back = ranks_ahead(action.end, action.start, state.seat)
-    aside = abs(file_of(action.start) - file_of(action.end))
-    if back < 1:
+    ranks_back = ranks_ahead(action.end, action.start, state.seat)
+    files_aside = abs(file_of(action.start) - file_of(action.end))
+    if ranks_back < 1:
         sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks back.", **ends)
-        refuse(Reason.PASS_NOT_BEHIND, sentence, "pass", action.end)
-    if back > PASS_REACH or aside > PASS_REACH:
+        _refuse(Reason.PASS_NOT_BEHIND, sentence, "pass", action.end)
+    if ranks_back > PASS_REACH or files_aside > PASS_REACH:
         sentence = say(
             "{square} to {to} is too far: a pass goes at most 2 ranks back and 2 files sideways.",
             **ends,
         )
-        refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
+        _refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
     receiver = state.board[action.end]
     if receiver == EMPTY:
         sentence = say(
@@ -337,14 +337,14 @@ def _check_pass(state: State, action: Pass) -> None:
             "{piece!c} is on {square}: a pass goes to a team-mate.",
             **names_of(receiver, action.end),
         )
-    elif state.down[receiver]:
+    elif state.turns_down[receiver]:
         sentence = say(
             "{piece!c} on {square} is turned over: it cannot receive a pass.",
             **names_of(receiver, action.end),
         )
     else:
         return
-    refuse(Reason.NO_RECEIVER, sentence, "pass", action.end)
+    _refuse(Reason.NO_RECEIVER, sentence, "pass", action.end)
 
 
 def _check_kick(state: State, action: Kick) -> None:
@@ -358,17 +358,18 @@ def _check_kick(state: State, action: Kick) -> None:
             sentence = say(
                 "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts
             )
-            refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
+            _refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
     ranks = ranks_ahead(action.start, action.end, state.seat)
+    files_aside = abs(file_of(action.end) - file_of(action.start))
     if ranks < 1:
         sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
-        refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
-    if ranks > KICK_REACH or abs(file_of(action.end) - file_of(action.start)) > KICK_REACH:
+        _refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
+    if ranks > KICK_REACH or files_aside > KICK_REACH:
         sentence = say(
             "{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files sideways.",
             **ends,
         )
-        refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
+        _refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
 
 
 def _check_tackle(state: State, action: Tackle) -> None:
@@ -379,11 +380,13 @@ def _check_tackle(state: State, action: Tackle) -> None:
         sentence = say(
             "{piece!c} on {square} is named twice: two tacklers are two pieces.", **names
         )
-        refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
+        _refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
     if len(tacklers) > state.runs_left:
-        used = RUNS - state.runs_left
-        sentence = say("Two tacklers need both runs of the turn: {number} is used.", number=used)
-        refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
+        used_runs = RUNS_PER_TURN - state.runs_left
+        sentence = say(
+            "Two tacklers need both runs of the turn: {number} is used.", number=used_runs
+        )
+        _refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
     carrier = state.carrier
     # EMPTY stands for an empty square and for a loose ball, so both are checked.
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
@@ -391,31 +394,31 @@ def _check_tackle(state: State, action: Tackle) -> None:
             "Nobody on {square} has the ball: only the carrier is tackled.",
             square=NAMES[action.target],
         )
-        refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
+        _refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     if SEAT_OF[carrier] == state.seat:
         names = names_of(carrier, action.target)
         sentence = say(
             "{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.",
             **names,
         )
-        refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
+        _refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     for piece, path in zip(tacklers, action.paths, strict=True):
         # The speed must cover the step to the carrier, although the tackler goes back.
-        _check_way(piece, (*path, action.target), 0)
+        _check_path(piece, (*path, action.target))
         # Team-mates and turned-over pieces do not block the path (Rulings, section 4).
         for square in path[1:]:
             other = state.board[square]
-            if state.stands_against(other):
+            if state.is_standing_opponent(other):
                 names = names_of(other, square)
                 sentence = say(
                     "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
                     "opponent.",
                     **names,
                 )
-                refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)
+                _refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)
 
 
-# ---- what hands have tried -----------------------------------------------------------------------
+# ---- what hands have attempted -------------------------------------------------------------------
 
 
 def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
@@ -425,7 +428,7 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """
     if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return None
-    action = _tried(state, seen)
+    action = _attempted_action(state, seen)
     try:
         if action:
             check(state, seat, action)
@@ -434,39 +437,58 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     return None
 
 
-def _tried(state: State, seen: FacesSeen) -> BallPlay | None:
-    """Return the action that explains how the board has changed."""
-    tops = changed_tops(layout_of(state.places, state.down, state.ball), seen)
-    changes = {NUMBER_OF[square]: pair for square, pair in tops.items() if square in NUMBER_OF}
-    moved = [piece for piece in PIECES if changes.get(state.places[piece], ("", ""))[1] is None]
+def _attempted_action(state: State, seen: FacesSeen) -> BallPlay | None:
+    """Return the action that explains how the board has changed, whether it is legal or not.
+
+    None unless one piece or the ball has moved.
+    """
+    tops = changed_tops(layout_of(state.places, state.turns_down, state.ball), seen)
+    # The top face of each changed square now, or None for a square that has become empty.
+    now = {NUMBER_OF[square]: face for square, (_, face) in tops.items() if square in NUMBER_OF}
+    emptied = {square for square, face in now.items() if face is None}
+    moved = [piece for piece in PIECES if state.places[piece] in emptied]
     faces = {BALL}
     if moved:
         faces = {PIECE_NAMES[moved[0]], DOWN_NAMES[moved[0]]}
         # The ball on top of a piece hides it on its new square.
         if moved[0] == state.carrier:
             faces.add(BALL)
-    ends = [square for square, (_, after) in changes.items() if after in faces]
+    ends = [square for square, face in now.items() if face in faces]
     if len(moved) > 1 or len(ends) != 1:
         return None
-    end = ends[0]
     if moved:
-        way = _straight_way(state.places[moved[0]], end)
-        if end == state.ball and state.other_carrier != EMPTY:
-            return Tackle((next(ways_to_carrier(state, moved[0]), way[:-1]),), end)
-        return next((run for run in runs(state, moved[0]) if run.path[-1] == end), Run(way))
-    if state.ball not in changes:
-        return None
+        return _attempted_run(state, moved[0], ends[0])
+    # The ball has moved only if its own square has changed as well.
+    return _attempted_throw(state, ends[0]) if state.ball in now else None
+
+
+def _attempted_run(state: State, piece: int, end: int) -> Run | Tackle:
+    """Return the tackle of the opponent's carrier on the end square, or the run to there.
+
+    The path is the shortest legal one, or a straight one if none is legal.
+    """
+    straight_path = _straight_path(state.places[piece], end)
+    if end == state.ball and state.opposing_carrier != EMPTY:
+        path = next(paths_to_carrier(state, piece), straight_path[:-1])
+        return Tackle((path,), end)
+    legal_runs = (run for run in runs(state, piece) if run.path[-1] == end)
+    return next(legal_runs, Run(straight_path))
+
+
+def _attempted_throw(state: State, end: int) -> Pass | Kick:
+    """Return the pass or kick of the ball to a square."""
     # A ball that goes ahead and not to a team-mate can only be a kick.
-    mate = state.board[end] in TEAMS[state.seat]
-    is_kick = ranks_ahead(state.ball, end, state.seat) > 0 and not mate
-    return (Kick if is_kick else Pass)(state.ball, end)
+    to_team_mate = state.board[end] in TEAMS[state.seat]
+    if ranks_ahead(state.ball, end, state.seat) > 0 and not to_team_mate:
+        return Kick(state.ball, end)
+    return Pass(state.ball, end)
 
 
-def _straight_way(start: int, end: int) -> Path:
+def _straight_path(start: int, end: int) -> Path:
     """Return the path along the file and then along the rank."""
-    way = [start]
-    while rank_of(way[-1]) != rank_of(end):
-        way.append(way[-1] + (FILES if way[-1] < end else -FILES))
-    while way[-1] != end:
-        way.append(way[-1] + (1 if way[-1] < end else -1))
-    return tuple(way)
+    path = [start]
+    while rank_of(path[-1]) != rank_of(end):
+        path.append(path[-1] + (FILES if path[-1] < end else -FILES))
+    while path[-1] != end:
+        path.append(path[-1] + (1 if path[-1] < end else -1))
+    return tuple(path)

@@ -1,4 +1,7 @@
-"""The guided first game of Kahmate: run, pass, tackle."""
+"""The guided first game of Kahmate: run, pass, tackle.
+
+`companion/games/lesson.py` explains the fields.
+"""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -79,4 +82,4 @@ HELP = {
     "End turn": say("the other side’s turn"),
     "A card": say("adds to your strength"),
 }
-"""Effect of each order, by its English word."""
+"""Effect of each order in a few words, by its English word. A key's label is that word."""

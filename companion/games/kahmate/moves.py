@@ -1,8 +1,9 @@
-"""Move generation for Kahmate: all legal actions, the course of each, one action per course, and
+"""Move generation for Kahmate: all legal actions, the course of each, one play per course, and
 random actions.
 
-Paths are generated here step by step. `legal.check` tests one given action without generating
-others. Sources: rulebook, "One round". Rulings, section 4.
+A play is a run, pass, kick, tackle or the end of a turn. Paths are generated here step by step,
+while `legal.check` tests one given action without generating others. Sources: rulebook, "One
+round". Rulings, section 4.
 """
 
 from __future__ import annotations
@@ -13,6 +14,18 @@ from random import Random
 
 from companion.core.kit import Layout, Seat
 from companion.games.base import FacesSeen
+from companion.games.kahmate.actions import (
+    Action,
+    BallPlay,
+    Card,
+    EndTurn,
+    Kick,
+    Pass,
+    Path,
+    Placement,
+    Run,
+    Tackle,
+)
 from companion.games.kahmate.board import (
     AHEAD,
     AREA,
@@ -27,30 +40,20 @@ from companion.games.kahmate.board import (
     SPEED,
     SQUARES,
     STEPS,
-    TEAM,
+    TEAM_SIZE,
     TEAMS,
-    behind,
     file_of,
     rank_of,
     ranks_ahead,
+    square_behind,
     squares_between,
 )
 from companion.games.kahmate.state import (
     EMPTY,
-    Action,
-    BallPlay,
-    Card,
     Course,
-    EndTurn,
     FaceOff,
-    Kick,
     Kind,
-    Pass,
-    Path,
-    Placement,
-    Run,
     State,
-    Tackle,
     layout_of,
 )
 
@@ -68,10 +71,10 @@ def course_of(state: State, action: BallPlay) -> Course:
 
 
 def _run_course(state: State, run: Run) -> Course:
-    """Return the course of a run.
+    """Return the course of a run, with a face-off for each standing opponent on its path.
 
-    Follow the path, pick up a loose ball, and collect the standing opponents. For each of them
-    remember the last free square before it.
+    A runner that loses stops on the last free square before the opponent. A loose ball on the path
+    is picked up.
     """
     board = state.board
     seat = state.seat
@@ -79,21 +82,21 @@ def _run_course(state: State, run: Run) -> Course:
     mover = board[start]
     has_ball = state.ball == start
     # IN_GOAL is never on a path, so without a loose ball nothing is picked up.
-    loose = state.ball if state.carrier == EMPTY else IN_GOAL
-    beaten: set[int] = set()
+    loose_ball = state.ball if state.carrier == EMPTY else IN_GOAL
+    opponents_met: set[int] = set()
     face_offs = []
     for square in run.path[1:]:
         other = board[square]
         if other in (EMPTY, mover):
             # The runner stops here if the next face-off is lost.
             stop = square
-        elif state.stands_against(other) and other not in beaten:
+        elif state.is_standing_opponent(other) and other not in opponents_met:
             # If the runner loses, its ball goes one square behind it (Rulings, section 4).
-            ball = behind(stop, seat) if has_ball else state.ball
+            ball = square_behind(stop, seat) if has_ball else state.ball
             face_offs.append(FaceOff(other, stop, ball))
             # A beaten opponent will be turned over and cannot stop the runner a second time.
-            beaten.add(other)
-        if square == loose:
+            opponents_met.add(other)
+        if square == loose_ball:
             has_ball = True
     end = IN_GOAL if run.into_goal else run.path[-1]
     return Course(Kind.RUN, (mover,), end, end if has_ball else state.ball, tuple(face_offs))
@@ -109,7 +112,7 @@ def _pass_course(state: State, action: Pass) -> Course:
     face_offs = []
     for square in squares_between(start, action.end):
         other = state.board[square]
-        if state.stands_against(other):
+        if state.is_standing_opponent(other):
             face_offs.append(FaceOff(other, start, square))
     return Course(Kind.PASS, (state.board[start],), start, action.end, tuple(face_offs))
 
@@ -120,29 +123,32 @@ def _tackle_course(state: State, action: Tackle) -> Course:
     The tacklers go back, and the first one decides the side to which the ball goes.
     """
     movers = tuple(state.board[path[0]] for path in action.paths)
-    first = action.paths[0]
-    spilled = spilled_square(action.target, 1 - state.seat, first[-1])
-    face_off = FaceOff(state.board[action.target], first[0], state.ball)
-    return Course(Kind.TACKLE, movers, first[0], spilled, (face_off,))
+    first_path = action.paths[0]
+    start = first_path[0]
+    ball = dropped_ball_square(action.target, 1 - state.seat, first_path[-1])
+    face_off = FaceOff(state.board[action.target], start, state.ball)
+    return Course(Kind.TACKLE, movers, start, ball, (face_off,))
 
 
-def spilled_square(carrier: int, defender: int, came_from: int) -> int:
+def dropped_ball_square(carrier: int, defender: int, came_from: int) -> int:
     """Return the square of a loose ball after a tackle from the adjacent square `came_from`.
+
+    `carrier` is the square of the tackled piece, and `defender` its seat.
 
     On the carrier's own goal line the ball goes to the side away from the tackler, or towards the
     middle after a tackle from straight ahead. If that side is off the board, it goes to the other
     one. Elsewhere it goes one square behind the carrier.
     """
     if rank_of(carrier) != OWN_LINE[defender]:
-        return behind(carrier, defender)
+        return square_behind(carrier, defender)
     file = file_of(carrier)
-    away = file - file_of(came_from)
+    files_aside = file - file_of(came_from)
     # a tackle from straight ahead
-    if away == 0:
-        away = 1 if file < FILES // 2 else -1
-    if not 0 <= file + away < FILES:
-        away = -away
-    return carrier + away
+    if files_aside == 0:
+        files_aside = 1 if file < FILES // 2 else -1
+    if not 0 <= file + files_aside < FILES:
+        files_aside = -files_aside
+    return carrier + files_aside
 
 
 def as_laid(state: State, action: Action) -> Layout | None:
@@ -156,8 +162,8 @@ def as_laid(state: State, action: Action) -> Layout | None:
     if course.kind is not Kind.TACKLE:
         places = list(state.places)
         places[course.mover] = course.end
-        return layout_of(places, state.down, course.ball)
-    layout = layout_of(state.places, state.down, state.ball)
+        return layout_of(places, state.turns_down, course.ball)
+    layout = layout_of(state.places, state.turns_down, state.ball)
     for piece in course.movers:
         del layout[SQUARES[state.places[piece]]]
     target = SQUARES[state.ball]
@@ -170,16 +176,19 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
 
     None unless exactly its six pieces are there.
     """
-    faces = [PIECE_NAMES[piece] for piece in TEAMS[seat.number]]
-    laid = sorted((NUMBER_OF[square], face) for square, face in seen.items() if face in faces)
-    # A piece with its other face up does not count as placed.
-    if not state.is_placing or sorted(face for _, face in laid) != sorted(faces):
-        return None
-    if any(number not in OWN_RANKS[seat.number] for number, _ in laid):
-        return None
     # Two regulars share one face. The first of them gets the lower square.
-    laid.sort(key=lambda place: faces.index(place[1]))
-    return Placement(tuple(number for number, _ in laid))
+    faces = [PIECE_NAMES[piece] for piece in TEAMS[seat.number]]
+    placed = sorted(
+        (faces.index(face), NUMBER_OF[square]) for square, face in seen.items() if face in faces
+    )
+    squares = tuple(square for _, square in placed)
+    # A piece with its other face up does not count as placed.
+    has_all_pieces = [index for index, _ in placed] == sorted(map(faces.index, faces))
+    if not state.is_placing or not has_all_pieces:
+        return None
+    if not set(squares) <= set(OWN_RANKS[seat.number]):
+        return None
+    return Placement(squares)
 
 
 def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
@@ -188,7 +197,7 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     if state.outcome:
         return
     if state.is_placing:
-        yield from map(Placement, itertools.permutations(OWN_RANKS[side], TEAM))
+        yield from map(Placement, itertools.permutations(OWN_RANKS[side], TEAM_SIZE))
     elif state.course:
         yield from map(Card, state.cards[side])
     elif side == state.seat:
@@ -197,10 +206,11 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
 
 
 PathChoice = Callable[[Iterable[Path]], tuple[Path, ...]]
-"""Returns the paths of a tackler that are worth listing."""
+"""Chooses the paths of a tackler that are listed: all of them, or the shortest ones."""
 
 
 def _ball_plays(state: State, choose_paths: PathChoice) -> Iterator[BallPlay]:
+    """Yield the runs, passes, kicks and tackles of the seat on turn."""
     for piece in able_pieces(state):
         yield from runs(state, piece)
     yield from passes(state)
@@ -213,7 +223,9 @@ def able_pieces(state: State) -> list[int]:
     if not state.runs_left:
         return []
     return [
-        piece for piece in TEAMS[state.seat] if not state.down[piece] and piece not in state.ran
+        piece
+        for piece in TEAMS[state.seat]
+        if not state.turns_down[piece] and piece not in state.ran
     ]
 
 
@@ -224,14 +236,15 @@ def runs(state: State, piece: int) -> Iterator[Run]:
     speed = SPEED[piece]
     goal = OWN_LINE[1 - state.seat]
     # The opponent's carrier is tackled and never run into (Rulings, section 4).
-    forbidden = state.other_carrier
-    # No square has the number -1, which stands for no loose ball.
-    loose = ball if state.carrier == EMPTY else -1
+    forbidden = state.opposing_carrier
+    # No square has the number IN_GOAL, so without a loose ball nothing is picked up.
+    loose_ball = ball if state.carrier == EMPTY else IN_GOAL
     start = state.places[piece]
-    ways: list[tuple[Path, bool]] = [((start,), start == ball)]
+    # Each path comes with whether the runner has the ball at its end.
+    paths: list[tuple[Path, bool]] = [((start,), start == ball)]
     for _ in range(speed):
-        further: list[tuple[Path, bool]] = []
-        for path, has_ball in ways:
+        longer_paths: list[tuple[Path, bool]] = []
+        for path, has_ball in paths:
             # The step into goal is the one that this iteration adds.
             if has_ball and rank_of(path[-1]) == goal:
                 yield Run(path, True)
@@ -240,12 +253,12 @@ def runs(state: State, piece: int) -> Iterator[Run]:
                 # If the opponent has no carrier, `forbidden` is EMPTY and excludes no square.
                 if other == forbidden != EMPTY:
                     continue
-                way = (*path, square)
+                longer = (*path, square)
                 # A run may pass other pieces, but must end on a free square or on its start.
                 if other in (EMPTY, piece):
-                    yield Run(way)
-                further.append((way, has_ball or square == loose))
-        ways = further
+                    yield Run(longer)
+                longer_paths.append((longer, has_ball or square == loose_ball))
+        paths = longer_paths
 
 
 def passes(state: State) -> Iterator[Pass]:
@@ -257,7 +270,7 @@ def passes(state: State) -> Iterator[Pass]:
         ranks_back = ranks_ahead(end, state.ball, state.seat)
         files_aside = abs(file_of(state.ball) - file_of(end))
         is_in_reach = 1 <= ranks_back <= PASS_REACH and files_aside <= PASS_REACH
-        if is_in_reach and not state.down[mate]:
+        if is_in_reach and not state.turns_down[mate]:
             yield Pass(state.ball, end)
 
 
@@ -280,60 +293,61 @@ def kicks(state: State) -> Iterator[Kick]:
                 yield Kick(ball, first + target_file)
 
 
-def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
+def paths_to_carrier(state: State, piece: int) -> Iterator[Path]:
     """Yield every path of a piece to a square next to the opponent's carrier, the shorter ones
     first.
     """
-    if state.other_carrier == EMPTY:
+    if state.opposing_carrier == EMPTY:
         return
-    ways: list[Path] = [(state.places[piece],)]
+    paths: list[Path] = [(state.places[piece],)]
     for _ in range(SPEED[piece]):
-        further = []
-        for path in ways:
+        longer_paths = []
+        for path in paths:
             for square in STEPS[path[-1]]:
                 # The path ends next to the carrier, since a tackler does not enter its square.
                 if square == state.ball:
                     yield path
-                elif not state.stands_against(state.board[square]):
-                    further.append((*path, square))
-        ways = further
+                elif not state.is_standing_opponent(state.board[square]):
+                    longer_paths.append((*path, square))
+        paths = longer_paths
 
 
 def _tackles(state: State, choose_paths: PathChoice) -> Iterator[Tackle]:
     """Yield the tackles by one or two pieces."""
-    ways = {piece: choose_paths(ways_to_carrier(state, piece)) for piece in able_pieces(state)}
-    for paths in ways.values():
-        for path in paths:
-            yield Tackle((path,), state.ball)
+    paths = {piece: choose_paths(paths_to_carrier(state, piece)) for piece in able_pieces(state)}
+    for path in itertools.chain(*paths.values()):
+        yield Tackle((path,), state.ball)
     # Two tacklers use both runs (Rulings, section 4).
     if state.runs_left < 2:
         return
     # Both orders count, because the first tackler takes the ball and decides the side.
-    for first, second in itertools.permutations(ways, 2):
-        for pair in itertools.product(ways[first], ways[second]):
+    for first, second in itertools.permutations(paths.values(), 2):
+        for pair in itertools.product(first, second):
             yield Tackle(pair, state.ball)
 
 
-# ---- one action per course -----------------------------------------------------------------------
+# ---- one play per course -------------------------------------------------------------------------
 
 
-def canonical(state: State) -> list[tuple[Action, Course | None]]:
+def one_play_per_course(state: State) -> list[tuple[Action, Course | None]]:
     """Return one legal action of a turn for each course, together with the course.
 
     It is the shortest action, with the alphabet as tie-break. Actions of one course lead to the
     same state and leave the same layout. The end of the turn has no course and comes last.
     """
-    best: dict[Course, tuple[tuple[int, str], Action]] = {}
+    best: dict[Course, Action] = {}
+    ranks: dict[Course, tuple[int, str]] = {}
     # A longer path of a tackler to the same last square has the same course.
     for action in _ball_plays(state, _shortest_paths):
         course = course_of(state, action)
-        rank = (steps_of(action), str(action))
-        if course not in best or rank < best[course][0]:
-            best[course] = rank, action
-    return [*((action, course) for course, (_, action) in best.items()), (EndTurn(), None)]
+        rank = (step_count(action), str(action))
+        if course not in ranks or rank < ranks[course]:
+            ranks[course] = rank
+            best[course] = action
+    return [*((action, course) for course, action in best.items()), (EndTurn(), None)]
 
 
-def steps_of(action: Action) -> int:
+def step_count(action: Action) -> int:
     """Return the number of squares in the notation of an action."""
     if isinstance(action, Run):
         # the step into goal counts as a square
@@ -354,28 +368,35 @@ def _shortest_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 _MAX_COMPARED = 40
-"""Maximum number of actions that a random player compares by how near they bring a try."""
+"""Maximum number of actions that a random player compares by their progress.
+
+Chosen by eye: with more, random games end sooner but are more alike.
+"""
 
 
 def random_action(state: State, seat: Seat, rng: Random) -> Action:
     """Return a random legal action, with a preference for those that bring a try nearer."""
     if state.is_placing:
-        return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM)))
+        return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM_SIZE)))
     if state.course:
         return Card(rng.choice(state.cards[seat.number]))
-    plays = canonical(state)
+    plays = one_play_per_course(state)
     # Take either a purely random action or the best of many.
-    compared = rng.sample(plays, rng.choice((1, min(len(plays), _MAX_COMPARED))))
-    return max(compared, key=lambda play: _promise(state, play[1]))[0]
+    sample_size = rng.choice((1, min(len(plays), _MAX_COMPARED)))
+    compared = rng.sample(plays, sample_size)
+    action, _ = max(compared, key=lambda play: _progress(state, play))
+    return action
 
 
-def _promise(state: State, course: Course | None) -> int:
-    """Return how far a course brings the ball ahead, and a piece to the ball.
+def _progress(state: State, play: tuple[Action, Course | None]) -> int:
+    """Return how far a play brings the ball ahead, and the mover to the ball.
 
     The end of the turn, which has no course, brings nothing.
     """
+    _, course = play
     if course is None:
         return 0
+    # A try is worth more than any other progress.
     if course.end == IN_GOAL:
         return AREA
     ahead = ranks_ahead(state.ball, course.ball, state.seat)

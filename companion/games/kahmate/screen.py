@@ -1,4 +1,7 @@
-"""Screens and pads of Kahmate: the sign, the hands of cards, the present face-off, and the taps."""
+"""Screens and pads of Kahmate: the sign, the hands of cards, the present face-off, and the taps.
+
+The classes that are filled here are explained in `companion/games/screen.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import lru_cache
 from companion.core.grid import Square
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
+from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.board import (
     IN_GOAL,
     NAMES,
@@ -21,19 +25,14 @@ from companion.games.kahmate.board import (
     TEAMS,
     rank_of,
 )
-from companion.games.kahmate.moves import able_pieces, canonical, kicks, passes, steps_of
-from companion.games.kahmate.state import (
-    FULL_HAND,
-    RUNS,
-    Action,
-    Course,
-    Kick,
-    Kind,
-    Pass,
-    Run,
-    State,
-    Tackle,
+from companion.games.kahmate.moves import (
+    able_pieces,
+    kicks,
+    one_play_per_course,
+    passes,
+    step_count,
 )
+from companion.games.kahmate.state import FULL_HAND, RUNS_PER_TURN, Course, Kind, State
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
@@ -103,7 +102,7 @@ def _facts(state: State, seat: int) -> str:
         return ""
     if not state.runs_left:
         return say("no run left")
-    return say("run {number} of {total}", number=len(state.ran) + 1, total=RUNS)
+    return say("run {number} of {total}", number=len(state.ran) + 1, total=RUNS_PER_TURN)
 
 
 def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
@@ -127,7 +126,7 @@ def _placing(seat: int) -> Placing:
 def _duel(state: State, course: Course) -> Duel:
     """Return both sides of the present face-off."""
     mover = course.mover
-    other = course.face_offs[state.won].defender
+    other = course.face_offs[state.face_offs_won].defender
     start = state.places[mover]
     square = state.places[other]
     strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
@@ -165,9 +164,10 @@ def plays(state: State, seat: Seat) -> tuple[Play, ...]:
 
 @lru_cache(maxsize=8)
 def _plays(state: State) -> tuple[Play, ...]:
+    """Return the plays of the seat on turn. Pages ask for them several times in one position."""
     # Pages use the first play to a square, so the safest comes first.
-    ways = sorted(canonical(state), key=lambda way: _risk(state, *way))
-    return tuple(play_of(state, action, course) for action, course in ways)
+    safest_first = sorted(one_play_per_course(state), key=lambda play: _risk(state, *play))
+    return tuple(play_of(state, action, course) for action, course in safest_first)
 
 
 def _risk(state: State, action: Action, course: Course | None) -> tuple[int, bool, int]:
@@ -180,7 +180,7 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
     leaves_ball = (
         isinstance(action, Run) and course.ball != course.end and state.ball in action.path
     )
-    return len(course.face_offs), leaves_ball, steps_of(action)
+    return len(course.face_offs), leaves_ball, step_count(action)
 
 
 def play_of(state: State, action: Action, course: Course | None) -> Play:
@@ -253,7 +253,8 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
         return start, last.shifted(0, 1 if state.seat == 0 else -1)
     if start == last:
         # The farthest square of a path that returns is its middle.
-        return (start, SQUARES[run.path[len(run.path) // 2]])
+        middle = run.path[len(run.path) // 2]
+        return start, SQUARES[middle]
     return ()
 
 
@@ -262,7 +263,8 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
 
 _END_PAD = PadGrammar((), 0, ready_alone=".")
 """A pad without keys, where ready ends the turn."""
-_PADS = ("up", "down", "left", "right", "a", "b")
+_CARD_KEYS = ("up", "down", "left", "right", "a", "b")
+"""Pad key of each card from 1 to 6."""
 
 
 def pad(state: State, seat: Seat) -> PadGrammar | None:
@@ -283,7 +285,7 @@ def _card_pad(seat: Seat, hand: tuple[int, ...]) -> PadGrammar:
     drawing = SIDES[seat].drawing
     keys = tuple(
         Key(str(card), say("card {card}", card=str(card)), drawing, pad)
-        for pad, card in zip(_PADS, FULL_HAND, strict=True)
+        for pad, card in zip(_CARD_KEYS, FULL_HAND, strict=True)
         if card in hand
     )
     return PadGrammar(keys, 1)

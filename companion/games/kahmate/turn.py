@@ -1,4 +1,4 @@
-"""Execution of actions: placing, runs, passes, kicks, tackles, face-offs, the end of a turn.
+"""Execution of actions in Kahmate: placing, runs, passes, kicks, tackles, face-offs, ends of turns.
 
 An action with face-offs waits in the state as its course until cards decide it. Only the result
 moves pieces. The stages tell hands what to do: first move the pieces, then the ball, then turn
@@ -16,6 +16,7 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.events import CommonEvent
+from companion.games.kahmate.actions import Action, BallPlay, Card, EndTurn, Placement
 from companion.games.kahmate.board import (
     BALL_RANK,
     CLEAR_LEAD,
@@ -34,21 +35,15 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.moves import course_of
 from companion.games.kahmate.state import (
     FULL_HAND,
-    Action,
-    BallPlay,
-    Card,
     Course,
-    EndTurn,
     FaceOff,
     Kind,
-    Placement,
     State,
     layout_of,
 )
 from companion.games.screen import Headline, Tally
 from companion.games.turn_log import TurnLog
 
-STARTERS = ("south", "north")
 _FACE_OFF = say("Face-off")
 _PLACE_BALL = say("Place the ball")
 _TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
@@ -56,20 +51,19 @@ _TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
 
 def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
     """Carry out the actions of all seats in `to_act`."""
-    pair = tuple(actions.get(seat) for seat in SEATS)
-    south, north = pair
+    south, north = (actions.get(seat) for seat in SEATS)
     log = _ActionLog(state)
     if isinstance(south, Placement) and isinstance(north, Placement):
         _place(log, (south, north), rng)
     elif state.course and isinstance(south, Card) and isinstance(north, Card):
         _decide_face_off(log, state.course, (south.value, north.value))
     else:
-        _act(log, pair[state.seat])
+        _begin_action(log, actions[SEATS[state.seat]])
     return log.result()
 
 
-def _act(log: _ActionLog, action: Action | None) -> None:
-    """Carry out an action of a turn, up to its first face-off."""
+def _begin_action(log: _ActionLog, action: Action) -> None:
+    """Carry out an action of the seat on turn, up to its first face-off."""
     state = log.state
     if isinstance(action, EndTurn):
         log.end_turn(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
@@ -84,14 +78,17 @@ def _act(log: _ActionLog, action: Action | None) -> None:
 
 
 class _ActionLog(TurnLog):
-    """The position during an action."""
+    """The position while an action is carried out, with its events and stages.
+
+    `play` makes one for each action. `result` gives the next state.
+    """
 
     def __init__(self, state: State) -> None:
         super().__init__()
         self.state = state
         self.ball = state.ball
         self.places = list(state.places)
-        self.down = list(state.down)
+        self.turns_down = list(state.turns_down)
         self.tallies: tuple[Tally, ...] = ()
         """Sums to show with the next stage."""
         self.changes: dict[str, Any] = {}
@@ -102,16 +99,16 @@ class _ActionLog(TurnLog):
 
         Unless `is_decided` it expects no layout, because hands may already have moved pieces.
         """
-        layout = layout_of(self.places, self.down, self.ball) if is_decided else None
+        layout = layout_of(self.places, self.turns_down, self.ball) if is_decided else None
         self.add_stage(title, layout, tallies=self.tallies)
         self.tallies = ()
 
     def move_ball(
-        self, square: int, rule: str, falls: tuple[int, ...] = (), why: str | None = None
+        self, square: int, rule: str, fallen: tuple[int, ...] = (), why: str | None = None
     ) -> None:
-        """Move the ball and report it. A piece on that square has the ball.
+        """Move the ball and report it. A standing piece on that square has the ball.
 
-        `falls` are pieces that are turned over afterwards.
+        `fallen` are pieces that are turned over afterwards, in a later stage.
         """
         self.ball = square
         seat = None
@@ -121,7 +118,7 @@ class _ActionLog(TurnLog):
             seat = SEAT_OF[piece]
             text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
             # A turned-over piece does not have the ball, which lies on its square.
-            if self.down[piece] or piece in falls:
+            if self.turns_down[piece] or piece in fallen:
                 text = say(
                     "The ball lies with {piece}, turned over on {square}.",
                     **names_of(piece, square),
@@ -135,7 +132,7 @@ class _ActionLog(TurnLog):
             seat = SEAT_OF[piece]
             square = self.places[piece]
             # The present turn does not count for its own side (Rulings, section 4).
-            self.down[piece] = 2 if seat == self.state.seat else 1
+            self.turns_down[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
             self.add(KahmateEvent.TURNED_OVER, seat, text, "turned-over", at=NAMES[square], why=why)
         if pieces:
@@ -148,9 +145,9 @@ class _ActionLog(TurnLog):
         """
         seat = self.state.seat
         self.add(KahmateEvent.ROUND_END, seat, text, "round")
-        rising = [piece for piece in TEAMS[seat] if self.down[piece] == 1]
+        rising = [piece for piece in TEAMS[seat] if self.turns_down[piece] == 1]
         for piece in TEAMS[seat]:
-            self.down[piece] = max(0, self.down[piece] - 1)
+            self.turns_down[piece] = max(0, self.turns_down[piece] - 1)
         for piece in rising:
             square = self.places[piece]
             text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
@@ -167,28 +164,29 @@ class _ActionLog(TurnLog):
     def _end_at_limit(self) -> None:
         """End in a draw at the limit of turns or of turns without a face-off."""
         state = self.state
-        options = self.state.options
+        options = state.options
         # A face-off of this turn is only in `changes` so far.
-        quiet = state.turn - self.changes.get("last_face_off", state.last_face_off)
+        quiet_turns = state.turn - self.changes.get("last_face_off", state.last_face_off)
         if state.turn == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.turn)
             short = say("Turn {number} was the last.", number=state.turn)
             self.end(None, text, "limits", short)
-        elif options.quiet_limit and quiet >= options.quiet_limit:
-            text = say("{number} turns without a face-off: a draw.", number=quiet)
-            short = say("{number} turns, no face-off.", number=quiet)
+        elif options.quiet_limit and quiet_turns >= options.quiet_limit:
+            text = say("{number} turns without a face-off: a draw.", number=quiet_turns)
+            short = say("{number} turns, no face-off.", number=quiet_turns)
             self.end(None, text, "limits", short)
 
     def result(self) -> Step[State]:
-        """Return the step. Events after the last stage are added to that stage."""
+        """Return the step to the next state. Events after the last stage are part of that stage."""
         if self.stages and self.fresh_events:
             last = self.stages[-1]
             self.stages[-1] = replace(last, events=(*last.events, *self.fresh_events))
+        # Without a pending face-off, which `self.changes` would hold, no course is left.
         changes: dict[str, Any] = {
             "course": None,
-            "won": 0,
+            "face_offs_won": 0,
             "places": tuple(self.places),
-            "down": tuple(self.down),
+            "turns_down": tuple(self.turns_down),
             "ball": self.ball,
             "outcome": self.outcome,
         }
@@ -200,11 +198,11 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
     """Place the pieces of both seats. Draw the ball's card and the first seat."""
     options = log.state.options
     card = options.ball_card or rng.randint(1, 6)
-    starter = STARTERS.index(options.starter or rng.choice(STARTERS))
+    starter = SEATS.index(Seat(options.starter or rng.choice(SEATS)))
     for seat, placement in enumerate(placements):
         log.places += placement.squares
         places = zip(ROLES, placement.squares, strict=True)
-        pieces = joined(", ", (joined(" ", (role.name, NAMES[at])) for role, at in places))
+        pieces = joined(", ", (joined(" ", (role.name, NAMES[square])) for role, square in places))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
         log.add(CommonEvent.PLACED, seat, text, "setting-up")
     # Card k puts the ball on file number k + 1, so on b to g (Rulings, section 4).
@@ -218,7 +216,7 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
     log.changes["seat"] = starter
 
 
-# ---- actions -------------------------------------------------------------------------------------
+# ---- runs, passes, kicks, tackles ----------------------------------------------------------------
 
 
 def _announce(log: _ActionLog, course: Course) -> None:
@@ -293,15 +291,20 @@ def _complete(log: _ActionLog, course: Course) -> None:
 
 
 @dataclass(frozen=True)
-class _Sum:
-    """One side of a face-off: its (first) piece, and its strengths and card by name."""
+class _FaceOffSum:
+    """The sum of one side of a face-off.
+
+    `parts` has the strength of each piece by the name of its role, and the card.
+    """
 
     seat: int
     piece: int
+    """The piece of this side. Of two tacklers, the first."""
     parts: tuple[tuple[str, int], ...]
 
     @property
     def total(self) -> int:
+        """Return the total that is compared."""
         return sum(number for _, number in self.parts)
 
     @property
@@ -309,8 +312,9 @@ class _Sum:
         """Return the sum in words, such as “big 2 + card 3”."""
         return joined(" + ", (joined(" ", (name, str(number))) for name, number in self.parts))
 
-    def tally(self, other: _Sum) -> Tally:
-        """Return the tally that is shown beside the other one."""
+    def tally(self, other: _FaceOffSum) -> Tally:
+        """Return the tally that is shown beside the other side's."""
+        # a real minus sign, as printed numbers have
         parts = tuple((name, f"{number}".replace("-", "−")) for name, number in self.parts)
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
@@ -318,42 +322,49 @@ class _Sum:
 def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) -> None:
     """Reveal both cards, compare the totals and discard the cards (rulebook, "FACE OFF")."""
     state = log.state
-    face_off = course.face_offs[state.won]
+    face_off = course.face_offs[state.face_offs_won]
     # The count of turns without a face-off restarts here.
     log.changes["last_face_off"] = state.turn
-    seat = state.seat
-    other = 1 - state.seat
-    card = say("card")
-    roles = [ROLE_OF[piece] for piece in course.movers]
-    strengths = [(role.name, role.attack) for role in roles]
-    attack = _Sum(seat, course.mover, (*strengths, (card, cards[seat])))
-    role = ROLE_OF[face_off.defender]
-    strength = (role.name, role.defence)
-    defence = _Sum(other, face_off.defender, (strength, (card, cards[other])))
+    attack = _attack_sum(state.seat, course, cards[state.seat])
+    defence = _defence_sum(face_off.defender, cards)
     log.tallies = (attack.tally(defence), defence.tally(attack))
     _report_totals(log, attack, defence)
     headline = _headline(state, course, attack.total, defence.total)
     log.headlines.append(Headline(headline, "sums"))
-    _discard(log, cards)
+    _discard_cards(log, cards)
     is_won = attack.total > defence.total
-    is_level = attack.total == defence.total
+    is_tied = attack.total == defence.total
+    has_more = state.face_offs_won + 1 < len(course.face_offs)
     # A tie is played again. After a win the next opponent may follow.
-    if is_level or (is_won and state.won + 1 < len(course.face_offs)):
-        log.changes |= {"course": course, "won": state.won + is_won}
+    if is_tied or (is_won and has_more):
+        log.changes |= {"course": course, "face_offs_won": state.face_offs_won + is_won}
         log.stage(_FACE_OFF, is_decided=False)
     elif course.kind is Kind.TACKLE:
-        _settle_tackle(log, course, face_off, attack.total - defence.total)
+        _finish_tackle(log, course, face_off, attack.total - defence.total)
     elif is_won:
         _complete(log, course)
     elif course.kind is Kind.PASS:
         # An interception turns nobody over (Rulings, section 4).
-        log.move_ball(face_off.ball, "intercept")
+        log.move_ball(face_off.ball_if_lost, "intercept")
         log.stage(_FACE_OFF)
     else:
         _stop_run(log, course, face_off)
 
 
-def _report_totals(log: _ActionLog, attack: _Sum, defence: _Sum) -> None:
+def _attack_sum(seat: int, course: Course, card: int) -> _FaceOffSum:
+    roles = [ROLE_OF[piece] for piece in course.movers]
+    strengths = [(role.name, role.attack) for role in roles]
+    return _FaceOffSum(seat, course.mover, (*strengths, (say("card"), card)))
+
+
+def _defence_sum(defender: int, cards: tuple[int, int]) -> _FaceOffSum:
+    role = ROLE_OF[defender]
+    seat = SEAT_OF[defender]
+    parts = ((role.name, role.defence), (say("card"), cards[seat]))
+    return _FaceOffSum(seat, defender, parts)
+
+
+def _report_totals(log: _ActionLog, attack: _FaceOffSum, defence: _FaceOffSum) -> None:
     """Report the winner of the face-off and the sums."""
     why = say("{attack!c} against {defence}.", attack=attack.text, defence=defence.text)
     totals = {"attack": attack.total, "defence": defence.total}
@@ -367,6 +378,7 @@ def _report_totals(log: _ActionLog, attack: _Sum, defence: _Sum) -> None:
         **totals,
         piece=PIECE_NAMES[winner.piece],
     )
+    # Two strengths and a card are those of two tacklers.
     if len(winner.parts) > 2:
         text = say(
             "{attack} against {defence}: the two of {side} win the face-off.",
@@ -377,7 +389,7 @@ def _report_totals(log: _ActionLog, attack: _Sum, defence: _Sum) -> None:
 
 
 def _headline(state: State, course: Course, attack: int, defence: int) -> str:
-    """Return the result of a face-off for both sides, in at most 40 letters."""
+    """Return the result of a face-off for both sides, in at most 40 characters."""
     is_won = attack > defence
     winner = SIDE_NAMES[state.seat if is_won else 1 - state.seat]
     parts = {"more": max(attack, defence), "less": min(attack, defence), "side": winner}
@@ -400,7 +412,7 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
     return say("{more} against {less}: {side} gets past", **parts)
 
 
-def _discard(log: _ActionLog, cards: tuple[int, int]) -> None:
+def _discard_cards(log: _ActionLog, cards: tuple[int, int]) -> None:
     """Discard both cards, and refill the hands when they are empty."""
     hands = zip(log.state.cards, cards, strict=True)
     remaining = [tuple(card for card in hand if card != spent) for hand, spent in hands]
@@ -412,51 +424,51 @@ def _discard(log: _ActionLog, cards: tuple[int, int]) -> None:
 
 
 def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
-    """Stop the run on the last free square before the opponent, with the ball one square behind."""
+    """Stop a run on the last free square before the opponent, with the ball one square behind."""
     state = log.state
     mover = course.mover
     # Defenders that the runner has beaten before are turned over as well.
-    beaten = tuple(previous.defender for previous in course.face_offs[: state.won])
-    falls = (*beaten, mover)
-    log.places[mover] = face_off.stop
+    beaten = tuple(previous.defender for previous in course.face_offs[: state.face_offs_won])
+    fallen = (*beaten, mover)
+    stop = face_off.stop_if_lost
+    log.places[mover] = stop
     log.changes["ran"] = (*state.ran, mover)
-    text = say("{piece!c} stops on {square}.", **names_of(mover, face_off.stop))
+    text = say("{piece!c} stops on {square}.", **names_of(mover, stop))
     start = NAMES[state.places[mover]]
-    stop = NAMES[face_off.stop]
-    log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
+    log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=NAMES[stop])
     # Whether the runner brought the ball along or picked it up on its way.
-    had_ball = mover == state.carrier or face_off.ball != state.ball
+    had_ball = mover == state.carrier or face_off.ball_if_lost != state.ball
     if had_ball:
         # Hands first put down the runner with the ball, then the ball behind it.
-        log.ball = face_off.stop
+        log.ball = stop
     log.stage(_FACE_OFF)
     if had_ball:
-        log.move_ball(face_off.ball, "in-the-way", falls)
-        if face_off.ball != face_off.stop:
+        log.move_ball(face_off.ball_if_lost, "in-the-way", fallen)
+        if face_off.ball_if_lost != stop:
             log.stage(_PLACE_BALL)
-    log.turn_over(falls)
+    log.turn_over(fallen)
 
 
-def _settle_tackle(log: _ActionLog, course: Course, face_off: FaceOff, ahead: int) -> None:
-    """Send the tacklers back, settle the ball, and end the turn.
+def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int) -> None:
+    """Send the tacklers back, move the ball, turn over the losers, and end the turn.
 
-    `ahead` is the attack's total minus the defence's.
+    `lead` is the attack's total minus the defence's, which is never 0.
     """
     state = log.state
     carrier = face_off.defender
-    side = SIDE_NAMES[log.state.seat]
+    side = SIDE_NAMES[state.seat]
     # In any case the tacklers return to their start squares (Rulings, section 4).
     log.stage(_FACE_OFF)
-    if ahead < 0:
+    if lead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
         log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
         log.turn_over(course.movers)
     else:
         square = course.ball
-        why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)
-        if ahead > CLEAR_LEAD:
+        why = say("{number} ahead: it takes more than 2 to win the ball.", number=lead)
+        if lead > CLEAR_LEAD:
             square = state.places[course.mover]
-            why = say("{number} ahead: {side} wins the ball.", number=ahead, side=side)
+            why = say("{number} ahead: {side} wins the ball.", number=lead, side=side)
         log.move_ball(square, "tackled-ball", (carrier,), why)
         log.stage(_PLACE_BALL)
         log.turn_over((carrier,))

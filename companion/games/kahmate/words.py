@@ -6,7 +6,8 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
 from companion.games.base import Example, OptionRow, Rule, figures
-from companion.games.kahmate.board import PIECE_NAMES, ROLES, TEAM
+from companion.games.kahmate.board import PIECE_NAMES, ROLES, TEAM_SIZE
+from companion.games.kahmate.state import FULL_HAND
 
 OPTION_ROWS = (
     OptionRow(
@@ -37,6 +38,7 @@ OPTION_ROWS = (
         ((say("No limit"), 0), *figures(6, 10, 20)),
     ),
 )
+# Actions and options of the examples.
 _PLACINGS = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 _BALL_PICKED_UP = (_PLACINGS, "b2-b3-b4-b5-b6")
 _BALL_ON_B6 = {"ball_card": 1, "starter": "south"}
@@ -247,15 +249,16 @@ _POINTS = (
 _TWICE = say("two of them")
 
 
-def _aid(number: int) -> PlayerAid:
-    """Return the player aid of South or North. They differ only in their pieces."""
+def _player_aid(seat: int) -> PlayerAid:
+    """Return the player aid of a seat. The two differ only in their pieces."""
     rows = []
     for index, role in enumerate(ROLES):
+        # The two regulars share one row.
         if role in ROLES[:index]:
             continue
         strengths = tuple(f"{value:+d}" if value else "0" for value in (role.attack, role.defence))
         words = _TWICE if ROLES.count(role) > 1 else ""
-        face = PIECE_NAMES[number * TEAM + index]
+        face = PIECE_NAMES[seat * TEAM_SIZE + index]
         rows.append(AidRow(role.name, words, (str(role.speed), *strengths), face=face))
     heads = (say("squares"), say("attack"), say("defence"))
     return PlayerAid(
@@ -264,6 +267,6 @@ def _aid(number: int) -> PlayerAid:
 
 
 EXTRAS = Extras(
-    {seat: _aid(number) for number, seat in enumerate(SEATS)},
-    hand_cards=("1", "2", "3", "4", "5", "6"),
+    {seat: _player_aid(number) for number, seat in enumerate(SEATS)},
+    hand_cards=tuple(map(str, FULL_HAND)),
 )

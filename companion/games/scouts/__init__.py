@@ -1,6 +1,7 @@
 """Scouts: walk to the opponent's home rank, gather intel and bring it back.
 
-With dashes, jumps, stacks, rocks and a chess clock.
+A scout makes a dash or a chain of jumps. Two scouts on a square are a stack, and rocks block
+squares. A chess clock limits each side.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from companion.games.scouts.state import (
     first_state,
     layout_of,
     lead,
-    read,
+    parse,
 )
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import ChessClock
 
-_COMMANDS = {
+_COMMAND_WORDS = {
     Kind.DASH: say("Dash"),
     Kind.JUMP: say("Jump"),
     Kind.BOULDER: say("Boulder"),
@@ -66,7 +67,7 @@ class Scouts(Game[State, Decision]):
 
     legal_actions = staticmethod(legal_actions)
     random_action = staticmethod(random_action)
-    parse = staticmethod(read)
+    parse = staticmethod(parse)
     lead = staticmethod(lead)
     why_not = staticmethod(why_not)
     board_ui = staticmethod(board_ui)
@@ -98,8 +99,8 @@ class Scouts(Game[State, Decision]):
         """Return the word for a dash, jump or rock, and nothing for a placing or the end of a
         turn.
         """
-        if action.kind in _COMMANDS:
-            return (_COMMANDS[action.kind],)
+        if action.kind in _COMMAND_WORDS:
+            return (_COMMAND_WORDS[action.kind],)
         return ()
 
     def apply(self, state: State, actions: Mapping[Seat, Decision], rng: Random) -> Step[State]:
@@ -137,8 +138,8 @@ class Scouts(Game[State, Decision]):
             **self.common_view(state),
             "turn": state.turn,
             "to_place": position.to_place,
-            "due": position.due,
-            "played": _names(position.played),
+            "due": position.plays_due,
+            "played": _names(position.last_mover),
             "scouts": scouts,
             "rocks": rocks,
         }

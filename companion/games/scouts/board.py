@@ -1,4 +1,4 @@
-"""The board of Scouts as numbers and bit masks, and the kit.
+"""The board of Scouts as numbers and bit masks, its pieces, and the kinds of events.
 
 A square is a number: file + 8 x rank, both from 0, so that a1 is 0, h1 is 7 and h10 is 79. A set of
 squares is a mask: an integer with the bit of each of its squares set.
@@ -10,20 +10,21 @@ from collections.abc import Iterator
 
 from companion.core.grid import Square
 from companion.core.i18n import say, say_n
-from companion.core.kit import Board, Face, Kit, Seat, Side
+from companion.core.kit import SEATS, Board, Face, Kit, Seat, Side
 from companion.games.events import EventKind, Highlight, Look
 
 FILES = 8
 RANKS = 10
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))
 NAMES = tuple(map(str, SQUARES))
+"""Name of each square, by its number."""
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
-ALL = (1 << FILES * RANKS) - 1
+ALL_SQUARES = (1 << FILES * RANKS) - 1
 
 _FIRST_RANK = (1 << FILES) - 1
 _FIRST_FILE = sum(1 << FILES * rank for rank in range(RANKS))
-NOT_LAST_FILE = ALL & ~(_FIRST_FILE << FILES - 1)
-_NOT_FIRST_FILE = ALL & ~_FIRST_FILE
+NOT_LAST_FILE = ALL_SQUARES & ~(_FIRST_FILE << FILES - 1)
+_NOT_FIRST_FILE = ALL_SQUARES & ~_FIRST_FILE
 HOME = (_FIRST_RANK, _FIRST_RANK << FILES * (RANKS - 1))
 """Home rank of each seat, South first."""
 FAR = HOME[::-1]
@@ -33,14 +34,12 @@ SIDES = {
     Seat.SOUTH: Side(say("white"), "white", "#FFFFFF", "scout-s"),
     Seat.NORTH: Side(say("black"), "black", "#1B1814", "scout-n"),
 }
-SEAT_NAMES = tuple(side.name for side in SIDES.values())
+SIDE_NAMES = tuple(side.name for side in SIDES.values())
 SCOUT_FACES = (
     (say("white scout"), say("white scout with intel")),
     (say("black scout"), say("black scout with intel")),
 )
 """Plain face and face with intel of each seat's scouts, South first."""
-OWN = say("scout")
-"""Name of a player's own scout in instructions. Rocks and boulders have names of their own."""
 ROCK_KINDS = ("boulder", "rock")
 """Names in notation, events and drawings. `ROCK_NAMES` are those for people."""
 ROCK_NAMES = (say("boulder"), say("rock"))
@@ -48,7 +47,7 @@ ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say
 """South's boulder and rock, then North's."""
 
 
-def bit_at(file: int, rank: int) -> int:
+def square_mask(file: int, rank: int) -> int:
     """Return the mask of one square, or 0 if it is off the board."""
     if 0 <= file < FILES and 0 <= rank < RANKS:
         return 1 << file + FILES * rank
@@ -64,34 +63,37 @@ def squares_in(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def beside(mask: int) -> int:
-    """Return the orthogonal neighbours of all squares in a mask."""
+def neighbours_of(mask: int) -> int:
+    """Return the mask of the orthogonal neighbours of all squares in a mask."""
     # A shift by one would wrap to the next rank at the left and right edges.
     sideways = (mask & NOT_LAST_FILE) << 1 | (mask & _NOT_FIRST_FILE) >> 1
-    return (sideways | mask << FILES | mask >> FILES) & ALL
+    return (sideways | mask << FILES | mask >> FILES) & ALL_SQUARES
 
 
 def _around(square: Square) -> int:
+    """Return the mask of all squares around one, diagonal ones included."""
     steps = [(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1) if files or ranks]
-    return sum(bit_at(square.file + files, square.rank + ranks) for files, ranks in steps)
+    return sum(square_mask(square.file + files, square.rank + ranks) for files, ranks in steps)
 
 
 def _jumps(square: Square) -> tuple[tuple[int, int, int], ...]:
+    """Return the jumps from a square, as `JUMPS` holds them."""
     jumps = []
     for files, ranks in ((0, 1), (1, 0), (0, -1), (-1, 0)):
-        over = bit_at(square.file + files, square.rank + ranks)
-        landing = bit_at(square.file + 2 * files, square.rank + 2 * ranks)
+        over = square_mask(square.file + files, square.rank + ranks)
+        landing = square_mask(square.file + 2 * files, square.rank + 2 * ranks)
         if landing:
             jumps.append((over, landing, landing.bit_length() - 1))
     return tuple(jumps)
 
 
-def _boulder(square: Square) -> int:
-    if square.file == FILES - 1 or square.rank == RANKS - 1:
+def _boulder(corner: Square) -> int:
+    """Return the mask of a boulder by its lower left square, or 0 if it would leave the board."""
+    if corner.file == FILES - 1 or corner.rank == RANKS - 1:
         return 0
-    corner = bit_at(square.file, square.rank)
-    pair = corner | corner << 1
-    return pair | pair << FILES
+    mask = square_mask(corner.file, corner.rank)
+    lower_pair = mask | mask << 1
+    return lower_pair | lower_pair << FILES
 
 
 AROUND = tuple(map(_around, SQUARES))
@@ -100,7 +102,7 @@ JUMPS = tuple(map(_jumps, SQUARES))
 """Jumps from each square within the board: mask of the square jumped over, and mask and number of
 the landing square.
 """
-BESIDE = tuple(beside(1 << number) for number in range(FILES * RANKS))
+NEIGHBOURS = tuple(neighbours_of(1 << number) for number in range(FILES * RANKS))
 """Mask of the up to four orthogonal neighbours of each square."""
 BOULDERS = tuple(map(_boulder, SQUARES))
 """Mask of a boulder by its lower left square, or 0 if it would leave the board."""
@@ -122,20 +124,26 @@ _NOTES = (
 )
 
 
+_FIRST_MARKER = 30
+_SCOUT_HEIGHT_MM = 4.0
+_ROCK_HEIGHT_MM = 5.0
+"""Thickness of scouts and rocks, as the notes of the kit demand."""
+
+
 def _faces() -> Iterator[Face]:
-    marker = 30
-    for seat, letter, scouts in zip(SIDES, "sn", SCOUT_FACES, strict=True):
-        for name, drawing in zip(scouts, (f"scout-{letter}", f"scout-{letter}2"), strict=True):
-            yield Face(name, drawing, tuple(range(marker, marker + 5)), 4.0, seat)
+    """Yield the faces of all pieces, with consecutive markers."""
+    marker = _FIRST_MARKER
+    for (seat, side), names in zip(SIDES.items(), SCOUT_FACES, strict=True):
+        # A drawing with intel has the name of the plain one and a 2.
+        for name, drawing in zip(names, (side.drawing, f"{side.drawing}2"), strict=True):
+            yield Face(name, drawing, tuple(range(marker, marker + 5)), _SCOUT_HEIGHT_MM, seat)
             marker += 5
-    for name, seat, rock, size in zip(
-        ROCK_FACES, _OWNERS, 2 * ROCK_KINDS, 2 * ((2, 2), (2, 1)), strict=True
-    ):
-        yield Face(name, rock, (marker,), 5.0, seat, size=size)
-        marker += 1
+    sizes = {"boulder": (2, 2), "rock": (2, 1)}
+    for index, name in enumerate(ROCK_FACES):
+        kind = ROCK_KINDS[index % 2]
+        seat = SEATS[index // 2]
+        yield Face(name, kind, (marker + index,), _ROCK_HEIGHT_MM, seat, size=sizes[kind])
 
-
-_OWNERS = (Seat.SOUTH, Seat.SOUTH, Seat.NORTH, Seat.NORTH)
 
 KIT = Kit(
     "scouts",
@@ -156,16 +164,18 @@ KIT = Kit(
 # ---- events --------------------------------------------------------------------------------------
 
 
-_INTEL = Highlight("eye", lambda n: say_n("{n} scout with intel", "{n} scouts with intel", n), 3)
+_INTEL_HIGHLIGHT = Highlight(
+    "eye", lambda n: say_n("{n} scout with intel", "{n} scouts with intel", n), 3
+)
 
 
 class ScoutsEvent(EventKind):
     """The kinds of plays and their consequences."""
 
-    BEGUN = "begun"
+    BEGUN = "begun"  # the set-up is complete
     DASH = "dash"
     JUMP = "jump"
     BOULDER = "boulder"
     ROCK = "rock"
-    INTEL = "intel", Look(swells=True), None, _INTEL
-    ENDED = "ended", Look(is_told=False)
+    INTEL = "intel", Look(swells=True), None, _INTEL_HIGHLIGHT
+    ENDED = "ended", Look(is_told=False)  # the end of a turn

@@ -1,6 +1,6 @@
 """Checks of decisions in Scouts: every reason for a refusal, with its sentence for people.
 
-Also what hands have tried on the board, and why it is refused.
+Also which decision hands have attempted on the board, and why it is refused.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from companion.core.kit import Seat
 from companion.games.base import FacesSeen, changed_tops
 from companion.games.scouts.board import (
     AROUND,
-    BESIDE,
     BOULDERS,
     FAR,
     HOME,
     NAMES,
+    NEIGHBOURS,
     NUMBERS,
     ROCK_FACES,
     ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
-    SEAT_NAMES,
+    SIDE_NAMES,
     SQUARES,
-    beside,
+    neighbours_of,
     squares_in,
 )
-from companion.games.scouts.moves import chains, has_play, has_rock, rock_decision
+from companion.games.scouts.moves import has_play, has_rock, jump_chains, rock_decision
 from companion.games.scouts.state import Decision, Kind, Position, State, is_stack, layout_of
 
 
@@ -80,7 +80,7 @@ def check(state: State, decision: Decision) -> None:
         text = joined(" ", (say("The set-up is not complete."), reminder))
         raise Illegal(Reason.SETTING_UP, text, "setting-up")
     elif kind is Kind.END:
-        due = position.due
+        due = position.plays_due
         # A possible play must be made (ruling).
         if due and has_play(position):
             text = say_n("{n} scout is still to move.", "{n} scouts are still to move.", due)
@@ -108,7 +108,7 @@ def _check_placement(position: Position, square: int) -> None:
         reason = Reason.OFF_HOME_RANK
         why = say(
             "{side!c} places on rank {rank}.",
-            side=SEAT_NAMES[position.seat],
+            side=SIDE_NAMES[position.seat],
             rank=home_rank(position.seat),
         )
     elif position.own & bit:
@@ -128,7 +128,7 @@ def home_rank(seat: int) -> int:
 # ---- plays ---------------------------------------------------------------------------------------
 
 
-def no_play(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
+def _refused_play(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
     """Return the refusal of a play. `square` is the obstacle."""
     return Illegal(reason, why, rule, None if square is None else NAMES[square])
 
@@ -137,27 +137,29 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
     """Check that the first square has a scout that the seat on turn may play."""
     position = state.position
     start = squares[0]
-    name = NAMES[squares[0]]
+    name = NAMES[start]
     bit = 1 << start
     if not position.own & bit:
-        foe = SEAT_NAMES[1 - position.seat]
+        foe = SIDE_NAMES[1 - position.seat]
         if position.own_low & bit:
             why = say("The scout on {square} waits under a {colour} one.", square=name, colour=foe)
-            raise no_play(Reason.BURIED, why, "stacks", start)
+            raise _refused_play(Reason.BURIED, why, "stacks", start)
         if position.foe & bit:
             why = say("The scout on {square} is {side}’s.", square=name, side=foe)
-            raise no_play(Reason.NOT_YOUR_SCOUT, why, "turns", start)
-        raise no_play(
+            raise _refused_play(Reason.NOT_YOUR_SCOUT, why, "turns", start)
+        raise _refused_play(
             Reason.NO_SCOUT, say("There is no scout on {square}.", square=name), "turns", start
         )
-    if not position.due:
+    if not position.plays_due:
         why = say("Two scouts have moved: end the turn.")
         if state.turn == 1:
             why = say("The first turn has one move: end it.")
-        raise no_play(Reason.PLAYS_MADE, why, "turns")
+        raise _refused_play(Reason.PLAYS_MADE, why, "turns")
     # The plays of a turn are made by different scouts.
-    if position.played & bit:
-        raise no_play(Reason.ALREADY_PLAYED, say("That scout has already moved."), "turns", start)
+    if position.last_mover & bit:
+        raise _refused_play(
+            Reason.ALREADY_PLAYED, say("That scout has already moved."), "turns", start
+        )
 
 
 def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
@@ -165,81 +167,87 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     bit = 1 << target
     name = NAMES[target]
     if not AROUND[start] & bit:
-        raise no_play(Reason.TOO_FAR, say("A dash goes one square."), "dash")
-    if position.stone & bit:
-        raise no_play(Reason.ROCK_IN_THE_WAY, _covered_text(position, target), "rocks", target)
+        raise _refused_play(Reason.TOO_FAR, say("A dash goes one square."), "dash")
+    if position.rock_squares & bit:
+        raise _refused_play(
+            Reason.ROCK_IN_THE_WAY, _covered_text(position, target), "rocks", target
+        )
     if not position.scouts & bit:
         return
     if not position.may_stack:
         why = say("A scout is on {square}, and this game has no stacks.", square=name)
-        raise no_play(Reason.STACKING_OFF, why, "stacks", target)
+        raise _refused_play(Reason.STACKING_OFF, why, "stacks", target)
     if is_stack(position, bit):
         why = say("Two scouts are on {square}, and a stack has two at most.", square=name)
-        raise no_play(Reason.STACK_FULL, why, "stacks", target)
+        raise _refused_play(Reason.STACK_FULL, why, "stacks", target)
 
 
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
+    """Check each jump of a chain, and that the chain may go on after it."""
     start = 1 << squares[0]
     if is_stack(position, start):
-        raise no_play(
+        raise _refused_play(
             Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
         )
     has_intel = bool(position.intel & start)
     # A play ends where the scout is turned over, or wins with intel (ruling).
-    stop = (HOME if has_intel else FAR)[position.seat]
+    last_squares = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
         # The start square does not end a play.
-        if index and stop & 1 << here:
+        if index and last_squares & 1 << here:
             why = say("It ends on {square}, where the scout is turned over.", square=NAMES[here])
             if has_intel:
                 why = say(
                     "It ends on {square}, where the scout brings intel home.", square=NAMES[here]
                 )
-            raise no_play(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
+            raise _refused_play(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
         if there in squares[: index + 1]:
             why = say(
                 "A move visits no square twice, and this one returns to {square}.",
                 square=NAMES[there],
             )
-            raise no_play(Reason.VISITED_TWICE, why, "jump", there)
+            raise _refused_play(Reason.VISITED_TWICE, why, "jump", there)
         _check_jump(position, squares, here, there)
 
 
 def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: int) -> None:
+    """Check one jump of a chain: its direction, the scout that it jumps over, and the landing."""
     files = abs(SQUARES[here].file - SQUARES[there].file)
     ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
     if (files, ranks) == (2, 2):
         why = say("A jump goes along a file or a rank, never diagonally.")
-        raise no_play(Reason.DIAGONAL_JUMP, why, "jump")
+        raise _refused_play(Reason.DIAGONAL_JUMP, why, "jump")
     if {files, ranks} != {0, 2}:
         why = say(
             "{square} to {to} is not a jump: it goes two squares along a file or a rank.",
             square=NAMES[here],
             to=NAMES[there],
         )
-        raise no_play(Reason.NOT_A_JUMP, why, "jump")
+        raise _refused_play(Reason.NOT_A_JUMP, why, "jump")
     # The square between has the mean of both numbers, along a file or a rank.
     between = (here + there) // 2
     over = 1 << between
     landing = 1 << there
     # The jumping scout has left its start square.
     scouts = position.scouts & ~(1 << squares[0])
-    for square, bit in ((between, over), (there, landing)):
-        if position.stone & bit:
-            raise no_play(Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square)
+    for square in (between, there):
+        if position.rock_squares & 1 << square:
+            raise _refused_play(
+                Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square
+            )
     if not scouts & over:
         why = say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between])
-        raise no_play(Reason.NOTHING_TO_JUMP, why, "jump", between)
+        raise _refused_play(Reason.NOTHING_TO_JUMP, why, "jump", between)
     if is_stack(position, over):
         why = say(
             "Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between]
         )
-        raise no_play(Reason.JUMP_OVER_STACK, why, "stacks", between)
+        raise _refused_play(Reason.JUMP_OVER_STACK, why, "stacks", between)
     if scouts & landing:
         why = say(
             "A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there]
         )
-        raise no_play(Reason.LANDING_TAKEN, why, "jump", there)
+        raise _refused_play(Reason.LANDING_TAKEN, why, "jump", there)
 
 
 # ---- rocks ---------------------------------------------------------------------------------------
@@ -267,7 +275,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
         text = say(
             "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
             **parts,
-            side=SEAT_NAMES[position.seat],
+            side=SIDE_NAMES[position.seat],
         )
         raise Illegal(Reason.ROCK_SPENT, text, "rocks")
     # A boulder that leaves the board has an empty mask.
@@ -282,11 +290,11 @@ def _check_rock(position: Position, decision: Decision) -> None:
         reason = Reason.ROCK_ON_SCOUT
         square = _first_square(hit)
         why = say("A scout is on {square}.", square=NAMES[square])
-    elif hit := position.stone & covered:
+    elif hit := position.rock_squares & covered:
         reason = Reason.ROCK_ON_ROCK
         square = _first_square(hit)
         why = _covered_text(position, square)
-    elif hit := position.stone & beside(covered):
+    elif hit := position.rock_squares & neighbours_of(covered):
         reason = Reason.ROCK_TOUCHES
         square = _first_square(hit)
         rock = _rock_on(position, square)
@@ -302,10 +310,10 @@ def _first_square(mask: int) -> int:
     return next(squares_in(mask))
 
 
-# ---- what hands have tried -----------------------------------------------------------------------
+# ---- what hands have attempted -------------------------------------------------------------------
 
 
-_OWNERS = {face: seat for seat, faces in enumerate(SCOUT_FACES) for face in faces}
+_SIDE_OF_FACE = {face: seat for seat, faces in enumerate(SCOUT_FACES) for face in faces}
 
 
 def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
@@ -316,7 +324,7 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     if state.outcome or seat is not state.seat:
         return None
     refusals = []
-    for decision in _tried(state, seen):
+    for decision in _attempted_decisions(state, seen):
         try:
             check(state, decision)
         except Illegal as refusal:
@@ -326,45 +334,47 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     return refusals[0] if refusals else None
 
 
-def _tried(state: State, seen: FacesSeen) -> list[Decision]:
-    """Return the decisions that explain how the board has changed."""
+def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
+    """Return the decisions that explain how the board has changed, legal or not."""
     position = state.position
     layout = layout_of(position)
     changes = changed_tops(layout, seen)
     squares = [NUMBERS[str(square)] for square in changes]
-    now = {face for _, face in changes.values()}
-    if len(now) == 1 and now & {*ROCK_FACES[2 * position.seat :][:2]}:
-        return _rocks_on(squares)
+    faces_now = {face for _, face in changes.values()}
+    own_rocks = ROCK_FACES[2 * position.seat : 2 * position.seat + 2]
+    if len(faces_now) == 1 and not faces_now.isdisjoint(own_rocks):
+        return _attempted_rock(squares)
     if len(changes) == 1 and position.to_place:
-        is_new = None not in now and not any(square in layout for square in changes)
+        is_new = None not in faces_now and not any(square in layout for square in changes)
         return [Decision(Kind.PLACE, (squares[0],))] if is_new else []
     if len(changes) != 2:
         return []
-    tried = []
+    attempts = []
+    # A scout of a stack may have moved either way.
     for origin, target in permutations(changes):
         before, remaining = changes[origin]
-        after = changes[target][1]
+        _, after = changes[target]
         beneath = layout.get(origin, ())[-2:-1]
         has_left = before and beneath == ((remaining,) if remaining else ())
-        if has_left and _OWNERS.get(before or "") == _OWNERS.get(after or "", -1):
-            tried.append(_way(position, NUMBERS[str(origin)], NUMBERS[str(target)]))
-    return tried
+        if has_left and _SIDE_OF_FACE.get(before or "") == _SIDE_OF_FACE.get(after or "", -1):
+            attempts.append(_likely_play(position, NUMBERS[str(origin)], NUMBERS[str(target)]))
+    return attempts
 
 
-def _rocks_on(squares: list[int]) -> list[Decision]:
-    """Return the rock that covers these squares, or nothing while it is not laid wholly."""
+def _attempted_rock(squares: list[int]) -> list[Decision]:
+    """Return the rock that covers these squares, or nothing while it does not lie flat on them."""
     covered = sum(1 << square for square in squares)
-    is_rock = len(squares) == 2 and BESIDE[squares[0]] >> squares[1] & 1
+    is_rock = len(squares) == 2 and NEIGHBOURS[squares[0]] >> squares[1] & 1
     if is_rock or covered == BOULDERS[min(squares)]:
         return [rock_decision(Kind.ROCK if is_rock else Kind.BOULDER, covered)]
     return []
 
 
-def _way(position: Position, origin: int, target: int) -> Decision:
+def _likely_play(position: Position, origin: int, target: int) -> Decision:
     """Return the dash or the jumps by which a scout has most likely moved."""
     if AROUND[origin] >> target & 1:
         return Decision(Kind.DASH, (origin, target))
-    for chain in chains(position, origin):
+    for chain in jump_chains(position, origin):
         if chain[-1] == target:
             return Decision(Kind.JUMP, chain)
     return Decision(Kind.JUMP, (origin, target))

@@ -1,4 +1,7 @@
-"""The guided first game of Scouts: jump, flip, carry."""
+"""The guided first game of Scouts: jump, flip, carry.
+
+`companion/games/lesson.py` explains the fields.
+"""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -109,4 +112,4 @@ HELP = {
     "Press your clock": say("the other side’s turn"),
     "End turn": say("the other side’s turn"),
 }
-"""Effect of each order, by its English word."""
+"""Effect of each order in a few words, by its English word. A key's label is that word."""

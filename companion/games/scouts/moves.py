@@ -1,4 +1,4 @@
-"""Move generation for Scouts, on bit masks."""
+"""Move generation for Scouts, on bit masks: all legal decisions, and random ones."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from random import Random
 
 from companion.core.kit import Seat
 from companion.games.scouts.board import (
-    ALL,
+    ALL_SQUARES,
     AROUND,
-    BESIDE,
     BOULDERS,
     FAR,
     FILES,
     HOME,
     JUMPS,
+    NEIGHBOURS,
     NOT_LAST_FILE,
     ROCK_KINDS,
-    beside,
+    neighbours_of,
     squares_in,
 )
 from companion.games.scouts.state import Decision, Kind, Position, State
@@ -29,7 +29,7 @@ Chain = tuple[int, ...]
 # ---- scouts --------------------------------------------------------------------------------------
 
 
-def places(position: Position) -> int:
+def placing_squares(position: Position) -> int:
     """Return the mask of squares on which the seat on turn may place a scout (rulebook,
     "Setup").
     """
@@ -38,33 +38,33 @@ def places(position: Position) -> int:
     return 0
 
 
-def movers(position: Position) -> int:
-    """Return the mask of scouts that may still be played in this turn (rulebook, "Turns and
+def movable_scouts(position: Position) -> int:
+    """Return the mask of scouts that may still make a play in this turn (rulebook, "Turns and
     Plays").
 
-    It does not check whether they have a legal move.
+    It does not check whether they have a legal one.
     """
-    if position.due and not position.is_won:
-        return position.own & ~position.played
+    if position.plays_due and not position.is_won:
+        return position.own & ~position.last_mover
     return 0
 
 
-def blocked_mask(position: Position) -> int:
+def squares_closed_to_dashes(position: Position) -> int:
     """Return the mask of squares on which no dash may end (ruling, "Stacks").
 
     These are rocks and stacks, or rocks and all scouts if stacking is off.
     """
     if position.may_stack:
-        return position.stone | position.own_low | position.foe_low
-    return position.stone | position.scouts
+        return position.rock_squares | position.own_low | position.foe_low
+    return position.rock_squares | position.scouts
 
 
-def dashes(position: Position, square: int) -> int:
+def dash_targets(position: Position, square: int) -> int:
     """Return the mask of squares to which a scout may dash (rulebook, "Dash")."""
-    return AROUND[square] & ~blocked_mask(position)
+    return AROUND[square] & ~squares_closed_to_dashes(position)
 
 
-def chains(position: Position, square: int) -> Iterator[Chain]:
+def jump_chains(position: Position, square: int) -> Iterator[Chain]:
     """Yield every chain of jumps of a scout, each before its own continuations.
 
     Rulebook, "Jump". Ruling: a chain visits no square twice, does not go over or onto a stack, and
@@ -76,28 +76,29 @@ def chains(position: Position, square: int) -> Iterator[Chain]:
     # Scouts that can be jumped over: single ones other than the jumping scout.
     single = scouts & ~(stacks | start)
     # A scout on a stack can only dash (ruling), and a jump needs an adjacent scout.
-    if stacks & start or not BESIDE[square] & single:
+    if stacks & start or not NEIGHBOURS[square] & single:
         return
-    stop = (HOME if position.intel & start else FAR)[position.seat]
-    # Each chain comes with its possible landing squares, which exclude its own squares.
-    work: list[tuple[Chain, int]] = [((square,), ALL & ~(scouts | position.stone))]
-    while work:
-        path, empty = work.pop()
-        for over, landing, target in JUMPS[path[-1]]:
-            if over & single and landing & empty:
-                longer = (*path, target)
+    last_squares = (HOME if position.intel & start else FAR)[position.seat]
+    empty = ALL_SQUARES & ~(scouts | position.rock_squares)
+    # Each chain that may go on comes with the empty squares that it has not visited.
+    unfinished: list[tuple[Chain, int]] = [((square,), empty)]
+    while unfinished:
+        chain, unvisited = unfinished.pop()
+        for over, landing, target in JUMPS[chain[-1]]:
+            if over & single and landing & unvisited:
+                longer = (*chain, target)
                 yield longer
-                if not landing & stop:
-                    work.append((longer, empty ^ landing))
+                if not landing & last_squares:
+                    unfinished.append((longer, unvisited ^ landing))
 
 
-def shortest(position: Position, square: int) -> list[Chain]:
+def shortest_chains(position: Position, square: int) -> list[Chain]:
     """Return the shortest chain to each square that the scout reaches by jumps.
 
     The tie-break is the alphabetical order of the notation.
     """
     best: dict[int, Chain] = {}
-    for chain in chains(position, square):
+    for chain in jump_chains(position, square):
         shortest_yet = best.setdefault(chain[-1], chain)
         best[chain[-1]] = min(shortest_yet, chain, key=_length_and_name)
     return list(best.values())
@@ -109,8 +110,8 @@ def _length_and_name(chain: Chain) -> tuple[int, str]:
 
 def has_play(position: Position) -> bool:
     """Return whether the seat on turn has a due play that is possible."""
-    for square in squares_in(movers(position)):
-        if dashes(position, square) or next(chains(position, square), None):
+    for square in squares_in(movable_scouts(position)):
+        if dash_targets(position, square) or next(jump_chains(position, square), None):
             return True
     return False
 
@@ -126,7 +127,9 @@ def has_rock(position: Position, kind: Kind) -> bool:
 
 def _free_for_rocks(position: Position) -> int:
     """Return the mask of squares without scouts and rocks, and not orthogonally next to a rock."""
-    return ALL & ~(position.scouts | position.stone | beside(position.stone))
+    return ALL_SQUARES & ~(
+        position.scouts | position.rock_squares | neighbours_of(position.rock_squares)
+    )
 
 
 def boulder_corners(position: Position) -> int:
@@ -137,7 +140,7 @@ def boulder_corners(position: Position) -> int:
     return columns & columns >> 1 & NOT_LAST_FILE
 
 
-def rock_beginnings(position: Position) -> tuple[int, int]:
+def rock_first_squares(position: Position) -> tuple[int, int]:
     """Return the masks of possible first squares of a rock along a rank, and of one along a
     file.
     """
@@ -152,8 +155,8 @@ def rock_placings(position: Position) -> Iterator[tuple[Kind, int]]:
         for corner in squares_in(boulder_corners(position)):
             yield Kind.BOULDER, BOULDERS[corner]
     if has_rock(position, Kind.ROCK):
-        for beginnings, step in zip(rock_beginnings(position), (1, FILES), strict=True):
-            for number in squares_in(beginnings):
+        for first_squares, step in zip(rock_first_squares(position), (1, FILES), strict=True):
+            for number in squares_in(first_squares):
                 yield Kind.ROCK, 1 << number | 1 << number + step
 
 
@@ -165,17 +168,17 @@ def decisions(
 ) -> Iterator[Decision]:
     """Yield every legal decision: placings, dashes, jumps, rocks, the end of the turn.
 
-    `jumps` lists the chains of a scout: `chains` for all of them, or `shortest`.
+    `jumps` lists the chains of a scout: `jump_chains` for all of them, or `shortest_chains`.
     """
     if position.is_won:
         return
     if position.to_place:
-        for square in squares_in(places(position)):
+        for square in squares_in(placing_squares(position)):
             yield Decision(Kind.PLACE, (square,))
         return
     is_due = False
-    for square in squares_in(movers(position)):
-        for target in squares_in(dashes(position, square)):
+    for square in squares_in(movable_scouts(position)):
+        for target in squares_in(dash_targets(position, square)):
             is_due = True
             yield Decision(Kind.DASH, (square, target))
         for chain in jumps(position, square):
@@ -197,7 +200,7 @@ def rock_decision(kind: Kind, covered: int) -> Decision:
 def legal_actions(state: State, seat: Seat) -> Iterator[Decision]:
     """Yield every legal action of a seat, with all chains of jumps."""
     if seat is state.seat:
-        yield from decisions(state.position, chains)
+        yield from decisions(state.position, jump_chains)
 
 
 def random_action(state: State, seat: Seat, rng: Random) -> Decision:
@@ -206,15 +209,17 @@ def random_action(state: State, seat: Seat, rng: Random) -> Decision:
     Scouts prefer to move towards their goal, and rocks are rare.
     """
     actions = list(legal_actions(state, seat))
-    return rng.choices(actions, [_eagerness(state.position, action) for action in actions])[0]
+    weights = [_weight(state.position, action) for action in actions]
+    return rng.choices(actions, weights)[0]
 
 
-def _eagerness(position: Position, decision: Decision) -> float:
+def _weight(position: Position, decision: Decision) -> float:
     """Return the weight of an action for a random player.
 
     Scouts prefer the way to the far rank, and home again with intel.
     """
-    # Rocks fit nearly everywhere, so with the weight of plays they would all be laid at once.
+    # Rocks fit nearly everywhere, so with the weight of plays they would all be laid at once. All
+    # weights are chosen by eye.
     if decision.kind in (Kind.BOULDER, Kind.ROCK):
         return 0.02
     if decision.kind in (Kind.PLACE, Kind.END):

@@ -1,4 +1,7 @@
-"""Screens of Scouts beside the board, and the taps of its actions."""
+"""Screens of Scouts beside the board, and the taps of its actions.
+
+The classes that are filled here are explained in `companion/games/screen.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from companion.games.scouts.board import (
     ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
-    SEAT_NAMES,
+    SIDE_NAMES,
     SQUARES,
     squares_in,
 )
-from companion.games.scouts.moves import decisions, has_play, has_rock, shortest
-from companion.games.scouts.state import PLAYS, Decision, Kind, Position, State
+from companion.games.scouts.moves import decisions, has_play, has_rock, shortest_chains
+from companion.games.scouts.state import PLAYS_PER_TURN, Decision, Kind, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 _END = "."
@@ -29,7 +32,7 @@ PAD = PadGrammar((), length=0, ready_alone=_END)
 def board_ui(state: State, seat: Seat | None) -> BoardUi:
     """Return what is due, what each side has left, and the keys for the viewer on turn."""
     position = state.position
-    side = SEAT_NAMES[state.position.seat]
+    side = SIDE_NAMES[position.seat]
     kept = {owner: _faces_beside(state, owner.number) for owner in SEATS}
     if state.outcome:
         return BoardUi("")
@@ -37,13 +40,14 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
         return BoardUi(say("{side!c}: place a scout", side=side), kept=kept)
     keys = _keys(state) if seat is state.seat else ()
     # White's first turn has one play.
-    due = 1 if state.turn == 1 else PLAYS
-    made = {state.seat: tuple(number < due - position.due for number in range(due))}
+    turn_plays = 1 if state.turn == 1 else PLAYS_PER_TURN
+    plays_made = turn_plays - position.plays_due
+    made = {state.seat: tuple(number < plays_made for number in range(turn_plays))}
     hint = ""
-    if position.due and has_play(position):
+    if position.plays_due and has_play(position):
         sign = _due_sign(state, side)
     else:
-        hint = say("No scout can move.") if position.due else ""
+        hint = say("No scout can move.") if position.plays_due else ""
         sign = say("{side!c}: end the turn", side=side)
         if state.options.seconds:
             sign = say("{side!c}: press your clock", side=side)
@@ -52,7 +56,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
 
 def _due_sign(state: State, side: str) -> str:
     """Return a sentence with the number of scouts that must still move."""
-    if state.position.due > 1:
+    if state.position.plays_due > 1:
         return say("{side!c}: two scouts to move", side=side)
     if state.turn == 1:
         return say("{side!c}: one scout to move", side=side)
@@ -67,9 +71,10 @@ def _scouts_to_place(position: Position, index: int) -> int:
 
 def _faces_beside(state: State, index: int) -> tuple[str, ...]:
     """Return the faces of a seat's pieces beside the board: scouts to place, boulder, rock."""
-    stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
-    scouts = (SCOUT_FACES[index][0],) * _scouts_to_place(state.position, index)
-    return (*scouts, *(face for face, squares in stones if not squares))
+    position = state.position
+    scouts = (SCOUT_FACES[index][0],) * _scouts_to_place(position, index)
+    own_rocks = list(zip(ROCK_FACES, position.rocks, strict=True))[2 * index : 2 * index + 2]
+    return (*scouts, *(face for face, squares in own_rocks if not squares))
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
@@ -92,7 +97,7 @@ def plays(state: State, seat: Seat) -> Iterator[Play]:
     Only the shortest chain to each square is included, with the notation as tie-break.
     """
     if seat is state.seat:
-        yield from map(play_of, decisions(state.position, shortest))
+        yield from map(play_of, decisions(state.position, shortest_chains))
 
 
 @lru_cache(maxsize=4096)

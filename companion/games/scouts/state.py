@@ -1,12 +1,12 @@
-"""A position of Scouts, decisions and their notation, and the effect of each on the position.
+"""Positions of Scouts, decisions and their notation, and the effect of each on the position.
 
-Positions are bit masks (see `board`) from the point of view of the seat on turn. Nothing here
-checks whether a decision is legal.
+A decision is the action of this game: a placing, a play, a rock, or the end of a turn. A play is a
+dash or jumps of one scout. Positions are bit masks (see `board.py`) from the point of view of the
+seat on turn. Nothing here checks whether a decision is legal.
 """
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,12 +21,12 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome
 from companion.games.scouts.board import (
-    BESIDE,
     BOULDERS,
     FAR,
     FILES,
     HOME,
     NAMES,
+    NEIGHBOURS,
     NUMBERS,
     RANKS,
     ROCK_FACES,
@@ -36,14 +36,18 @@ from companion.games.scouts.board import (
     squares_in,
 )
 
-SCOUTS = 5
+SCOUTS_PER_SIDE = 5
 """Number of scouts of each side."""
-PLAYS = 2
+PLAYS_PER_TURN = 2
 """Number of plays in a turn, except White's first one."""
 
 
 class ScoutsOptions(Options, frozen=True):
-    """The options of Scouts: clock and house rule. `seconds` 0 means no clock."""
+    """The options of Scouts: clock and house rule.
+
+    `seconds` is the time of each side for the whole game, and 0 means no clock. `increment` is
+    added after each turn, in seconds. With `stacking` a dash may end on another scout.
+    """
 
     seconds: Annotated[float, Meta(ge=0, le=86400)] = 600
     increment: Annotated[float, Meta(ge=0, le=3600)] = 0
@@ -53,7 +57,7 @@ class ScoutsOptions(Options, frozen=True):
 
 
 class Position(NamedTuple):
-    """The board and the plays that are due.
+    """The board and the plays that are due. All fields that hold squares are masks.
 
     A square with two scouts is a stack, of which only the upper scout is visible.
     """
@@ -65,20 +69,21 @@ class Position(NamedTuple):
     own_low: int = 0
     """Squares where a scout of the seat on turn is under another one."""
     foe_low: int = 0
+    """Squares where a scout of the other seat is under another one."""
     intel: int = 0
     """Squares whose only or upper scout has intel, on either side."""
     low_intel: int = 0
     """Squares whose lower scout has intel."""
     seat: int = 0
     """Seat on turn: 0 South, 1 North."""
-    due: int = 0
+    plays_due: int = 0
     """Number of plays left in this turn."""
-    played: int = 0
-    """Mask of the scout that made the last play of this turn."""
-    to_place: int = 2 * SCOUTS
+    last_mover: int = 0
+    """Square of the scout that made the last play of this turn, or 0."""
+    to_place: int = 2 * SCOUTS_PER_SIDE
     """Number of scouts of both sides that are not on the board yet."""
     rocks: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """Mask of each of `ROCK_FACES`, and 0 for one still beside the board."""
+    """Squares under each of `ROCK_FACES`, and 0 for one still beside the board."""
     may_stack: bool = True
     is_won: bool = False
     """Whether the seat on turn has just brought intel home."""
@@ -89,7 +94,7 @@ class Position(NamedTuple):
         return self.own | self.foe
 
     @property
-    def stone(self) -> int:
+    def rock_squares(self) -> int:
         """Return the squares covered by any rock."""
         return sum(self.rocks)
 
@@ -118,12 +123,11 @@ def first_state(options: ScoutsOptions) -> State:
     position = Position(may_stack=options.stacking == "on")
     if not options.start:
         return State(options, position)
-    groups = parse_groups(options.start, FILES, RANKS)
-    masks = [sum(1 << square.file + FILES * square.rank for square in group) for group in groups]
+    teams = parse_groups(options.start, FILES, RANKS)
+    masks = [sum(1 << square.file + FILES * square.rank for square in team) for team in teams]
+    has_full_teams = [len(team) for team in teams] == [SCOUTS_PER_SIDE] * len(SEATS)
     # A scout on the far rank would already have intel.
-    if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(
-        map(operator.and_, masks, FAR)
-    ):
+    if not has_full_teams or masks[0] & FAR[0] or masks[1] & FAR[1]:
         raise Malformed(
             say(
                 "Write five squares for White, a slash and five for Black; none may be on the "
@@ -131,7 +135,8 @@ def first_state(options: ScoutsOptions) -> State:
             )
         )
     # White's first turn has one play.
-    return State(options, position._replace(own=masks[0], foe=masks[1], to_place=0, due=1), turn=1)
+    position = position._replace(own=masks[0], foe=masks[1], to_place=0, plays_due=1)
+    return State(options, position, turn=1)
 
 
 def is_stack(position: Position, square: int) -> bool:
@@ -150,7 +155,8 @@ def place_scout(position: Position, square: int) -> Position:
         foe=position.own | square,
         seat=1 - position.seat,
         to_place=to_place,
-        due=0 if to_place else 1,
+        # White's first turn has one play.
+        plays_due=0 if to_place else 1,
     )
 
 
@@ -202,7 +208,7 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
     # A scout with intel wins on its own home rank.
     is_won = bool(position.intel & origin and target & HOME[position.seat])
     # The fields from `to_place` to `may_stack` do not change.
-    return Position(*masks, position.seat, position.due - 1, target, *position[9:12], is_won)
+    return Position(*masks, position.seat, position.plays_due - 1, target, *position[9:12], is_won)
 
 
 def lay_rock(position: Position, kind: Kind, covered: int) -> Position:
@@ -222,8 +228,8 @@ def pass_turn(position: Position) -> Position:
         own_low=foe_low,
         foe_low=own_low,
         seat=1 - position.seat,
-        due=PLAYS,
-        played=0,
+        plays_due=PLAYS_PER_TURN,
+        last_mover=0,
         is_won=False,
     )
 
@@ -254,12 +260,13 @@ def _ranks_to_go(position: Position, seat: int) -> int | None:
     """
     last = RANKS - 1
     ranks = []
+    # Upper scouts first, as in `by_seat`.
     with_intel = position.intel, position.low_intel
-    for scouts, turned in zip(by_seat(position)[seat], with_intel, strict=True):
+    for scouts, intel in zip(by_seat(position)[seat], with_intel, strict=True):
         for number in squares_in(scouts):
             from_home = abs(number // FILES - seat * last)
             # Without intel it has to go to the far rank and all the way back.
-            ranks.append(from_home if turned >> number & 1 else 2 * last - from_home)
+            ranks.append(from_home if intel >> number & 1 else 2 * last - from_home)
     return min(ranks, default=None)
 
 
@@ -270,11 +277,12 @@ def layout_of(position: Position) -> Layout:
     """
     layout: dict[Square, tuple[str, ...]] = {}
     sides = by_seat(position)
-    for level, turned in ((1, position.low_intel), (0, position.intel)):
-        for seat, faces in enumerate(SCOUT_FACES):
+    # The lower level, which is the second one of `by_seat`, comes first.
+    for level, intel in ((1, position.low_intel), (0, position.intel)):
+        for seat, (plain_face, intel_face) in enumerate(SCOUT_FACES):
             for number in squares_in(sides[seat][level]):
                 square = SQUARES[number]
-                face = faces[turned >> number & 1]
+                face = intel_face if intel >> number & 1 else plain_face
                 layout[square] = (*layout.get(square, ()), face)
     for face, covered in zip(ROCK_FACES, position.rocks, strict=True):
         layout.update({SQUARES[number]: (face,) for number in squares_in(covered)})
@@ -285,7 +293,7 @@ def layout_of(position: Position) -> Layout:
 
 
 _SQUARE = "[a-z][0-9]+"
-_EXPECTED = "@c1, c1-d2, c1^c3, B@d5, R@d5-e5"
+_EXAMPLES = "@c1, c1-d2, c1^c3, B@d5, R@d5-e5"
 
 
 class Kind(StrEnum):
@@ -300,7 +308,10 @@ class Kind(StrEnum):
 
 
 class Decision(NamedTuple):
-    """A decision: its kind and its squares as numbers. It is written in notation.
+    """A decision: its kind and the numbers of its squares. `str` gives its notation.
+
+    Jumps have all squares of their chain, a boulder its lower left square, and the end of a turn
+    none.
 
     >>> str(Decision(Kind.JUMP, (2, 18, 20)))
     'c1^c3^e3'
@@ -329,8 +340,8 @@ _MARKS = {
     Kind.ROCK: ("R@", "-"),
     Kind.END: (".", ""),
 }
-"""What stands before the first square of each kind, and between its squares."""
-_FORMS = {
+"""Notation of each kind: what is before its first square, and between its squares."""
+_PATTERNS = {
     Kind.PLACE: f"@{_SQUARE}",
     Kind.DASH: f"{_SQUARE}-{_SQUARE}",
     Kind.JUMP: rf"{_SQUARE}(?:\^{_SQUARE})+",
@@ -341,21 +352,25 @@ _FORMS = {
 
 
 @lru_cache(maxsize=4096)
-def read(text: str) -> Decision:
+def parse(text: str) -> Decision:
     """Parse a decision from its notation. Raises `Malformed` with the expected forms.
 
-    >>> read("c1^c3^e3")
+    >>> parse("c1^c3^e3")
     Decision(kind=<Kind.JUMP: 'jump'>, squares=(2, 18, 20))
     """
+    # 40 characters are enough to recognise a wrong text
     shown = Verbatim(text if len(text) <= 40 else f"{text[:39]}…")
-    kind = next((kind for kind, form in _FORMS.items() if re.fullmatch(form, text)), None)
+    kinds = (kind for kind, pattern in _PATTERNS.items() if re.fullmatch(pattern, text))
+    kind = next(kinds, None)
     if kind is None:
         raise Malformed(
-            say("“{text}” is not a move: expected {forms} or .", text=shown, forms=_EXPECTED)
+            say("“{text}” is not a move: expected {forms} or .", text=shown, forms=_EXAMPLES)
         )
     squares = numbers_in(text, NUMBERS, RANKS)
     # The two squares of a rock are adjacent, with the lower number first.
-    if kind is Kind.ROCK and (squares[0] > squares[1] or not BESIDE[squares[0]] >> squares[1] & 1):
+    if kind is Kind.ROCK and (
+        squares[0] > squares[1] or not NEIGHBOURS[squares[0]] >> squares[1] & 1
+    ):
         raise Malformed(
             say("“{text}” is not a rock: expected its two squares, such as R@d5-e5", text=shown)
         )

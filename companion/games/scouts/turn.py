@@ -14,13 +14,13 @@ from companion.games.scouts.board import (
     ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
-    SEAT_NAMES,
+    SIDE_NAMES,
     SQUARES,
     ScoutsEvent,
     squares_in,
 )
 from companion.games.scouts.state import (
-    SCOUTS,
+    SCOUTS_PER_SIDE,
     Decision,
     Kind,
     Position,
@@ -43,13 +43,13 @@ def play(state: State, decision: Decision) -> Step[State]:
     position = state.position
     match decision.kind:
         case Kind.PLACE:
-            after = _place(log, position, decision.squares[0])
+            after = _place_scout(log, position, decision.squares[0])
         case Kind.END:
-            after = _end(log, position)
+            after = _end_turn(log, position)
         case Kind.BOULDER | Kind.ROCK:
-            after = _lay(log, position, decision)
+            after = _lay_rock(log, position, decision)
         case _:
-            after = _move(log, position, decision)
+            after = _move_scout(log, position, decision)
     turn = state.turn
     # The first turn begins after the last placing.
     if decision.kind is Kind.END or (position.to_place and not after.to_place):
@@ -58,13 +58,13 @@ def play(state: State, decision: Decision) -> Step[State]:
     return log.step_to(next_state)
 
 
-def _place(log: TurnLog, position: Position, square: int) -> Position:
+def _place_scout(log: TurnLog, position: Position, square: int) -> Position:
     after = place_scout(position, 1 << square)
     # Sides alternate, so this side has half of the rest (rounded down) left to place.
-    number = SCOUTS - after.to_place // 2
+    number = SCOUTS_PER_SIDE - after.to_place // 2
     name = NAMES[square]
-    text = say("{side!c} places a scout on {square}.", side=SEAT_NAMES[position.seat], square=name)
-    why = say("Scout {number} of {total}.", number=number, total=SCOUTS)
+    text = say("{side!c} places a scout on {square}.", side=SIDE_NAMES[position.seat], square=name)
+    why = say("Scout {number} of {total}.", number=number, total=SCOUTS_PER_SIDE)
     log.add(CommonEvent.PLACED, position.seat, text, "setting-up", to=name, why=why)
     if not after.to_place:
         text = say("The set-up is complete. White begins with one move.")
@@ -73,18 +73,18 @@ def _place(log: TurnLog, position: Position, square: int) -> Position:
     return after
 
 
-def _end(log: TurnLog, position: Position) -> Position:
-    text = say("{side!c} ends the turn.", side=SEAT_NAMES[position.seat])
-    why = say("No scout can move.") if position.due else None
+def _end_turn(log: TurnLog, position: Position) -> Position:
+    text = say("{side!c} ends the turn.", side=SIDE_NAMES[position.seat])
+    why = say("No scout can move.") if position.plays_due else None
     log.add(ScoutsEvent.ENDED, position.seat, text, "turns", why=why)
     return pass_turn(position)
 
 
-def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
+def _lay_rock(log: TurnLog, position: Position, decision: Decision) -> Position:
     rock = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
     after = lay_rock(position, decision.kind, decision.covered)
     squares = listed(NAMES[number] for number in squares_in(decision.covered))
-    parts = {"side": SEAT_NAMES[position.seat], "rock": rock, "squares": squares}
+    parts = {"side": SIDE_NAMES[position.seat], "rock": rock, "squares": squares}
     text = say("{side!c} lays its {rock} on {squares}.", **parts)
     why = say("It costs no move.")
     name = NAMES[decision.squares[0]]
@@ -96,14 +96,14 @@ def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
 # ---- plays ---------------------------------------------------------------------------------------
 
 
-def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
+def _move_scout(log: TurnLog, before: Position, decision: Decision) -> Position:
     """Carry out a dash or jumps in one stage, plus a second one if the scout is turned over."""
     seat = before.seat
     squares = decision.squares
     origin = 1 << squares[0]
     target = 1 << squares[-1]
     end = NAMES[squares[-1]]
-    where = {"side": SEAT_NAMES[seat], "square": end}
+    where = {"side": SIDE_NAMES[seat], "square": end}
     scout, intel = SCOUT_FACES[seat]
     after = move_scout(before, origin, target)
     layout = layout_of(after)
@@ -116,7 +116,7 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", **where)
         log.end(seat, reason, "winning", say("The intel is home."))
-        home = say("{side!c} brings the intel home", side=SEAT_NAMES[seat])
+        home = say("{side!c} brings the intel home", side=SIDE_NAMES[seat])
         log.headlines.append(Headline(home, "taken", (intel,)))
     # Nothing is turned over off the far rank, or if the scout already has intel.
     if not FAR[seat] & target or before.intel & origin:
@@ -128,7 +128,7 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
     text = say("{side!c} gathers intel on {square}.", **where)
     why = say("A scout on the other home rank is turned over.")
     log.add(ScoutsEvent.INTEL, seat, text, "intel", at=end, why=why)
-    gathers = say("{side!c} gathers intel", side=SEAT_NAMES[seat])
+    gathers = say("{side!c} gathers intel", side=SIDE_NAMES[seat])
     log.headlines.append(Headline(gathers, "taken", (scout, intel)))
     log.add_stage(say("Turn the scout over"), layout)
     return after
@@ -137,6 +137,7 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
 def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
     start = 1 << origin
     end = 1 << target
+    """Report a dash, and which scouts it buries or frees."""
     why = []
     if position.scouts & end:
         owner = position.seat if position.own & end else 1 - position.seat
@@ -146,27 +147,25 @@ def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> 
         owner = position.seat if position.own_low & start else 1 - position.seat
         parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[origin]}
         why.append(say("The {face} on {square} is free again.", **parts))
-    ends = {"square": NAMES[origin], "to": NAMES[target]}
-    text = say("{side!c} dashes {square} to {to}.", side=SEAT_NAMES[position.seat], **ends)
-    log.add(
-        ScoutsEvent.DASH,
-        position.seat,
-        text,
-        "stacks" if why else "dash",
-        at=ends["square"],
-        to=ends["to"],
-        why=joined(" ", why) or None,
-    )
+    at = NAMES[origin]
+    to = NAMES[target]
+    side = SIDE_NAMES[position.seat]
+    text = say("{side!c} dashes {square} to {to}.", side=side, square=at, to=to)
+    rule = "stacks" if why else "dash"
+    reason = joined(" ", why) or None
+    log.add(ScoutsEvent.DASH, position.seat, text, rule, at=at, to=to, why=reason)
 
 
 def _report_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
+    """Report each jump of a chain, and the scout that it jumps over."""
     # Nothing jumps over a stack, so the upper scouts are enough.
-    white = by_seat(position)[0][0]
+    (white, _), _ = by_seat(position)
     for origin, target in pairwise(squares):
         between = (origin + target) // 2
-        owner = SEAT_NAMES[0 if white & 1 << between else 1]
+        owner = SIDE_NAMES[0 if white & 1 << between else 1]
         why = say("It jumps over {side}’s scout on {square}.", side=owner, square=NAMES[between])
-        ends = {"square": NAMES[origin], "to": NAMES[target]}
-        text = say("{side!c} jumps {square} to {to}.", side=SEAT_NAMES[position.seat], **ends)
-        at, to = ends.values()
+        at = NAMES[origin]
+        to = NAMES[target]
+        side = SIDE_NAMES[position.seat]
+        text = say("{side!c} jumps {square} to {to}.", side=side, square=at, to=to)
         log.add(ScoutsEvent.JUMP, position.seat, text, "jump", at=at, to=to, why=why)

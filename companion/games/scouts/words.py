@@ -194,10 +194,10 @@ _POINTS = (
 )
 
 
-def _aid(number: int) -> PlayerAid:
-    """Return the player aid of South or North. They differ only in their pieces."""
-    plain, with_intel = SCOUT_FACES[number]
-    boulder, rock = ROCK_FACES[2 * number : 2 * number + 2]
+def _player_aid(seat: int) -> PlayerAid:
+    """Return the player aid of a seat. The two differ only in their pieces."""
+    plain, with_intel = SCOUT_FACES[seat]
+    boulder, rock = ROCK_FACES[2 * seat : 2 * seat + 2]
     return PlayerAid(
         say("Cross the board, turn over, come home."),
         say("Pieces"),
@@ -211,4 +211,4 @@ def _aid(number: int) -> PlayerAid:
     )
 
 
-EXTRAS = Extras({seat: _aid(number) for number, seat in enumerate(SEATS)})
+EXTRAS = Extras({seat: _player_aid(number) for number, seat in enumerate(SEATS)})

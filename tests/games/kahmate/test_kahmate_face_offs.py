@@ -88,9 +88,9 @@ def test_the_last_round_without_a_try_is_a_tie() -> None:
 
 def test_rounds_in_a_row_without_a_face_off_are_a_tie_and_a_face_off_counts_anew() -> None:
     state = do(limited(quiet_limit=3), ".", ".").state
-    assert (state.quiet, state.outcome) == (2, None)
+    assert (state.quiet_turns, state.outcome) == (2, None)
     fought = do(replace(state, seat=0), "d5xd6", "1/6").state
-    assert (fought.outcome, fought.quiet) == (None, 0)
+    assert (fought.outcome, fought.quiet_turns) == (None, 0)
     tied = do(fought, ".", ".", ".").state
     assert tied.outcome is not None
     assert tied.outcome.reason == "3 turns without a face-off: a draw."

@@ -10,7 +10,8 @@ import pytest
 from kahmate_tools import GAME, Slow, placed
 
 from companion.core.kit import SEATS, Seat
-from companion.games.kahmate.state import Run, State
+from companion.games.kahmate.actions import Run
+from companion.games.kahmate.state import State
 
 # ---- the slow reading ----------------------------------------------------------------------------
 

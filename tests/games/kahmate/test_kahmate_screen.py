@@ -13,7 +13,8 @@ from kahmate_tools import GAME, NORTH, SOUTH, at, do, placed, told, with_hands
 from companion.core.grid import Square
 from companion.core.kit import SEATS
 from companion.games.base import plain_layout
-from companion.games.kahmate.state import Run, State, Tackle
+from companion.games.kahmate.actions import Run, Tackle
+from companion.games.kahmate.state import State
 from companion.games.pads import PadGrammar
 from companion.games.screen import Duellist, Play
 

@@ -28,7 +28,7 @@ def test_worked_example_two_jumps_are_one_play() -> None:
     state = at("c1 c4", "c2")
     assert "c1^c3^c5" in legal(state)
     then = after(state, "c1^c3^c5")
-    assert then.position.due == 1
+    assert then.position.plays_due == 1
     assert on(then, "c5") == ("white scout",)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.games.kahmate.state import State as KahmateState
-from companion.games.kahmate.state import details
+from companion.games.kahmate.state import view_details
 
 _WIN = 1e6
 
@@ -30,7 +30,7 @@ def _kahmate_value(state: KahmateState, seat: Seat) -> float:
     """Who has the ball, how far ahead; a face-off is worth what a fair coin makes of it."""
     if state.outcome:
         return _WIN / 2 if seat in state.outcome.winners else -_WIN / 2
-    view = details(state)
+    view = view_details(state)
     ball = view["ball"]
     forward = 1 if seat is Seat.SOUTH else -1
     value = 0.0

@@ -8,7 +8,7 @@ from typing import Any
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.games.scouts.board import NAMES, SQUARES, squares_in
-from companion.games.scouts.moves import dashes, has_play, movers, shortest
+from companion.games.scouts.moves import dash_targets, has_play, movable_scouts, shortest_chains
 from companion.games.scouts.state import Decision, Kind, Position, move_scout
 from companion.games.scouts.state import State as ScoutsState
 
@@ -29,7 +29,7 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
     best, best_value = "", -_WIN
     for text, after in _scouts_plays(position):
         value = _scouts_value(after)
-        if not after.is_won and after.due:
+        if not after.is_won and after.plays_due:
             value = max((_scouts_value(last) for _, last in _scouts_plays(after)), default=value)
         value += rng.random() / 100
         if value > best_value:
@@ -39,15 +39,15 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
 
 def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
     found = []
-    for square in squares_in(movers(position)):
+    for square in squares_in(movable_scouts(position)):
         name, origin = NAMES[square], 1 << square
         found += [
             (f"{name}-{NAMES[target]}", move_scout(position, origin, 1 << target))
-            for target in squares_in(dashes(position, square))
+            for target in squares_in(dash_targets(position, square))
         ]
         found += [
             (str(Decision(Kind.JUMP, chain)), move_scout(position, origin, 1 << chain[-1]))
-            for chain in shortest(position, square)
+            for chain in shortest_chains(position, square)
         ]
     return found
 
