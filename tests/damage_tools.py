@@ -129,7 +129,7 @@ def problems_after(
         problems += [
             f"{number} is another" for number in kept if kept[number] != written.get(number)
         ]
-        is_whole = all(journal.check(game) for game in journal.games())
+        is_whole = all(journal.is_game_intact(game) for game in journal.games())
         if is_told and written.keys() - kept.keys() and not notice and is_whole:
             problems.append("inputs are missing and nothing says so")
         problems += _play_on(journal)

@@ -16,7 +16,7 @@ from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.games.base import plain_outcome
-from companion.table.session import Phase, chance, receipt
+from companion.table.session import Phase, receipt_of, turn_random
 from companion.table.table import Table
 
 SHORT: Mapping[str, dict[str, Any]] = {
@@ -34,7 +34,7 @@ def made_game(
 ) -> GameFile:
     """A game of random actions; where it is not over after `most` turns, South resigns."""
     game, options, rng = GAMES[name], SHORT[name], Random(seed)
-    state = game.setup(game.options(options), chance(seed, 0))
+    state = game.setup(game.options(options), turn_random(seed, 0))
     turns: list[PlayedTurn] = []
     while game.outcome(state) is None and len(turns) < most:
         tick = len(turns) + 1
@@ -45,9 +45,9 @@ def made_game(
         orders = {}
         for seat, action in actions.items():
             text, salt = game.format(action), f"{rng.getrandbits(64):x}"
-            orders[seat] = PlayedOrder(text, salt, receipt(moment, seat, text, salt))
+            orders[seat] = PlayedOrder(text, salt, receipt_of(moment, seat, text, salt))
         turns.append(PlayedTurn(moment, orders))
-        state = game.apply(state, actions, chance(seed, tick)).state
+        state = game.apply(state, actions, turn_random(seed, tick)).state
     outcome = plain_outcome(game.outcome(state)) or {
         "winners": ["north"],
         "reason": f"{game.sides[Seat.SOUTH].name.capitalize()} resigns.",

@@ -81,10 +81,10 @@ class HalfTable:
 def act(table: Table, seat: Seat, rng: Random) -> bool:
     """Do what a person at the table of this seat may do now; was there anything?"""
     session = session_of(table)
-    if session.remote is None or session.remote.asked or session.phase is Phase.OVER:
+    if session.remote is None or session.remote.open_question or session.phase is Phase.OVER:
         return False
     if session.phase in (Phase.SETUP, Phase.STAGES):
-        if session.remote.is_shown_here:
+        if session.remote.has_reported_step:
             return False
         table.confirm("host", session.moment, session.stage)
         return True
@@ -121,7 +121,7 @@ class MemoryLine:
         tells.
         """
         game, kept = half.game, self.kept[half.seat]
-        sent = [game.payload(number + 1) for number in range(len(game.sent))]
+        sent = [game.payload(number + 1) for number in range(len(game.sent_messages))]
         assert sent[: len(kept)] == kept
         if len(sent) == len(kept):
             return False
@@ -131,12 +131,12 @@ class MemoryLine:
 
     def deliver(self, half: HalfTable, again: int = 0) -> bool:
         """The next message reaches this table, or one of those that it has already."""
-        kept, heard = self.told(half), half.game.heard
+        kept, heard = self.told(half), half.game.received_count
         number = max(1, heard + 1 - again)
         if number > len(kept):
             return False
         half.table.remote.receive(GAME, number, kept[number - 1])
-        assert half.game.heard == max(heard, number)
+        assert half.game.received_count == max(heard, number)
         return True
 
     def told(self, half: HalfTable) -> list[bytes]:
@@ -158,7 +158,7 @@ class MemoryLine:
         if not isinstance(message, OrderOpened):
             return
         if message.tick in _sealed_ticks(self.kept[half.seat]):
-            heard = self.kept[half.seat.other][: half.game.heard]
+            heard = self.kept[half.seat.other][: half.game.received_count]
             assert message.tick in _sealed_ticks(heard)
 
 
@@ -212,7 +212,10 @@ def play_roughly(
             case _:
                 half.table.step()
     raise AssertionError(
-        [(half.session.phase, half.session.moment, half.game.heard) for half in line.tables]
+        [
+            (half.session.phase, half.session.moment, half.game.received_count)
+            for half in line.tables
+        ]
     )
 
 
@@ -247,7 +250,7 @@ def same_game(*tables: Table) -> None:
     if (
         not is_agreed
     ):  # a table that starts anew while it asks to end the game stops its clock, and tells nobody
-        assert south.bank == north.bank
+        assert south.chess_clocks == north.chess_clocks
     for table in tables:
         session = session_of(table)
         assert game_file(journal_of(table).fold(session.number)) == game_file(session)
@@ -255,7 +258,7 @@ def same_game(*tables: Table) -> None:
 
 
 def _game(session: Session) -> tuple[object, ...]:
-    turns = tuple((t.moment, t.stages, t.events, t.by_time, t.number) for t in session.turns)
+    turns = tuple((t.moment, t.stages, t.events, t.is_timed_out, t.number) for t in session.turns)
     return (
         game_file(session),
         session.state,

@@ -102,7 +102,7 @@ def kept(
 
             def use(changed: Settings) -> None:
                 used.append(changed)
-                table.use(changed.table)
+                table.use_settings(changed.table)
 
             def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
                 panel.show(lamps, trouble)

@@ -12,7 +12,7 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
 from companion.storage.journal import Journal
-from companion.table.board_check import tops
+from companion.table.board_check import top_faces
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -72,10 +72,12 @@ class Played:
         game: str | None = "outbuffered",
     ) -> None:
         """The camera sees this."""
-        self.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+        self.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
         hidden = frozenset(map(Square.parse, unknown.split()))
-        seen = {square: face for square, face in tops(layout).items() if square not in hidden}
-        self.table.saw(Reading(seen, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s()))
+        seen = {square: face for square, face in top_faces(layout).items() if square not in hidden}
+        self.table.handle_reading(
+            Reading(seen, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s())
+        )
         self.table.step()
 
     def wait(self, seconds: float) -> None:

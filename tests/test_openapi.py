@@ -251,7 +251,7 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     ):
         post(f"/workbench/{door}", **body)
     table.confirm("host", table.view().moment, 0, force=True)
-    table.use(msgspec.structs.replace(table.settings, coach="always"))
+    table.use_settings(msgspec.structs.replace(table.settings, coach="always"))
     for door, body in (
         ("plan", moment(entered="U")),
         ("help", moment(entered="U")),

@@ -133,10 +133,10 @@ class Tour:
         self._sit()
         yield Stop("taken", "/join/south", is_guest=True)
         yield Stop("lobby-seat", "/seat/south")
-        self.table.choose("binmat")
+        self.table.choose_game("binmat")
         yield Stop("chosen-screen", "/")
         yield Stop("chosen-seat", "/seat/south")
-        self.table.go_home()
+        self.table.return_to_lobby()
         yield Stop("lobby-host", "/host")
         yield Stop("lobby-watch", "/watch")
 
@@ -155,7 +155,7 @@ class Tour:
             self.table.confirm("host", self.table.view().moment, 0, force=True)
         yield from screen_and_south(f"{name}-lesson")
         self.table.skip_lesson("host")
-        self.table.help(True)
+        self.table.show_help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
         if len(GAMES[name].presets) > 1:

@@ -179,9 +179,9 @@ class TablesTour:
         self._until("orders are due", lambda seat: self._phase(seat) is Phase.ORDERS)
         yield from self._everybody(f"tables-{name}-orders")
         first = next(seat for seat in SEATS if seat in self._session(seat).awaited)
-        heard = self._remote(first.other).heard
+        heard = self._remote(first.other).received_count
         self._hand_in(first)
-        self._until("it is told", lambda _: self._remote(first.other).heard > heard)
+        self._until("it is told", lambda _: self._remote(first.other).received_count > heard)
         yield from self._everybody(f"tables-{name}-waits")
         while first.other not in self._session(first.other).awaited:
             self._confirm()
@@ -258,7 +258,7 @@ class TablesTour:
             session = self._session(seat)
             if (
                 session.phase in (Phase.SETUP, Phase.STAGES)
-                and not self._remote(seat).is_shown_here
+                and not self._remote(seat).has_reported_step
             ):
                 with suppress(Stale):  # what the other table told meanwhile began the next step
                     self.tables[seat].table.confirm(

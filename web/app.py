@@ -72,7 +72,7 @@ def create_app(
     What routes need without a page context is in `app.extensions`.
     """
     features = features or Features()
-    guard = Auth(site, table.seat_nonce, clock)
+    guard = Auth(site, table.nonce_of, clock)
     app = create_base_app(site, guard, table.now_s, lambda: table.settings.language)
     streams: Streams = app.extensions["streams"]
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None

@@ -236,7 +236,7 @@ class PageContext:
                 plays=table.coaching.plays(acting_seat, view.moment)
                 if acting_seat and shows_plays
                 else (),
-                coach=table.coaching.about(key.viewer) if key.viewer and features.coach else (),
+                coach=table.coaching.subjects(key.viewer) if key.viewer and features.coach else (),
                 # who may join, and how
                 urls=self.join_urls(),
                 join_code=self.join_code.current() if self.join_code and may_know_code else "",

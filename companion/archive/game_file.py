@@ -14,7 +14,7 @@ from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
 from companion.table.chance.fairness import FairChance
 from companion.table.chance.game_chance import ChanceView, reveal_chance
-from companion.table.session import Phase, Session, chance, chosen_words, receipt
+from companion.table.session import Phase, Session, chosen_words, receipt_of, turn_random
 
 
 class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,7 +109,7 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
     """
     game = game_named(played.game)
     options = game.options(played.options)
-    state = game.setup(options, chance(played.seed, 0))
+    state = game.setup(options, turn_random(played.seed, 0))
     for number, turn in enumerate(played.turns, start=1):
         try:
             tick = int(turn.moment.rpartition(".")[2])
@@ -121,7 +121,7 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
                 say("Turn {number} cannot be played: {error}", number=number, error=message)
             ) from None
         for seat, order in turn.orders.items():
-            if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
+            if receipt_of(turn.moment, seat, order.action, order.salt) != order.receipt:
                 raise Malformed(
                     say(
                         "Turn {number}: the receipt of {seat} does not match its order {order}",
@@ -131,7 +131,7 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
                     )
                 )
         step = game.apply(
-            state, actions, chance(played.seed, number if played.counts_turns else tick)
+            state, actions, turn_random(played.seed, number if played.counts_turns else tick)
         )
         yield state, turn, step
         state = step.state

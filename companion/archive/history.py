@@ -263,7 +263,7 @@ class History:
                 words = say("This game is here already: number {number}", number=number)
                 raise Illegal(Refusal.WRONG_PHASE, words)
         content = msgspec.json.encode(played)
-        return self._journal.archive.keep_imported(content, digest, self._clock.wall_s())
+        return self._journal.archive.add_imported(content, digest, self._clock.wall_s())
 
     def remove(self, number: int) -> None:
         """Remove a game and its photographs.

@@ -17,7 +17,7 @@ from companion.games.base import Game, Outcome, Step
 from companion.games.spelling import SpelledOrder, spell_legal_action
 from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain
-from companion.table.session import chance
+from companion.table.session import turn_random
 
 _SET_UP = ".0"
 """Ending of the moment of the set-up's photograph."""
@@ -59,7 +59,7 @@ class Replay:
         self._raw_options = played.options
         self._options = self.game.options(played.options)
         self.kit: Kit = self.game.kit(self._options)
-        self._first_state: Any = self.game.setup(self._options, chance(played.seed, 0))
+        self._first_state: Any = self.game.setup(self._options, turn_random(played.seed, 0))
         self.chance = chance_of(played, line.number)
         self.turns: list[PastTurn] = []
         try:

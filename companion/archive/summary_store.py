@@ -43,7 +43,7 @@ class SummaryStore:
         """Return a text that changes with the game, or None if there is no such game."""
         if number > _MAX_INTEGER:
             return None
-        stamp = self._journal.archive.stamp(number)
+        stamp = self._journal.archive.fingerprint(number)
         if stamp is not None:
             return stamp
         digest = self._journal.archive.imported_digest(number)
@@ -55,7 +55,7 @@ class SummaryStore:
             number: f"{_IMPORTED}{digest}"
             for number, digest in self._journal.archive.imported().items()
         }
-        return sorted({**imported, **self._journal.archive.stamps()}.items(), reverse=True)
+        return sorted({**imported, **self._journal.archive.fingerprints()}.items(), reverse=True)
 
     def summary(self, number: int, stamp: str) -> Summary:
         """Return the summary of a game: from memory, from its file, or folded now.

@@ -171,10 +171,10 @@ class _MachinePlayer:
 
     def _hand_in(self, plan: _Plan) -> float:
         reasons = plan.choice.why if plan.choice else ()
-        self._table.machines.keep_reasons(self._seat, plan.moment, reasons)
+        self._table.machines.store_reasons(self._seat, plan.moment, reasons)
         try:
             if plan.choice is None:
-                self._table.machines.act_by_chance(self._seat, plan.moment)
+                self._table.machines.act_at_random(self._seat, plan.moment)
             else:
                 self._table.hand_in(self._seat, plan.moment, plan.choice.action)
         except Stale:
@@ -211,8 +211,8 @@ class _MachinePlayer:
 
         Return None after too many failures, or if no time is left on the clock.
         """
-        if turn.asked is not None:
-            return Choice(turn.asked, 0)
+        if turn.lesson_action is not None:
+            return Choice(turn.lesson_action, 0)
         character = self._machines.character(turn.name)
         is_foreign = character is not None and bool(character.command)
         if not is_foreign and not has_opponent(turn.game):
@@ -246,7 +246,7 @@ class _MachinePlayer:
         """Show a complaint about the program on the pages. An empty sentence clears it."""
         if sentence != self._complaint:
             self._complaint = sentence
-            self._table.notice("machines", sentence)
+            self._table.set_notice("machines", sentence)
 
     def _informed_process(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
         """Return the process, once it has got every turn up to this one. Raises `BotFailure`."""

@@ -100,11 +100,11 @@ class HubAdapter(Closeable):
     def close(self) -> None:
         """Disconnect from the hub."""
         self._line.close()
-        self._bell.hear(False, BELL_LISTENER)
+        self._bell.set_listening(False, BELL_LISTENER)
 
     def leave(self) -> None:
         """Forget the board of a tournament's round that the hub has set for this table."""
-        self._table.round_is("", None)
+        self._table.set_round("", None)
 
     def _wake(self) -> None:
         self._line.wake()
@@ -158,7 +158,7 @@ class HubAdapter(Closeable):
         """Show the board of a round that the hub wants here, or remove the previous one."""
         paired = wish.pairing
         if paired is None:
-            self._table.round_is("", None)
+            self._table.set_round("", None)
         else:
             south, north = (words(paired.names.get(seat, "")) for seat in SEATS)
             notice = say(
@@ -167,13 +167,13 @@ class HubAdapter(Closeable):
                 south=south,
                 north=north,
             )
-            self._table.round_is(notice, (paired.game, paired.options))
+            self._table.set_round(notice, (paired.game, paired.options))
         self._wish_mark = wish.mark
         self._line.wake()
 
     def note_connection(self, is_connected: bool) -> None:
         """Note whether the hub is connected. The key that calls the staff depends on it."""
-        self._bell.hear(is_connected, BELL_LISTENER)
+        self._bell.set_listening(is_connected, BELL_LISTENER)
         self._table.redraw()
 
     def _packed_sentence(self, text: str) -> object:

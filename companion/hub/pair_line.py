@@ -172,7 +172,7 @@ class PairLine:
     @property
     def pause_s(self) -> float:
         """Return the maximum time in seconds between two exchanges when nothing wakes the line."""
-        return POLL_S if self._pair is not None and self._table.remote.is_on else PRESENCE_S
+        return POLL_S if self._pair is not None and self._table.remote.is_running else PRESENCE_S
 
     def reset_connection(self) -> None:
         """Reset what holds for one connection. Called after each connect."""
@@ -220,7 +220,7 @@ class PairLine:
             self._presence_sent_s = line_time_s()
             await client.publish(presence_subject(pair.id, self._own_table), b"")
         await self._send(stream, pair, game)
-        if game.heard < self._announced_number or line_time_s() >= self._polled_s + POLL_S:
+        if game.received_count < self._announced_number or line_time_s() >= self._polled_s + POLL_S:
             self._polled_s = line_time_s()
             await self._receive(stream, pair)
         self._show_trouble()
@@ -261,7 +261,7 @@ class PairLine:
         """Cancel all queued requests and clear the notice at the table."""
         while self._queue:
             self._queue.pop()[1].cancel()
-        self._table.notice("remote", "")
+        self._table.set_notice("remote", "")
 
     async def _handle_announcement(self, message: Msg) -> None:
         self._last_heard_s = self._clock.monotonic_s()
@@ -311,7 +311,7 @@ class PairLine:
             remote = self._journal.fold(pair.number).remote
         except CompanionError:  # a game of an earlier version may no longer fold
             return None
-        return remote if remote is not None and remote.at.id == pair.id else None
+        return remote if remote is not None and remote.remote_seat.id == pair.id else None
 
     def _game(self, pair: Pair) -> RemoteGame:
         """Return the game of a pair, from the table or else from the journal.
@@ -319,7 +319,7 @@ class PairLine:
         If it could not begin, its only message is that this table has left.
         """
         game = self._table.remote.game
-        if game is not None and game.at.id == pair.id:
+        if game is not None and game.remote_seat.id == pair.id:
             return game
         if self._past_game is None:
             seat = RemoteSeat(pair.id, pair.seat_of(self._own_table).other)
@@ -330,7 +330,7 @@ class PairLine:
         """Send all messages of our game that the hub does not have."""
         if self._sent_count < 0:
             self._sent_count = await self._count_at_hub(stream, pair, game)
-        while self._sent_count < len(game.sent) and self._fault != _OLD_JOURNAL:
+        while self._sent_count < len(game.sent_messages) and self._fault != _OLD_JOURNAL:
             number = self._sent_count + 1
             subject = message_subject(pair.id, self._own_table, number)
             try:
@@ -346,11 +346,11 @@ class PairLine:
 
         Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
-        subject_after_last = message_subject(pair.id, self._own_table, len(game.sent) + 1)
+        subject_after_last = message_subject(pair.id, self._own_table, len(game.sent_messages) + 1)
         if await stored_message(stream, subject_after_last) is not None:
             self._fault = _OLD_JOURNAL
         # search from the newest message back, because there are no gaps
-        for number in range(len(game.sent), 0, -1):
+        for number in range(len(game.sent_messages), 0, -1):
             payload = await stored_message(
                 stream, message_subject(pair.id, self._own_table, number)
             )
@@ -365,9 +365,9 @@ class PairLine:
         other = pair.other_of(self._own_table)
         while not self._fault:
             game = self._table.remote.game
-            if game is None or game.at.id != pair.id:
+            if game is None or game.remote_seat.id != pair.id:
                 return
-            number = game.heard + 1
+            number = game.received_count + 1
             subject = message_subject(pair.id, other, number)
             payload = await stored_message(stream, subject)
             # the message was announced but is still being written
@@ -396,7 +396,7 @@ class PairLine:
         sentence = self._trouble(lost)
         if sentence != self._shown_trouble:
             self._shown_trouble = sentence
-            self._table.notice("remote", sentence)
+            self._table.set_notice("remote", sentence)
 
     def _trouble(self, lost: str) -> str:
         """Return what the table screen says about the line. Empty if there is nothing to say."""
@@ -405,7 +405,7 @@ class PairLine:
             return ""
         if game is None:
             return self._fault
-        if game.at.id != self._pair.id or not self._table.remote.is_on:
+        if game.remote_seat.id != self._pair.id or not self._table.remote.is_running:
             return ""
         if self._fault or lost:
             return self._fault or lost

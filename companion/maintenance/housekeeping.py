@@ -118,13 +118,13 @@ class Housekeeping(Closeable):
 
     def _measure_space(self) -> None:
         """Measure the disk space, and report changes to the table."""
-        self.space.look()
+        self.space.measure()
         sentence = self.space.sentence
         if sentence != self._reported:
             if sentence:
                 log.warning("%s", sentence)
             self._reported = sentence
-            self._table.report_disk(sentence, self.space.may_begin)
+            self._table.report_disk(sentence, self.space.allows_new_game)
 
     def _is_quiet(self) -> bool:
         """Return whether no game is on and nobody has used the table for a while."""
@@ -160,6 +160,6 @@ class Housekeeping(Closeable):
         before = self._clock.wall_s() - settings.days * _DAY_S
         return [
             number
-            for number, at in self._journal.archive.ended()
+            for number, at in self._journal.archive.last_input_times()
             if EARLIEST_S <= at < before and number != on_table
         ]

@@ -156,7 +156,7 @@ class Upkeep:
         if self._is_announced:
             self.restart()
         self._is_announced = True
-        self._table.notice("upkeep", say("New settings: the table starts again in a moment."))
+        self._table.set_notice("upkeep", say("New settings: the table starts again in a moment."))
 
     def _apply(self, written: Settings) -> None:
         self._must_restart, self._idle_s = True, self._clock.monotonic_s()
@@ -205,7 +205,7 @@ class Upkeep:
         """Cancel the staged restore or deletion."""
         with self._lock:
             unstage(self.running)
-        self._table.notice("upkeep", "")
+        self._table.set_notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
         """Reset the settings, free both seats and end a game that is on. With `games`, all games
@@ -239,7 +239,7 @@ class Upkeep:
     def _announce_staged(self) -> None:
         """Announce at the table what is staged. It also ends a game that is on."""
         ends = say("The current game ends with it.") if self._is_game_on() else ""
-        self._table.notice("upkeep", joined(" ", (self.staged(), ends)))
+        self._table.set_notice("upkeep", joined(" ", (self.staged(), ends)))
 
     def _is_game_on(self) -> bool:
         return self._table.progress().phase not in (Phase.LOBBY, Phase.OVER)

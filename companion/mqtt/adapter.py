@@ -132,13 +132,13 @@ class MqttAdapter(Closeable):
             follower.close()
         if line:
             line.close(cleared)
-        self.bell.hear(False)
+        self.bell.set_listening(False)
 
     # ---- in the line's thread ----
 
     def _note_connection(self, is_connected: bool) -> None:
         """Offer the staff call only while a broker hears it."""
-        self.bell.hear(is_connected and self._mqtt.staff and self.line is not None)
+        self.bell.set_listening(is_connected and self._mqtt.staff and self.line is not None)
         self._table.redraw()
 
     def _command(self, topic: str, payload: bytes, is_retained: bool) -> None:
@@ -198,7 +198,7 @@ class MqttAdapter(Closeable):
                 yield event
         call = (self.bell.call, self.bell.number)
         if self._mqtt.staff and call != self._last_call:
-            yield topics.staff_event(call[0], self.bell.by, view, language)
+            yield topics.staff_event(call[0], self.bell.caller, view, language)
         self._last_call = call
 
 

@@ -174,7 +174,11 @@ def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
     """Return the state of the staff call, and its caller."""
-    return {"call": bell.call.value, "by": bell.by, "words": translate(bell.sentence(), language)}
+    return {
+        "call": bell.call.value,
+        "by": bell.caller,
+        "words": translate(bell.sentence(), language),
+    }
 
 
 def cue_event(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:

@@ -127,7 +127,7 @@ class Companion(Closeable):
         self.album = PhotographFolder(
             settings.photographs_path,
             settings.camera.photographs_mb,
-            lambda: self.disk_space.has_room,
+            lambda: self.disk_space.allows_photographs,
         )
         self.own_wifi: OwnWifi | None = None
         """Opens the table's own Wi-Fi. None outside of an installed service, which alone may do
@@ -281,7 +281,7 @@ class Companion(Closeable):
                 raise
             self._no_panel = error.message
             self._report(f"No pads: {self._no_panel.rstrip('.')}.")
-            self.table.panel_is(say("No pads: phones only."))
+            self.table.set_panel_notice(say("No pads: phones only."))
         else:
             self._connect_panel(panel)
         board = self._stack.enter_context(self.board)
@@ -301,7 +301,7 @@ class Companion(Closeable):
         for problem in panel.problems:
             self._report(problem)
         self._report(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
-        self.table.panel_is(joined(" ", panel.problems))
+        self.table.set_panel_notice(joined(" ", panel.problems))
         self.panel_trial = check = PanelTrial(panel, self.clock)
 
         def end_check(game: int, _: int) -> None:
@@ -372,7 +372,7 @@ class Companion(Closeable):
         folder = Manager().folder
         if folder is None:
             return
-        own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.wifi_is)
+        own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.set_own_wifi)
         self.own_wifi = own
         self.housekeeping.tasks.append(own.look)
         if self.panel and "table" in self.panel.down:
@@ -451,7 +451,7 @@ class Companion(Closeable):
     def use(self, settings: Settings) -> None:
         """Apply changed settings. Those that need a restart apply after it."""
         self.settings = settings
-        self.table.use(settings.table)
+        self.table.use_settings(settings.table)
         self.speech.change(settings)
         if self.power_key:
             self.power_key.is_on = settings.panel.switch_off

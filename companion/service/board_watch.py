@@ -85,10 +85,10 @@ class BoardWatch(Closeable):
         self.eye = eye = BoardEye(reader, settings.source, offers, max_frames)
 
         listeners = WatchListeners(
-            on_reading=table.saw,
+            on_reading=table.handle_reading,
             on_status=self._note_status,
             on_look=eye.saw,
-            on_rows=table.saw_rows,
+            on_rows=table.handle_rows,
         )
         self.watcher = watcher = Watcher(opener, reader, self._clock, listeners, settings.fps)
         eye.link = watcher.link
@@ -100,7 +100,7 @@ class BoardWatch(Closeable):
             )
         )
         if settings.photographs_mb:
-            show_trouble = partial(table.notice, "photographs")
+            show_trouble = partial(table.set_notice, "photographs")
             photographer = Photographer(
                 table, self._album, eye.photograph, self._clock, show_trouble
             )
@@ -108,7 +108,7 @@ class BoardWatch(Closeable):
 
     def _note_status(self, status: CameraStatus) -> None:
         log.info("Camera: %s", status.sentence, extra=log_fields("camera", state=str(status.state)))
-        self._table.camera_is(status)
+        self._table.set_camera_status(status)
 
     def close(self) -> None:
         """Release the camera, and end the threads."""

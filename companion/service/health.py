@@ -125,7 +125,7 @@ class ServiceHealth(Closeable):
         """
         if threads:
             self._loops = {
-                TABLE: lambda: companion.table.round_s,
+                TABLE: lambda: companion.table.last_beat_s,
                 JOURNAL: lambda: self._journal_checked_s,
             }
             if watcher := companion.watcher:
@@ -160,7 +160,7 @@ class ServiceHealth(Closeable):
         companion, now_s = self._companion, self._clock.monotonic_s()
         if companion.watcher:
             companion.watcher.tell_stall()
-        companion.journal.clock_of("")  # any answer shows that it is alive
+        companion.journal.noted_clock_s("")  # any answer shows that it is alive
         self._journal_checked_s = self._clock.monotonic_s()
         self._free_bytes = machinery.free_bytes(self._folder)
         self._check_journal()
@@ -185,7 +185,7 @@ class ServiceHealth(Closeable):
         database, free = self._companion.journal.database, self._free_bytes
         if database.is_failing:
             with suppress(JournalError):
-                database.try_to_write()
+                database.check_writable()
         can_write = os.access(database.path, os.W_OK) and machinery.is_writable(self._folder)
         state = "ok"
         if can_write and free is not None and free < FULL_BYTES:
@@ -208,7 +208,7 @@ class ServiceHealth(Closeable):
         notice = machinery.memory_only_warning(self.machine, self._folder)
         if notice != self._memory_notice:
             self._memory_notice = notice
-            self._companion.table.notice("memory", notice)
+            self._companion.table.set_notice("memory", notice)
             sentence = notice or "Games are kept on a disk now."
             log.warning("%s", sentence, extra=log_fields("forgetful"))
 

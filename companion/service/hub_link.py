@@ -142,7 +142,7 @@ class HubLink(Closeable):
 
     def _require_no_game(self) -> None:
         """Raise `Illegal` if the hub carries a game at two tables."""
-        is_on = self._table.remote.is_on
+        is_on = self._table.remote.is_running
         # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
             raise wrong_phase(say("A game at two tables is on: end it first"))

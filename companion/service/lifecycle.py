@@ -106,7 +106,7 @@ def _report(companion: Companion, trouble: str, success: str) -> None:
     pages.
     """
     if trouble:
-        companion.table.notice("upkeep", trouble)
+        companion.table.set_notice("upkeep", trouble)
     companion.upkeep.start_notice = success
     companion.notes[:0] = [sentence for sentence in (trouble, success) if sentence]
 

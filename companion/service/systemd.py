@@ -130,7 +130,7 @@ def power_key(table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp
         play=table.press,
         is_at_once=lambda: table.is_open,
         signal=panel.signal,
-        tell=partial(table.notice, "power"),
+        tell=partial(table.set_notice, "power"),
         switch_off=switch_off,
     )
     key = PowerKey(actions)

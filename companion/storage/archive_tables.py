@@ -35,7 +35,7 @@ def _stamp(last: int, at: object) -> str:
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class ForgottenName:
     """A forgotten name: a salted digest of it, and the last game in which it is forgotten."""
 
     salt: bytes
@@ -68,21 +68,21 @@ class ArchiveTables:
 
         return self._database.query(promise)
 
-    def stamps(self) -> dict[int, str]:
+    def fingerprints(self) -> dict[int, str]:
         """Return a text for every game played here: the number and the time of its last input.
 
         It changes with each input. Two journals never have the same.
         """
         return {int(game): _stamp(last, at) for game, last, at in self._database.read(_STAMPS)}
 
-    def stamp(self, game: int) -> str | None:
-        """Return the text of one game, as `stamps` has it. None if it was not played here."""
+    def fingerprint(self, game: int) -> str | None:
+        """Return the text of one game, as `fingerprints` has it. None if it was not played here."""
         rows = self._database.read(
             "SELECT id, at FROM entries WHERE game = ? ORDER BY id DESC LIMIT 1", (game,)
         )
         return _stamp(*rows[0]) if rows and game > 0 else None
 
-    def ended(self) -> list[tuple[int, float]]:
+    def last_input_times(self) -> list[tuple[int, float]]:
         """Return the games played here with the Unix time of the last input, oldest first."""
         return sorted((int(game), float(at)) for game, _, at in self._database.read(_STAMPS))
 
@@ -100,7 +100,7 @@ class ArchiveTables:
         rows = self._database.read("SELECT file FROM imported WHERE game = ?", (game,))
         return bytes(rows[0][0]) if rows else None
 
-    def keep_imported(self, file: bytes, digest: str, at: float) -> int:
+    def add_imported(self, file: bytes, digest: str, at: float) -> int:
         """Store an imported game, and return its number.
 
         It never gets the number that was promised to the table's next game. If this raises
@@ -126,10 +126,12 @@ class ArchiveTables:
 
         self._database.write(remove)
 
-    def forgotten(self) -> tuple[Forgotten, ...]:
+    def forgotten(self) -> tuple[ForgottenName, ...]:
         """Return the forgotten names, sorted by their last game."""
         rows = self._database.read("SELECT salt, mark, game FROM forgotten ORDER BY game")
-        return tuple(Forgotten(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows)
+        return tuple(
+            ForgottenName(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows
+        )
 
     def forget(self, name: str) -> None:
         """Forget a name in every game up to now, whatever its case."""

@@ -92,7 +92,7 @@ class Database:
                 self._places[self._log] = place
             return answer
 
-    def try_to_write(self) -> None:
+    def check_writable(self) -> None:
         """Test whether the file can be written, without changes. Raises `JournalError`."""
         (version,) = self.query(lambda db: db.execute("PRAGMA user_version").fetchone())
         self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
@@ -227,7 +227,7 @@ def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
     return (0, START) if row is None else (row[0], row[1])
 
 
-def is_whole(db: sqlite3.Connection, game: int) -> bool:
+def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
     """Return whether all inputs of a game are complete and unchanged."""
     count, before = 0, START
     for row in rows_of(db, game):

@@ -34,7 +34,7 @@ def free_bytes(folder: Path) -> int:
 
 
 class DiskSpace:
-    """The free space in one folder, measured by `look`. `free` returns the free bytes."""
+    """The free space in one folder, measured by `measure`. `free` returns the free bytes."""
 
     def __init__(self, folder: Path, free: Callable[[Path], int] = free_bytes) -> None:
         self.level = DiskLevel.PLENTY
@@ -42,12 +42,12 @@ class DiskSpace:
         self._free = free
 
     @property
-    def has_room(self) -> bool:
+    def allows_photographs(self) -> bool:
         """Return whether there is room for photographs."""
         return self.level is DiskLevel.PLENTY
 
     @property
-    def may_begin(self) -> bool:
+    def allows_new_game(self) -> bool:
         """Return whether there is room for another game."""
         return self.level is not DiskLevel.FULL
 
@@ -69,7 +69,7 @@ class DiskSpace:
             )
         return ""
 
-    def look(self) -> DiskLevel:
+    def measure(self) -> DiskLevel:
         """Measure the free space, and return its level.
 
         A folder that cannot be read counts as full.

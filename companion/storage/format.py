@@ -41,9 +41,9 @@ CREATE TABLE cut (
 
 `runs`, `facts` and `cut` are no longer used.
 """
-BESIDE = ("keys", "clock", "ends", "imported", "removed", "forgotten")
+SIDE_TABLES = ("keys", "clock", "ends", "imported", "removed", "forgotten")
 """The tables outside the chain of checksums that are in use."""
-VALID = {
+VALID_VALUES = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
     "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",
     "TEXT": "typeof({0}) = 'text'",
@@ -85,14 +85,14 @@ def _schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
 def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
     """Return whether every value of a table is valid for its column."""
     columns = db.execute(f"PRAGMA table_info({table})").fetchall()
-    valid = " AND ".join(VALID[column[2]].format(column[1]) for column in columns)
+    valid = " AND ".join(VALID_VALUES[column[2]].format(column[1]) for column in columns)
     return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid}) LIMIT 1").fetchone() is None
 
 
 # ---- other formats -------------------------------------------------------------------------------
 
 
-def other_format(path: Path, version: int) -> JournalError:
+def other_format_error(path: Path, version: int) -> JournalError:
     """Return the error for a file of a format that this program cannot read."""
     if version > FORMAT:
         words = say(

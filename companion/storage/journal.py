@@ -27,8 +27,8 @@ from companion.storage.database import (
     Database,
     Row,
     end_of,
+    is_chain_intact,
     is_intact,
-    is_whole,
     link_of,
     record_of,
 )
@@ -123,7 +123,7 @@ class Journal(Closeable):
         statement = "INSERT OR REPLACE INTO clock VALUES (1, ?, ?)"
         self.database.write(lambda db: db.execute(statement, (moment, now_s)))
 
-    def clock_of(self, moment: str) -> float | None:
+    def noted_clock_s(self, moment: str) -> float | None:
         """Return the last recorded time of a turn's clock, or None."""
         rows = self.database.read("SELECT now_s FROM clock WHERE moment = ?", (moment,))
         return rows[0][0] if rows and math.isfinite(rows[0][0]) else None
@@ -160,10 +160,10 @@ class Journal(Closeable):
             entries.append(entry)
         return entries, None
 
-    def check(self, game: int) -> bool:
+    def is_game_intact(self, game: int) -> bool:
         """Return whether all inputs of a game are readable and unchanged."""
         try:
-            return self.database.query(lambda db: is_whole(db, game))
+            return self.database.query(lambda db: is_chain_intact(db, game))
         except JournalError:
             return False
 
@@ -180,11 +180,11 @@ class Journal(Closeable):
         # if all entries of the last game are lost, only its end is left
         last_end = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
         last = max(last_end, *self.games(), 0)
-        is_whole = self.check(last)
-        if not is_whole:
+        is_undamaged = self.is_game_intact(last)
+        if not is_undamaged:
             why = say("it was damaged on the disk")
         # All seats count, also those that were taken after the damage.
-        games = (0, last) if is_whole else (0,)
+        games = (0, last) if is_undamaged else (0,)
         for entry in self.entries(*games):
             try:
                 session, _ = advance(session, entry.record)

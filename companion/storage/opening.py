@@ -12,15 +12,15 @@ from typing import IO
 
 from companion.core.errors import JournalError, JournalInUse
 from companion.core.i18n import say
-from companion.storage.database import BUSY_MS, is_whole
+from companion.storage.database import BUSY_MS, is_chain_intact
 from companion.storage.format import (
-    BESIDE,
     FORMAT,
+    SIDE_TABLES,
     create_tables,
     free_name,
     has_our_tables,
     has_valid_rows,
-    other_format,
+    other_format_error,
     version_of,
 )
 
@@ -120,7 +120,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         try:
             db.execute("PRAGMA query_only=ON")
             if not has_our_tables(db):
-                raise other_format(path, version_of(db))
+                raise other_format_error(path, version_of(db))
         except BaseException:
             db.close()
             raise
@@ -162,7 +162,9 @@ def _is_damaged(path: Path) -> bool:
             # Check every page: 99 MB with 504,000 inputs took 0.3 s of a core of a PC.
             if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 return True
-            return not is_whole(db, 0) or not all(has_valid_rows(db, table) for table in BESIDE)
+            return not is_chain_intact(db, 0) or not all(
+                has_valid_rows(db, table) for table in SIDE_TABLES
+            )
     except UnicodeDecodeError:  # SQLite's message contains damaged text
         return True
     except sqlite3.Error as error:
@@ -202,7 +204,7 @@ def _open_database(path: Path) -> sqlite3.Connection:
         if not path.stat().st_size:
             create_tables(db)
         elif not has_our_tables(db):
-            raise other_format(path, version_of(db))
+            raise other_format_error(path, version_of(db))
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
     except BaseException:

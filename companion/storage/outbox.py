@@ -112,7 +112,7 @@ class Outbox:
             public_view(self._session, entry.now_s),
             seat,
             {seat: sitter.card for seat, sitter in self._session.seats.items() if sitter.card},
-            PublicPair(remote.at.id, remote.own) if remote else None,
+            PublicPair(remote.remote_seat.id, remote.own_seat) if remote else None,
         )
 
     def _apply(self, record: AnyRecord) -> None:

@@ -32,13 +32,13 @@ class HandMove:
     faces: tuple[str, ...]
     origin: Square | None
     target: Square | None
-    done: bool = False
-    turned: bool = False
+    is_done: bool = False
+    is_turned_over: bool = False
     """Whether a piece is turned over on the way."""
 
 
 @dataclass(frozen=True)
-class Before:
+class BoardBefore:
     """The layout of the board before a play, and the markers that were read on it."""
 
     kit: Kit
@@ -64,7 +64,7 @@ class Problem:
 Problems = tuple[Problem, ...]
 
 
-def tops(layout: Layout) -> dict[Square, str]:
+def top_faces(layout: Layout) -> dict[Square, str]:
     """Return the top face of each square, which is all that a camera can see of a layout."""
     top_faces = {}
     for square, faces in layout.items():
@@ -75,11 +75,11 @@ def tops(layout: Layout) -> dict[Square, str]:
 
 def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
     """Return the top face of each square. A hidden square keeps its previous face."""
-    faces = {square: face for square, face in tops(board).items() if square in reading.unknown}
+    faces = {square: face for square, face in top_faces(board).items() if square in reading.unknown}
     return {**reading.seen, **faces}
 
 
-def as_people_lay(
+def with_expected_stacks(
     kit: Kit,
     layout: Layout,
     reading: Reading,
@@ -93,7 +93,7 @@ def as_people_lay(
     `before` does not prove that a robot has arrived, unless hands have `touched` the square since.
     """
     faces = dict(reading.seen)
-    expected, there = Counter(tops(layout).values()), Counter(faces.values())
+    expected, there = Counter(top_faces(layout).values()), Counter(faces.values())
     for square, stack in layout.items():
         face = faces.get(square)
         # Only a carrier and the piece it carries may lie in either order.
@@ -128,7 +128,7 @@ def hand_moves(
     because no picture shows it.
     """
     before, after = kit.anchored(before), kit.anchored(after)
-    reading = as_people_lay(kit, after, reading, before, touched)
+    reading = with_expected_stacks(kit, after, reading, before, touched)
     removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
     # Pieces with the same origin and target are moved by one hand.
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
@@ -200,7 +200,7 @@ def _is_done(
     return has_left and has_arrived
 
 
-def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
+def shows_layout(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
     """Return whether a quiet reading shows exactly this layout.
 
     Every piece must be seen, except one that has not moved since `before`. A tall neighbour or a
@@ -209,7 +209,7 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
     if not reading.quiet or reading.game is None:
         return False
     expected = {}
-    for square, face in tops(layout).items():
+    for square, face in top_faces(layout).items():
         stack = (before or {}).get(square, ())
         # The same stack, or the same without its top piece.
         is_unmoved = layout[square] in (stack, stack[:-1])
@@ -219,7 +219,7 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
     return faces == expected
 
 
-def cards_agree(layout: Layout, reading: Reading) -> bool:
+def shows_cards(layout: Layout, reading: Reading) -> bool:
     """Return whether a quiet reading shows exactly the open cards in all zones of the layout.
 
     The order within a fan does not matter.
@@ -231,7 +231,7 @@ def cards_agree(layout: Layout, reading: Reading) -> bool:
     )
 
 
-def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Problems:
+def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Problems:
     """Return the faults on the board while hands turn `before` into `target`.
 
     If both are the same layout, no piece may move. Unknown squares have no faults. A piece on a
@@ -240,8 +240,8 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Prob
     if kit.large:
         before, target = kit.anchored(before), kit.anchored(target)
         anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
-        reading = replace(reading, seen=tops(anchored))
-    reading = as_people_lay(kit, target, reading)
+        reading = replace(reading, seen=top_faces(anchored))
+    reading = with_expected_stacks(kit, target, reading)
     wrong: dict[Square, str | None] = {}
     for square in sorted((before.keys() | target.keys() | reading.seen.keys()) - reading.unknown):
         face = reading.seen.get(square)
@@ -335,7 +335,9 @@ Plays = Iterable[tuple[Any, tuple[Layout, ...]]]
 """Legal actions, each with the layouts that hands may produce when they carry it out."""
 
 
-def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[Any], list[Any]]:
+def actions_shown(
+    plays: Plays, reading: Reading, before: BoardBefore
+) -> tuple[list[Any], list[Any]]:
     """Return the actions that the reading shows, and those that may have been made out of the
     camera's sight.
 
@@ -346,8 +348,8 @@ def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[An
     for action, layouts in plays:
         agreeing = []
         for layout in layouts:
-            reading_as_laid = as_people_lay(before.kit, layout, reading, before.board)
-            if agrees(layout, reading_as_laid, before.board):
+            reading_as_laid = with_expected_stacks(before.kit, layout, reading, before.board)
+            if shows_layout(layout, reading_as_laid, before.board):
                 agreeing.append(layout)
         if any(_is_shown(layout, reading, before) for layout in agreeing):
             shown.append(action)
@@ -356,14 +358,14 @@ def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[An
     return shown, possible
 
 
-def hidden_growth(before: Before, after: Layout) -> list[Square]:
+def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
     """Return the squares where a piece is laid on one that looks the same, so that only its marker
     shows the change.
 
     A piece that goes under a carried one, such as a ball, counts if nothing else of the change is
     visible.
     """
-    is_all_hidden = tops(before.board) == tops(after)
+    is_all_hidden = top_faces(before.board) == top_faces(after)
     grown = []
     for square, stack in after.items():
         was = before.board.get(square, ())
@@ -386,28 +388,28 @@ def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square
     return markers
 
 
-def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
+def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) -> bool:
     """Return whether its marker proves every piece that is laid on one that looks the same.
 
     True if there is no such piece. A marker that was hidden before proves nothing, because the
     piece may only have been straightened.
     """
-    for square in hidden_growth(before, after):
+    for square in lookalike_squares(before, after):
         now, was = reading.markers.get(square), before.markers.get(square)
         if was is None or now in (None, was):
             return False
     return True
 
 
-def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
+def _is_shown(layout: Layout, reading: Reading, before: BoardBefore) -> bool:
     """Return whether the board shows more than that a piece is gone.
 
     On a piece that looks the same only the marker shows it.
     """
-    was, now = tops(before.board), tops(layout)
-    grown = hidden_growth(before, layout)
+    was, now = top_faces(before.board), top_faces(layout)
+    grown = lookalike_squares(before, layout)
     if grown or any(was.get(square) != face for square, face in now.items()):
-        return shows_growth(before, layout, reading)
+        return are_lookalikes_proven(before, layout, reading)
     # Nothing new is visible, so the pieces that are gone must lie beside the board.
     removed = _faces(before.board) - _faces(layout)
     return bool(removed) and removed <= Counter(reading.beside)
@@ -417,7 +419,7 @@ def _faces(layout: Layout) -> Counter[str]:
     return Counter(face for stack in layout.values() for face in stack)
 
 
-def _may_be_meant(before: Before, layout: Layout) -> bool:
+def _may_be_meant(before: BoardBefore, layout: Layout) -> bool:
     """Return whether a piece has left the board, or lies under a carried one.
 
     Both look the same as a piece that was only lifted.

@@ -15,16 +15,16 @@ from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal, signal_to
 from companion.table import board_check
-from companion.table.board_check import NO_READING, Before, Problems
+from companion.table.board_check import NO_READING, BoardBefore, Problems
 from companion.table.prompts.sign import sign_of
 from companion.table.records import HandIn, StageDone
 from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session, Signals
-from companion.table.state import TableState, is_in_hand, problems_of
+from companion.table.state import TableState, is_piece_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_step, hand_in
 
-EARLY_PRESS_S = 3.0
+EARLY_PRESS_TIMEOUT_S = 3.0
 """Timeout in seconds for a press of the clock that waits until the camera sees a still board."""
 
 
@@ -36,7 +36,7 @@ class BoardFollower:
         self._place: tuple[object, str] | None = None
         """Place in the game for which the last reading was judged."""
 
-    def saw(self, reading: Reading) -> None:
+    def handle_reading(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
         before = self._store.live
         last, touched = before.reading, before.touched_squares
@@ -47,9 +47,9 @@ class BoardFollower:
         self._store.live = replace(before, reading=reading, touched_squares=touched)
         if last != reading:
             self._judge(before)
-        self.look_again()
+        self.judge_again()
 
-    def look_again(self) -> None:
+    def judge_again(self) -> None:
         """Judge the last reading again if the game has moved on, and continue if it shows what is
         due.
 
@@ -58,7 +58,7 @@ class BoardFollower:
         """
         live, session = self._store.live, self._store.session
         is_followed = live.sees_board or session.is_between
-        if is_followed and self._place != (session.place, session.paused_by):
+        if is_followed and self._place != (session.shown_step, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
@@ -71,7 +71,7 @@ class BoardFollower:
         """
         live, session = self._store.live, before.session
         reading = live.reading
-        self._place = (session.place, session.paused_by)
+        self._place = (session.shown_step, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between else None
         is_due = live.still_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_due and not reading.unknown else {}
@@ -86,7 +86,7 @@ class BoardFollower:
         is_followed = reading.quiet and session.phase is Phase.STAGES
         if problems and is_followed and self._is_played_on():
             end_step(self._store, "camera")
-            return  # `look_again` judges the same reading again and recognises the play
+            return  # `judge_again` judges the same reading again and recognises the play
         # Measured from the first reading that disagrees, because overruling needs a minimum time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
         live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
@@ -156,19 +156,21 @@ class BoardFollower:
         """Return whether the board shows a legal play of the next person on turn."""
         live, now_s = self._store.live, self._store.now_s()
         seat = _seat_on_turn(session)
-        if seat is not None and session.is_machines(seat):
+        if seat is not None and session.is_machine_seat(seat):
             # If the machine can end its turn now, hands may already have made the play after that.
-            endings = (action for action, layouts in candidates(session, seat) if not layouts)
+            endings = (
+                action for action, layouts in actions_with_layouts(session, seat) if not layouts
+            )
             ending = next(endings, None)
             if ending is None:
                 return False
             words = session.playing.format(ending)
             session, _ = advance(session, HandIn(seat, session.moment, words, "0", now_s=now_s))
             seat = _seat_on_turn(session)
-        if seat is None or session.paused_by or not session.is_here(seat):
+        if seat is None or session.paused_by or not session.is_played_here(seat):
             return False
-        plays = candidates(session, seat)
-        shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
+        plays = actions_with_layouts(session, seat)
+        shown, _ = board_check.actions_shown(plays, live.reading, _before(live, session))
         return bool(shown)
 
     def _recognise(self, seat: Seat, problems: Problems) -> None:
@@ -177,16 +179,18 @@ class BoardFollower:
         If it is ambiguous, show the choices. If it is not a legal play, show why.
         """
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
-        in_hand = is_in_hand(live, problems)
+        in_hand = is_piece_in_hand(live, problems)
         problems = () if in_hand else problems
-        if session.paused_by or not session.is_here(seat):
-            is_early = session.is_machines(seat) and not session.paused_by
+        if session.paused_by or not session.is_played_here(seat):
+            is_early = session.is_machine_seat(seat) and not session.paused_by
             if is_early and self._is_next_play_shown(session):
                 problems = ()
             self._publish(replace(live, problems=problems), live.problems)
             return
         game, before = session.playing, _before(live, session)
-        shown, possible = board_check.plays_shown(candidates(session, seat), reading, before)
+        shown, possible = board_check.actions_shown(
+            actions_with_layouts(session, seat), reading, before
+        )
         if len(shown) == 1:
             self._store.live = replace(live, problems=())
             # The play counts from the time it was seen, or from an earlier press of the clock.
@@ -201,7 +205,7 @@ class BoardFollower:
             return
         wrong = replace(live, problems=problems, broken_rule=None)
         if not in_hand:
-            reading_as_laid = board_check.as_people_lay(before.kit, before.board, reading)
+            reading_as_laid = board_check.with_expected_stacks(before.kit, before.board, reading)
             faces = board_check.known_faces(reading_as_laid, before.board)
             wrong = replace(wrong, broken_rule=game.why_not(session.state, seat, faces))
             if not problems:
@@ -223,7 +227,7 @@ class BoardFollower:
         is_over = order.seat not in session.awaited
         # Only a still picture newer than the press shows the board that counts.
         is_read = reading.quiet and reading.at_s >= order.now_s
-        if not (is_over or is_read) and now_s < order.now_s + EARLY_PRESS_S:
+        if not (is_over or is_read) and now_s < order.now_s + EARLY_PRESS_TIMEOUT_S:
             return
         self._store.live = replace(live, early_press=None)
         try:
@@ -234,7 +238,7 @@ class BoardFollower:
         except CompanionError:
             self._store.publish(self._store.live, (signal_to(order.seat, Cue.KEY_REFUSED),))
 
-    def camera_is(self, status: CameraStatus) -> None:
+    def set_camera_status(self, status: CameraStatus) -> None:
         """Process a new state of the camera."""
         before = self._store.live
         if status == before.camera:
@@ -248,10 +252,10 @@ class BoardFollower:
         self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
 
 
-def _before(live: TableState, session: Session) -> Before:
+def _before(live: TableState, session: Session) -> BoardBefore:
     """Return the layout and the markers of the board before a play of this session."""
     kit = session.playing.kit(session.options)
-    return Before(kit, session.board or {}, live.markers_before)
+    return BoardBefore(kit, session.board or {}, live.markers_before)
 
 
 def _has_other_markers(live: TableState) -> bool:
@@ -269,7 +273,7 @@ def _seat_on_turn(session: Session) -> Seat | None:
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
 
 
-def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
+def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
     """Yield every legal action of a seat on turn, with the layouts that hands may produce for it.
 
     These include layouts after its stages, such as a piece that is already turned over.
@@ -290,7 +294,7 @@ def _laid_actions(live: TableState) -> dict[Seat, str]:
     The caller makes sure that the reading is quiet and that nothing is hidden.
     """
     session, game, laid = live.session, live.session.playing, {}
-    for seat in filter(session.is_here, session.awaited):
+    for seat in filter(session.is_played_here, session.awaited):
         action = None
         if live.has_cards:
             action = game.laid_open(session.state, live.reading.fans, live.fans_before)

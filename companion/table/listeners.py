@@ -15,7 +15,7 @@ from companion.table.clocks.deadlines import alarms_of
 from companion.table.session import Phase, Signals
 from companion.table.state import NO_DRAFT, TableState, instructions
 
-REVEAL_S = 0.6
+REVEAL_DURATION_S = 0.6
 """Duration in seconds of the reveal's cue on lamps and buzzer, before the cues of the first
 step.
 """
@@ -61,7 +61,7 @@ class Listeners:
         self._kit: Kit | None = None
         self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
-        self.delayed: Signals = ()
+        self.delayed_signals: Signals = ()
         """Cues that wait until the reveal has been shown."""
         self._delayed_until_s = 0.0
 
@@ -107,27 +107,27 @@ class Listeners:
                 listener.on_kit(self._kit)
             if self._game != game_before:
                 listener.on_game(self._game, turns)
-        self.send(*signals)
+        self.send_signals(*signals)
         with self._changed:
             self._version = live.version
             self._changed.notify_all()
 
-    def send(self, *signals: Signal) -> None:
+    def send_signals(self, *signals: Signal) -> None:
         """Send cues. Cues after a reveal wait until the reveal itself was shown and heard."""
         if signals:
-            self.delayed = ()
+            self.delayed_signals = ()
         for number, signal in enumerate(signals, start=1):
             for listener in self._listeners:
                 listener.on_signal(signal)
             if signal.cue is Cue.REVEAL:
-                self.delayed = signals[number:]
-                self._delayed_until_s = self._clock.monotonic_s() + REVEAL_S
+                self.delayed_signals = signals[number:]
+                self._delayed_until_s = self._clock.monotonic_s() + REVEAL_DURATION_S
                 break
 
     def send_delayed(self) -> None:
         """Send the cues that waited for a reveal, once they are due."""
         if self._clock.monotonic_s() >= self._delayed_until_s:
-            self.send(*self.delayed)
+            self.send_signals(*self.delayed_signals)
 
     def close(self) -> None:
         """Wake everybody who waits, because the table closes."""
@@ -152,7 +152,7 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     turn = TurnLamp.OFF
     if is_wrong or seat in live.tiles.faults:
         turn = TurnLamp.WRONG
-    elif not in_orders and any(i.seat is seat and not i.move.done for i in instructions(live)):
+    elif not in_orders and any(i.seat is seat and not i.move.is_done for i in instructions(live)):
         turn = TurnLamp.HANDS
     elif in_orders and session.paused_by:
         turn = TurnLamp.PULSE

@@ -12,7 +12,7 @@ import msgspec
 from companion.core.errors import Illegal, JournalError, Malformed, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.games import game_named
-from companion.table.chance.game_chance import beginning
+from companion.table.chance.game_chance import new_game_record
 from companion.table.records import GameOptions, Score
 from companion.table.seats import seating
 from companion.table.session import MACHINE, Phase
@@ -20,7 +20,7 @@ from companion.table.state import with_session
 from companion.table.store import TableStore
 
 
-def begin(
+def begin_game(
     store: TableStore,
     game: str,
     options: GameOptions | None = None,
@@ -29,15 +29,15 @@ def begin(
 ) -> None:
     """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
     _require_room(store)
-    store.accept(beginning(store, game, options or {}, seed, score))
+    store.accept(new_game_record(store, game, options or {}, seed, score))
 
 
-def begin_for_host(
+def begin_for_owner(
     store: TableStore, game: str, options: GameOptions, seed: int | None = None
 ) -> None:
     """Start a game for the owner, and store the choice. Raises `Malformed`."""
-    begin(store, game, options, seed)
-    store.choices.remember(game, options)
+    begin_game(store, game, options, seed)
+    store.last_choices.remember(game, options)
     store.publish(replace(store.live, remembered_game=game))
 
 
@@ -47,11 +47,11 @@ def begin_lesson(store: TableStore, game: str) -> None:
     if lesson is None:
         raise Malformed(say("{game} has no lesson", game=game_named(game).title))
     _require_room(store)
-    record = beginning(store, game, lesson.options)
+    record = new_game_record(store, game, lesson.options)
     store.accept(msgspec.structs.replace(record, is_guided=True))
 
 
-def choose(store: TableStore, game: str) -> None:
+def choose_game(store: TableStore, game: str) -> None:
     """Show a game to everybody before it begins.
 
     Raises `Malformed` for an unknown game, and `Illegal` during a game.
@@ -62,14 +62,14 @@ def choose(store: TableStore, game: str) -> None:
     store.publish(replace(store.live, chosen_game=name, stage_since_s=store.now_s()))
 
 
-def go_home(store: TableStore) -> None:
+def return_to_lobby(store: TableStore) -> None:
     """Return to the list of all games. Raises `Illegal` during a game."""
     if not store.session.is_between:
         raise wrong_phase(say("A game is on: end it before you start another one"))
     session = store.session.in_lobby() if store.session.phase is Phase.OVER else store.session
     live = with_session(store.live, session, store.now_s())
     store.publish(replace(live, chosen_game=None, stage_since_s=store.now_s()))
-    seating.send_machines_away(store)
+    seating.free_lone_machines(store)
 
 
 def begin_chosen(store: TableStore) -> None:
@@ -88,7 +88,7 @@ def begin_by_key(store: TableStore, is_guided: bool = False) -> None:
     """
     live = store.live
     if store.round_game is not None and not is_guided:
-        begin(store, *store.round_game)
+        begin_game(store, *store.round_game)
         return
     game = live.chosen_game or live.suggested_game or live.remembered_game
     if game is None:
@@ -103,7 +103,7 @@ def begin_round(store: TableStore) -> None:
     """Start the game of the tournament's round. Raises `Illegal` if there is none."""
     if store.round_game is None:
         raise Illegal(Refusal.NO_GAME, say("No game of a round is to be played here"))
-    begin(store, *store.round_game)
+    begin_game(store, *store.round_game)
 
 
 def rematch(store: TableStore, swap: bool = False) -> None:
@@ -117,13 +117,13 @@ def rematch(store: TableStore, swap: bool = False) -> None:
     if session.remote is not None:
         raise wrong_phase(say("For another game, pair the tables again"))
     south, north, ties = session.score
-    if swap and session.can_swap and store.has_room:
-        seating.swap(store)
+    if swap and session.can_swap and store.has_disk_space:
+        seating.swap_seats(store)
         # The wins follow the people who change places.
         south, north = north, south
     name = session.playing.name
     options = _options_of(store, name) if session.is_guided else session.chosen_options
-    begin(store, name, options, None, (south, north, ties))
+    begin_game(store, name, options, None, (south, north, ties))
 
 
 def _begin_as_before(store: TableStore, game: str) -> None:
@@ -132,11 +132,11 @@ def _begin_as_before(store: TableStore, game: str) -> None:
     # A machine does not know cards that people deal.
     if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):
         options = rules.presets[0].options
-    begin(store, game, options)
+    begin_game(store, game, options)
 
 
 def _require_room(store: TableStore) -> None:
-    if not store.has_room:
+    if not store.has_disk_space:
         raise JournalError(
             say("The disk is full: no game can start. Remove old games or other files first.")
         )
@@ -146,7 +146,7 @@ def _options_of(store: TableStore, game: str) -> GameOptions:
     """Return the options for starting a game by key: the owner's last choice, else its last
     preset.
     """
-    options = store.choices.options(game)
+    options = store.last_choices.options(game)
     if options is not None:
         try:
             game_named(game).options(options)

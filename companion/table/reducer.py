@@ -19,7 +19,7 @@ from companion.games import game_named
 from companion.games.base import Drawn, Outcome
 from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
-from companion.table.clocks.countdown import Countdown, next_bank
+from companion.table.clocks.countdown import Countdown, next_chess_clocks
 from companion.table.records import (
     Abandon,
     AnyRecord,
@@ -59,13 +59,13 @@ from companion.table.session import (
     Session,
     Sitter,
     Turn,
-    chance,
     event_signals,
-    receipt,
+    receipt_of,
     stage_signals,
     turn_is_over,
+    turn_random,
 )
-from companion.table.undo import as_before, ask_back, decline, take_back, undo
+from companion.table.undo import ask_back, decline, take_back, undo, with_lasting_parts
 
 
 def fold(session: Session, record: AnyRecord) -> Advance:
@@ -85,7 +85,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         raise wrong_phase(say("A game is on: end it before you start another one"))
     # Without fair chance the record itself has the seed.
     seed = record.chance.seed if record.chance else record.seed
-    state = game.setup(options, chance(seed, 0))
+    state = game.setup(options, turn_random(seed, 0))
     board = game.expected(state)
     fresh = Session(
         seats=_seats_of(session, record),
@@ -144,7 +144,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
     A lesson has no clock. After a lesson the clock starts paused. A chess clock keeps running for
     the same seat, or passes to the other.
     """
-    game, due, before = opened.playing, opened.awaited, opened.bank
+    game, due, before = opened.playing, opened.awaited, opened.chess_clocks
     is_learning = opened.is_guided and opened.lesson_number is not None
     clock = None if is_learning else game.chess_clock(opened.state)
     limit_s = None if is_learning else game.time_limit(opened.state)
@@ -154,8 +154,8 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
     goes_on = len(due) == 1 and due == opened.last_turn.sealed.keys()
     if clock:
         (seat,) = due
-        bank = next_bank(before, opened.countdown, clock, seat)
-        opened = replace(opened, bank=bank)
+        bank = next_chess_clocks(before, opened.countdown, clock, seat)
+        opened = replace(opened, chess_clocks=bank)
         countdown = Countdown(clock.seconds, bank.left_s[seat])
         is_first = before is None and opened.is_guided
         goes_on = before is not None and before.seat is seat
@@ -174,7 +174,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
     # An order given before the time-out counts, even if it reaches the table later.
-    earlier = _before_time_out(session, record) if session.last_turn.by_time else None
+    earlier = _before_time_out(session, record) if session.last_turn.is_timed_out else None
     if earlier is not None:
         after, signals = _hand_in(earlier, record)
         # The tick still advances, so that pages that show the time-out are out of date.
@@ -205,7 +205,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
     # A later player of this seat may take the order back, but never see it.
     owner = session.nonce_of(seat) or ""
-    opened = receipt(session.moment, seat, text, record.salt)
+    opened = receipt_of(session.moment, seat, text, record.salt)
     sealed = Sealed(text, record.salt, record.at, opened, owner)
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
@@ -244,7 +244,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     limit_s = earlier.countdown.limit_s
     # A clock that runs out at the same time as the original.
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
-    return replace(as_before(session, earlier), tick=earlier.tick, countdown=countdown)
+    return replace(with_lasting_parts(session, earlier), tick=earlier.tick, countdown=countdown)
 
 
 def _reveal(
@@ -321,7 +321,7 @@ def _with_chance_of_orders(session: Session, remote: RemoteGame) -> Session:
     if session.chance is not None or session.first_draw is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
-    fair = chance_of_orders(remote.at.id, salts)
+    fair = chance_of_orders(remote.remote_seat.id, salts)
     return replace(session, chance=fair, seed=fair.seed)
 
 
@@ -356,7 +356,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     game = session.playing
     (seat,) = session.awaited
     expired = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
-    if session.bank:
+    if session.chess_clocks:
         # No time left on a chess clock ends the game, whatever the game's rules say.
         reason = say("{side!c} has no time left.", side=game.sides[seat].name)
         return _finish(expired, Outcome(frozenset({seat.other}), reason))
@@ -364,7 +364,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     if action is None:
         return expired, ()
     text = game.format(action)
-    sealed = Sealed(text, "", 0.0, receipt(session.moment, seat, text, ""))
+    sealed = Sealed(text, "", 0.0, receipt_of(session.moment, seat, text, ""))
     after, signals = _reveal(replace(session, sealed={seat: sealed}), record.now_s, by_time=True)
     # The alarm has already announced the change of turn.
     return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
@@ -412,8 +412,10 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         draw_offer=None,
         undo_requester=None,
         countdown=None,
-        bank=replace(session.bank, left_s=session.bank.left_by_seat(session.countdown))
-        if session.bank
+        chess_clocks=replace(
+            session.chess_clocks, left_s=session.chess_clocks.left_by_seat(session.countdown)
+        )
+        if session.chess_clocks
         else None,
         paused_by="",
         tick=session.tick + 1,
@@ -423,7 +425,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
 
 def _ask_coach(session: Session, record: AskCoach) -> Advance:
     """Mark the game as coached for this seat. Taking back turns does not change that."""
-    if not session.is_in_play or session.is_machines(record.seat):
+    if not session.is_in_play or session.is_machine_seat(record.seat):
         raise wrong_phase(say("There is nothing to ask the coach now"))
     return replace(session, coached_seats=session.coached_seats | {record.seat}), ()
 
@@ -431,7 +433,7 @@ def _ask_coach(session: Session, record: AskCoach) -> Advance:
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if not session.is_in_play:
         raise wrong_phase(say("A draw can only be offered during a game"))
-    if session.is_machines(record.seat.other):
+    if session.is_machine_seat(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)
         raise wrong_phase(say("{name} plays on: there is no draw against the machine", name=name))
     # A counter-offer accepts the offer.

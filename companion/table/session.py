@@ -20,7 +20,7 @@ from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.games.lesson import Lesson, LessonStep
 from companion.table.chance.fairness import FairChance
-from companion.table.clocks.countdown import Bank, Countdown
+from companion.table.clocks.countdown import ChessClocks, Countdown
 from companion.table.records import GameOptions, Score
 from companion.table.remote.messages import REMOTE, RemoteGame
 
@@ -54,66 +54,76 @@ IDLE_TURNS = 4
 
 @dataclass(frozen=True)
 class Sitter:
-    """The player of a seat, and the door (`phone`, `pad`, `machine` or `remote`).
-
-    `card` is the player's card of a hub that was shown, or empty.
-    """
+    """The player of a seat."""
 
     name: str
+    """Name as typed. Empty for a guest."""
     nonce: str
+    """Random text that the token of the player's phone must carry."""
     door: str
+    """What the player plays by: `phone`, `pad`, `machine` or `remote`."""
     card: str = ""
+    """Id of the player's card at a hub, if one was shown."""
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """An action that was handed in. `receipt` is public at once, the rest after the reveal.
-
-    `owner` is the nonce of its player. A later player of the seat may take the action back, but
-    never see it.
-    """
+    """An action that was handed in. The receipt is public at once, the rest after the reveal."""
 
     action: str
+    """The action in notation."""
     salt: str
+    """Random text that makes the receipt unguessable."""
     at: float
+    """Unix time in seconds at which it was handed in."""
     receipt: str
+    """SHA-256 of the action (see `receipt_of`)."""
     owner: str = ""
+    """Nonce of its player. A later player of the seat may take the action back, but never see it.
+    """
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A revealed turn: the sealed actions and their effect.
-
-    `acted_s` is the monotonic time at which it was completed. With `by_time` the clock ran out and
-    nobody acted. `due_s` is when its time ran out or would have run out, None without a limit.
-    `number` is the game's number of the turn, 0 during the game's set-up.
-    """
+    """A revealed turn: the sealed actions and their effect."""
 
     moment: str
     sealed: Mapping[Seat, Sealed]
+    """The actions by seat. One in a game in which the seats take turns, else two."""
     stages: tuple[Stage, ...]
+    """The parts that hands carry out one after the other."""
     events: tuple[Event, ...]
-    acted_s: float = 0.0
-    by_time: bool = False
+    completed_s: float = 0.0
+    """Monotonic time at which the last of the actions was handed in."""
+    is_timed_out: bool = False
+    """Whether the clock ran out and nobody acted."""
     due_s: float | None = None
+    """Monotonic time at which the clock ran out or would have run out. None without a limit."""
     number: int = 0
+    """The game's number of the turn, 0 during the game's set-up."""
 
 
-NO_TURN = Turn("", {}, (), (), acted_s=-math.inf)
+NO_TURN = Turn("", {}, (), (), completed_s=-math.inf)
 NO_STAGE = Stage("", {}, (), None)
 
 
 @dataclass(frozen=True)
 class Session:
-    """The table's public and secret state. Never give it to a page: `views` filters it for a
-    viewer.
+    """The state of seats and game, with all secrets. The reducer folds it from the journal.
+
+    It never changes. Never give it to a page: `views` filters it for a viewer.
     """
 
     seats: Mapping[Seat, Sitter] = field(default_factory=dict)
+    """The players of the taken seats."""
     number: int = 0
+    """Number of the game in the journal, counted from 1. 0 before the first game."""
     game: Game[Any, Any] | None = None
+    """The rules of the game. None in the lobby."""
     options: Any = None
+    """The game's options, in a type of the game's own."""
     chosen_options: GameOptions = field(default_factory=dict)
+    """The options that were chosen, by name, from which `options` was made."""
     seed: int = 0
     """The seed of all chance."""
     chance: FairChance | None = None
@@ -129,22 +139,31 @@ class Session:
     commitment: str = ""
     """The commitment to the chance of the next game. Empty if there is none yet."""
     state: Any = None
+    """The position, in a type of the game's own."""
     phase: Phase = Phase.LOBBY
     tick: int = 0
+    """Second part of the moment. It rises with every decision, even if a turn is taken back, and
+    never falls during a game.
+    """
     sealed: Mapping[Seat, Sealed] = field(default_factory=dict)
+    """Actions of the decision that is due, as far as they are handed in."""
     stage: int = 0
+    """Place of the stage that is shown, counted from 0."""
     turns: tuple[Turn, ...] = ()
+    """Turns that were revealed and not taken back."""
     board: Layout | None = None
     """Layout that is expected before the current stage is carried out. None if the board is not
     checked.
     """
     undone_layout: Layout = field(default_factory=dict)
-    """Layout on the board during a set-up that puts a turn back. Empty in the set-up of a new
-    game.
+    """Layout from which hands put a turn back, during a set-up for that. Empty in the set-up of a
+    new game.
     """
     outcome: Outcome | None = None
+    """How the game ended. None while it is running."""
     score: Score = (0, 0, 0)
     draw_offer: Seat | None = None
+    """The seat that offers a draw."""
     undo_requester: Seat | None = None
     """The seat that wants to undo the last turn and waits for the other's consent."""
     undo_requested_s: float = 0.0
@@ -153,12 +172,14 @@ class Session:
     """Seats that have asked the coach in this game."""
     countdown: Countdown | None = None
     """The clock of the decision that is due. None without a time limit."""
-    bank: Bank | None = None
-    """Time left on the chess clock of each seat, or None without one. `countdown` is the running
-    one.
+    chess_clocks: ChessClocks | None = None
+    """The chess clocks of both seats. None in a game without them. `countdown` is the clock of the
+    seat on turn.
     """
     paused_by: str = ""
-    """Who paused the clock. Empty while it is not paused."""
+    """Who or what paused the clock: a seat, `host` (the owner), `table`, `restart`, `undo`, `idle`,
+    or `start` if it has not been started yet. Empty while it is not paused.
+    """
     turns_before_resume: int = 0
     """Number of turns taken when the clock was last resumed."""
     has_reverted: bool = False
@@ -166,17 +187,19 @@ class Session:
     remote: RemoteGame | None = None
     """State of the table at which the other seat is played. None if both are played here."""
     before_turn: Session | None = None
-    """The session before the last turn, for taking it back. Its clock is stopped at that time."""
+    """The session when the last turn was complete, just before its effect, for taking it back. Its
+    clock is stopped at that time.
+    """
 
     @property
     def moment(self) -> str:
-        """Return the moment that an action must name to be in time. It changes with every turn
-        only.
+        """Return the moment that an action must name to be in time, such as `3.2` for the second
+        decision of game 3. It changes with every turn only.
         """
         return f"{self.number}.{self.tick}"
 
     @property
-    def place(self) -> tuple[int, int, Phase, int]:
+    def shown_step(self) -> tuple[int, int, Phase, int]:
         """Return the step that is shown: both numbers of the moment, the phase and the stage."""
         return self.number, self.tick, self.phase, self.stage
 
@@ -249,7 +272,7 @@ class Session:
         """
         # Older versions counted ticks, which also include turns that were taken back.
         counts_turns = self.chance is not None or self.is_seed_chosen
-        return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
+        return turn_random(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
     @property
     def can_undo(self) -> bool:
@@ -347,10 +370,10 @@ class Session:
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
         due = self.game.to_act(self.state) - set(self.sealed)
-        return due - {self.remote.seat} or due if self.remote and self.remote.bound else due
+        return due - {self.remote.seat} or due if self.remote and self.remote.sealed_order else due
 
     @property
-    def awaits_tiles(self) -> bool:
+    def may_use_tiles(self) -> bool:
         """Return whether the orders that are due may be given by tiles."""
         return (
             self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
@@ -374,8 +397,8 @@ class Session:
         last = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
-        is_idle = len(last) == IDLE_TURNS and all(turn.by_time for turn in last)
-        return self.countdown.since_s if is_idle else None
+        is_idle = len(last) == IDLE_TURNS and all(turn.is_timed_out for turn in last)
+        return self.countdown.started_s if is_idle else None
 
     @property
     def is_open(self) -> bool:
@@ -387,7 +410,7 @@ class Session:
         """Return the actions that anybody at the table may take for the seat on turn, if that seat
         is played here.
         """
-        if self.game is None or not any(map(self.is_here, self.awaited)):
+        if self.game is None or not any(map(self.is_played_here, self.awaited)):
             return frozenset()
         if cards := self.game.card_ui(self.state, None):
             return frozenset(choice.text for choice in cards.choices)
@@ -439,7 +462,7 @@ class Session:
         has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
         return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
 
-    def is_machines(self, seat: Seat) -> bool:
+    def is_machine_seat(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
 
         Not if people deal the cards themselves, because a program cannot know its cards.
@@ -460,24 +483,28 @@ class Session:
         """Return whether this seat was played at another table, in a game that is over."""
         return self.phase is Phase.OVER and self.door_of(seat) == REMOTE
 
-    def is_here(self, seat: Seat) -> bool:
+    def is_played_here(self, seat: Seat) -> bool:
         """Return whether this seat is played by a person at this table, or is free."""
         is_elsewhere = self.remote is not None and self.is_remote(seat)
-        return not (is_elsewhere or self.is_machines(seat))
+        return not (is_elsewhere or self.is_machine_seat(seat))
 
     @property
     def has_reported_step(self) -> bool:
         """Return whether this table has reported that its board shows the current step."""
-        return self.remote is not None and (self.remote.is_shown_here or bool(self.remote.asked))
+        return self.remote is not None and (
+            self.remote.has_reported_step or bool(self.remote.open_question)
+        )
 
-    def require_now(self, moment: str) -> None:
+    def require_moment(self, moment: str) -> None:
         """Raise `Stale` unless this is the current moment."""
         if moment != self.moment:
             raise turn_is_over()
 
     def hands_for(self, seat: Seat) -> Seat:
         """Return the seat whose hands move this seat's pieces: its own, else the one opposite."""
-        return seat if self.is_here(seat) or not self.is_here(seat.other) else seat.other
+        return (
+            seat if self.is_played_here(seat) or not self.is_played_here(seat.other) else seat.other
+        )
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
         """Return the action that a seat handed in for a moment, sealed or already revealed."""
@@ -515,7 +542,7 @@ Advance = tuple[Session, Signals]
 """The session after a record, and the cues that announce it."""
 
 
-def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
+def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
     """Return the player of each side, by the side's name. Empty if both players have the same
     name.
     """
@@ -528,18 +555,18 @@ def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mappi
     return people
 
 
-def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
+def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:
     """Return the SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, as 64 hexadecimal digits.
 
     Everybody can check it after the reveal.
 
-    >>> receipt("1.1", Seat.SOUTH, "UUS", "00")[:8]
+    >>> receipt_of("1.1", Seat.SOUTH, "UUS", "00")[:8]
     '6b5ecad5'
     """
     return hashlib.sha256(f"{moment} {seat} {action} {salt}".encode()).hexdigest()
 
 
-def chance(seed: int, place: int) -> Random:
+def turn_random(seed: int, place: int) -> Random:
     """Return the random generator of one turn, counted from 1 (0 for the set-up), for the game and
     its replay.
 

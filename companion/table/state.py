@@ -18,7 +18,7 @@ from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games.screen import Headline
 from companion.table import board_check
-from companion.table.board_check import NO_READING, Before, HandMove, Problems
+from companion.table.board_check import NO_READING, BoardBefore, HandMove, Problems
 from companion.table.records import HandIn
 from companion.table.session import Phase, Session, Viewer
 
@@ -119,7 +119,7 @@ class TableState:
     """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
-    (`coaching.explained_places`).
+    (`coaching.places_with_reasons`).
     """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
     """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
@@ -138,7 +138,7 @@ class TableState:
     tiles: TileState = NO_TILES
     panel: str = ""
     """A sentence about the pads. Empty if there is nothing to say."""
-    troubles: Mapping[str, str] = field(default_factory=dict)
+    notices: Mapping[str, str] = field(default_factory=dict)
     """Lasting troubles, as sentences by topic. An empty sentence is no trouble."""
     has_own_wifi: bool = False
     """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
@@ -148,7 +148,7 @@ class TableState:
     @property
     def is_in_trouble(self) -> bool:
         """Return whether the lamps should show trouble."""
-        return bool(self.troubles.get(WRITE_ERROR)) or self.camera.state is CameraState.TROUBLE
+        return bool(self.notices.get(WRITE_ERROR)) or self.camera.state is CameraState.TROUBLE
 
     @property
     def has_cards(self) -> bool:
@@ -167,16 +167,16 @@ class TableState:
         if layout is None or kit is None:
             return False
         if kit.deck:
-            return board_check.cards_agree(layout, self.reading)
-        reading = board_check.as_people_lay(
-            kit, layout, self.reading, self.layout_before, self.touched_squares
+            return board_check.shows_cards(layout, self.reading)
+        reading = board_check.with_expected_stacks(
+            kit, layout, self.reading, self.layout_before_step, self.touched_squares
         )
-        if not board_check.agrees(layout, reading, self.layout_before) or _missed_and_hidden(
-            self, layout
-        ):
+        if not board_check.shows_layout(
+            layout, reading, self.layout_before_step
+        ) or _missed_and_hidden(self, layout):
             return False
-        before = Before(kit, self.layout_before, self.markers_before)
-        return board_check.shows_growth(before, layout, self.reading)
+        before = BoardBefore(kit, self.layout_before_step, self.markers_before)
+        return board_check.are_lookalikes_proven(before, layout, self.reading)
 
     def laid_action_for(self, viewer: Viewer) -> str | None:
         """Return the action that lies open on the table, if the viewer may confirm it. None if
@@ -189,7 +189,7 @@ class TableState:
         return self.laid_actions.get(viewer) if viewer in self.session.awaited else None
 
     @property
-    def layout_before(self) -> Layout:
+    def layout_before_step(self) -> Layout:
         """Return the layout before hands began. Empty in the set-up of a new game."""
         return (
             self.session.undone_layout
@@ -240,7 +240,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready & session.awaited, faults))
     # Another step is shown, so hands have not touched anything for it yet.
-    if session.place != before.place:
+    if session.shown_step != before.shown_step:
         problems = problems_of(live)
         live = replace(
             live,
@@ -304,7 +304,7 @@ def problems_of(live: TableState) -> Problems:
         return ()
     if not reading.quiet:
         return live.problems
-    problems = board_check.problems(kit, live.layout_before, target, reading)
+    problems = board_check.find_problems(kit, live.layout_before_step, target, reading)
     homes = {problem.home for problem in problems}
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
@@ -323,7 +323,7 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
     return tuple(missed)
 
 
-def is_in_hand(live: TableState, problems: Problems) -> bool:
+def is_piece_in_hand(live: TableState, problems: Problems) -> bool:
     """Return whether the only fault is that the seat on turn holds one of its pieces, or a neutral
     one.
     """
@@ -365,7 +365,9 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     ):
         return ()
     reading = live.reading if live.sees_board else NO_READING
-    moves = board_check.hand_moves(kit, live.layout_before, target, reading, live.touched_squares)
+    moves = board_check.hand_moves(
+        kit, live.layout_before_step, target, reading, live.touched_squares
+    )
     unsorted = (instruction_for(session, kit, move) for move in moves)
     return tuple(sorted(unsorted, key=lambda instruction: SEATS.index(instruction.seat)))
 
@@ -401,7 +403,7 @@ def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
         text = say("{side!c}: take {what} off {square}", **parts)
     elif session.phase is Phase.SETUP:
         text = say("{side!c}: {what} back to {square}", **parts)
-    elif move.turned:
+    elif move.is_turned_over:
         text = say("{side!c}: {what}, {origin} to {target}, turned over", **parts)
     else:
         text = say("{side!c}: {what}, {origin} to {target}", **parts)

@@ -21,7 +21,7 @@ from companion.core.errors import CompanionError, JournalError, Stale, trace_of
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.clocks.deadlines import NOTE_S, clock_after_restart, time_out_of
+from companion.table.clocks.deadlines import CLOCK_NOTE_INTERVAL_S, clock_after_restart, time_out_of
 from companion.table.last_choices import Choices
 from companion.table.listeners import Listeners
 from companion.table.records import (
@@ -41,21 +41,21 @@ log = logging.getLogger(__name__)
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-WRITE_AGAIN_S = 2.0
+WRITE_RETRY_S = 2.0
 """Seconds after which the table retries after a failed write."""
-LESSON_READS = 3
+LESSON_READING_FACTOR = 3
 """Factor by which texts of a lesson stay on the screen longer than those of a game."""
 BEAT_S = 0.05
 """Maximum time in seconds between two checks of what is due."""
 FIRST_S, WORD_S = 1.0, 0.3
 """Reading time in seconds: to find a sentence, and for each of its words."""
-USUAL_READING_S = 3.0
+DEFAULT_READING_TIME_S = 3.0
 """Default of the reading-time setting in seconds. The setting scales the other times relative to
 it.
 """
-MOVES_S = 1.4
+MOVES_SHOWN_S = 1.4
 """Seconds for which pieces move and then rest before the sign shows the effect."""
-HUNG_S = 30.0
+LOCK_TIMEOUT_S = 30.0
 """Timeout in seconds for the table's lock. After that the table counts as hung."""
 
 
@@ -85,7 +85,7 @@ class RecordJournal(Protocol):
     def note_clock(self, moment: str, now_s: float) -> None:
         """Record that the clock of a moment was still running at this monotonic time."""
 
-    def clock_of(self, moment: str) -> float | None:
+    def noted_clock_s(self, moment: str) -> float | None:
         """Return the last recorded time of a moment, or None."""
 
     def checkpoint(self) -> None:
@@ -123,23 +123,23 @@ class TableStore:
         self.now_s = clock.monotonic_s
         """Returns the monotonic time by which clocks run and inputs are stamped."""
         self.settings = settings
-        self.choices = choices or Choices()
+        self.last_choices = choices or Choices()
         self.journal = journal
         self.listeners = Listeners(clock)
-        self.round_s = clock.monotonic_s()
+        self.last_beat_s = clock.monotonic_s()
         """Monotonic time of the thread's last round, even a failed one. It shows that the table is
         alive.
         """
-        self.has_room = True
+        self.has_disk_space = True
         """Whether the disk has enough free space for a game."""
         self.round_game: tuple[str, GameOptions] | None = None
         """The game and options of a tournament's round at this table. None if there is no such
         round.
         """
         self.open_seat: Seat | None = None
-        """The pad's seat that is open to the next phone, until `open_until_s`."""
-        self.open_until_s = 0.0
-        self.refused_step: object = None
+        """The pad's seat that is open to the next phone, until `open_seat_until_s`."""
+        self.open_seat_until_s = 0.0
+        self.refused_place: object = None
         """`Session.place` at which ready was pressed last to confirm a step by a pad or the table's
         button. While the place is the same, that press was refused.
         """
@@ -151,14 +151,14 @@ class TableStore:
         self._is_closed = False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self.followers: tuple[Callable[[TableStore], None], ...] = ()
+        self.on_accepted: tuple[Callable[[TableStore], None], ...] = ()
         """Functions that are called after every accepted input."""
-        self.write_again_s = -math.inf
+        self.next_write_s = -math.inf
         """Monotonic time before which the table does not act by itself, after a failed write."""
         self._noted_s = -math.inf
         self._has_ended_turn = False
         session = journal.restore()
-        noted_s = journal.clock_of(session.moment)
+        noted_s = journal.noted_clock_s(session.moment)
         session, pause = clock_after_restart(session, noted_s, clock.monotonic_s())
         if pause:
             session = advance(session, pause)[0]
@@ -173,9 +173,9 @@ class TableStore:
         self.live = TableState(
             session,
             stage_since_s=clock.monotonic_s(),
-            headline=self.time_headline(session),
-            troubles={"journal": journal.notice},
-            remembered_game=self.choices.last if self.choices.last in GAMES else None,
+            headline=self.start_headline(session),
+            notices={"journal": journal.notice},
+            remembered_game=self.last_choices.last if self.last_choices.last in GAMES else None,
         )
 
     @property
@@ -232,7 +232,7 @@ class TableStore:
     def _lock_table(self) -> Iterator[None]:
         # No turn times out while somebody waits who may have been in time.
         self._waiting.append(None)
-        is_held = self._lock.acquire(timeout=HUNG_S)
+        is_held = self._lock.acquire(timeout=LOCK_TIMEOUT_S)
         self._waiting.pop()
         if not is_held:
             raise TimeoutError("the table hangs")
@@ -248,7 +248,7 @@ class TableStore:
             self._lock.release()
 
     @property
-    def waiting(self) -> int:
+    def waiting_callers(self) -> int:
         """Number of callers that wait for the table."""
         return len(self._waiting)
 
@@ -291,7 +291,7 @@ class TableStore:
             self._wake.wait(BEAT_S)
             self._wake.clear()
             self.step()
-            self.round_s = self.clock.monotonic_s()
+            self.last_beat_s = self.clock.monotonic_s()
 
     # ---- accepting -------------------------------------------------------------------------------
 
@@ -308,8 +308,8 @@ class TableStore:
         for record in records:
             session, record_signals = advance(session, record)
             signals += record_signals
-        since_s = session.countdown.since_s if session.countdown else None
-        if since_s and session.bank and not before.bank and not session.remote:
+        since_s = session.countdown.started_s if session.countdown else None
+        if since_s and session.chess_clocks and not before.chess_clocks and not session.remote:
             # A chess clock never starts by itself. Somebody presses its key.
             records = (*records, Pause("start", since_s))
             session, record_signals = advance(session, records[-1])
@@ -318,12 +318,12 @@ class TableStore:
         if session.phase is Phase.OVER and session.returns_to_lobby(before):
             session = session.in_lobby()
         live = with_session(self.live, session, self.now_s())
-        live = replace(live, troubles={**live.troubles, WRITE_ERROR: ""})
-        if session.place != before.place:
+        live = replace(live, notices={**live.notices, WRITE_ERROR: ""})
+        if session.shown_step != before.shown_step:
             in_stages = session.phase is Phase.STAGES
-            live = replace(live, headline=self.time_headline(session) if in_stages else None)
+            live = replace(live, headline=self.start_headline(session) if in_stages else None)
         self.publish(live, signals)
-        for follow in self.followers:
+        for follow in self.on_accepted:
             follow(self)
         if session.moment != before.moment or session.phase is Phase.OVER:
             self._has_ended_turn = True
@@ -346,7 +346,7 @@ class TableStore:
         try:
             self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:
-            self.cannot_write(error)
+            self.report_write_error(error)
             raise
 
     # ---- showing ---------------------------------------------------------------------------------
@@ -356,12 +356,12 @@ class TableStore:
         self.live = replace(live, version=self.live.version + 1)
         self.listeners.show(self.live, signals)
 
-    def notice(self, topic: str, sentence: str) -> None:
+    def set_notice(self, topic: str, sentence: str) -> None:
         """Set the lasting trouble of a topic. An empty sentence removes it."""
-        troubles = {**self.live.troubles, "journal": self.journal.notice, topic: sentence}
-        self.publish(replace(self.live, troubles=troubles))
+        troubles = {**self.live.notices, "journal": self.journal.notice, topic: sentence}
+        self.publish(replace(self.live, notices=troubles))
 
-    def time_headline(self, session: Session, number: int = 0) -> TimedHeadline | None:
+    def start_headline(self, session: Session, number: int = 0) -> TimedHeadline | None:
         """Return a headline of the current stage that starts now. None after the last one.
 
         A scene lasts twice as long, after a delay for moving the pieces of its stage. Everything
@@ -370,35 +370,35 @@ class TableStore:
         headline = headline_at(session, number)
         if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:
             return headline
-        content, scale = headline.content, self.settings.reading_time_s / USUAL_READING_S
+        content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
         times = 2 if content.scene else 1
         if session.lesson_step:
-            times = LESSON_READS
+            times = LESSON_READING_FACTOR
         lasts_s = scale * times * (FIRST_S + WORD_S * len(content.text.split()))
         due_s = self.now_s() + lasts_s
         if content.scene and number == 0:
-            due_s += scale * MOVES_S
+            due_s += scale * MOVES_SHOWN_S
         return replace(headline, lasts_s=lasts_s, due_s=due_s)
 
     # ---- a disk that refuses ---------------------------------------------------------------------
 
-    def cannot_write(self, error: JournalError) -> None:
+    def report_write_error(self, error: JournalError) -> None:
         """Show that the journal cannot be written.
 
         Automatic actions are retried only after a while.
         """
-        self.write_again_s = self.now_s() + WRITE_AGAIN_S
-        if self.live.troubles.get(WRITE_ERROR) != error.message:
-            self.notice(WRITE_ERROR, error.message)
+        self.next_write_s = self.now_s() + WRITE_RETRY_S
+        if self.live.notices.get(WRITE_ERROR) != error.message:
+            self.set_notice(WRITE_ERROR, error.message)
 
     def note_clock(self) -> None:
         """Record a running clock at intervals."""
         session, now_s = self.session, self.now_s()
-        is_running = session.countdown is not None and session.countdown.since_s is not None
-        if not is_running or now_s - self._noted_s < NOTE_S:
+        is_running = session.countdown is not None and session.countdown.started_s is not None
+        if not is_running or now_s - self._noted_s < CLOCK_NOTE_INTERVAL_S:
             return
         self._noted_s = now_s
         try:
             self.journal.note_clock(session.moment, now_s)
         except JournalError as error:
-            self.cannot_write(error)
+            self.report_write_error(error)

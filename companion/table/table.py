@@ -18,7 +18,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Closeable
 from companion.table import lobby, turns
 from companion.table.board_follower import BoardFollower
-from companion.table.chance.game_chance import commit_next
+from companion.table.chance.game_chance import commit_to_next_game
 from companion.table.clocks.deadlines import time_out_of
 from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
@@ -42,16 +42,16 @@ from companion.table.seats import seating
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import handle_press
-from companion.table.session import Phase, Viewer, named_sides
+from companion.table.session import Phase, Viewer, players_by_side
 from companion.table.state import WRITE_ERROR
 from companion.table.store import RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
-ANSWER_S = 20.0
+UNDO_ANSWER_TIMEOUT_S = 20.0
 """Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no."""
 
-HOME_AFTER_S = 600.0
+LOBBY_TIMEOUT_S = 600.0
 """Timeout in seconds after which the lobby replaces the end of a game or a chosen game."""
 
 Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
@@ -65,7 +65,8 @@ class Table(Closeable):
     """The public methods of one table. They may be called from any thread.
 
     A method that changes something waits for the lock, and raises a `CompanionError` if it is
-    refused. Input of devices and adapters (`saw`, `press`, `notice` and the like) never raises.
+    refused. Input of devices and adapters (`handle_reading`, `press`, `set_notice` and the like)
+    never raises.
 
     `start` runs the thread for time. Without it (tests, fast simulation) time passes with each
     input and in `step`. `close` may be called twice.
@@ -85,34 +86,34 @@ class Table(Closeable):
         self.machines = MachineSeats(store)
         self.coaching = Coaching(store)
         self.remote = RemoteTable(store)
-        store.followers = (turns.request_rows, commit_next)
-        commit_next(store)
-        self.choices = store.choices
+        store.on_accepted = (turns.request_rows, commit_to_next_game)
+        commit_to_next_game(store)
+        self.last_choices = store.last_choices
         self.now_s = store.now_s
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
         # Public methods that are functions of the store. Their docstrings and errors are theirs.
-        self.swap_seats = store.as_method(seating.swap)
-        self.free_seat = store.as_method(seating.free)
+        self.swap_seats = store.as_method(seating.swap_seats)
+        self.free_seat = store.as_method(seating.free_seat)
         self.move_to_phone = store.as_method(seating.move_to_phone)
-        self.choose = store.as_method(lobby.choose)
-        self.go_home = store.as_method(lobby.go_home)
-        self.new_game = store.as_method(lobby.begin)
-        self.host_starts = store.as_method(lobby.begin_for_host)
+        self.choose_game = store.as_method(lobby.choose_game)
+        self.return_to_lobby = store.as_method(lobby.return_to_lobby)
+        self.new_game = store.as_method(lobby.begin_game)
+        self.begin_for_owner = store.as_method(lobby.begin_for_owner)
         self.begin_chosen = store.as_method(lobby.begin_chosen)
         self.begin_lesson = store.as_method(lobby.begin_lesson)
         self.begin_round = store.as_method(lobby.begin_round)
         self.rematch = store.as_method(lobby.rematch)
         self.confirm = store.as_method(turns.confirm)
-        self.read = store.as_method(turns.read)
+        self.read_headline = store.as_method(turns.read_headline)
         self.undo = store.as_method(turns.undo)
         self.ask_back = store.as_method(turns.ask_back)
-        self.help = store.as_method(turns.show_help)
-        self.lay_tiles = store.as_method(turns.lay_tiles)
+        self.show_help = store.as_method(turns.show_help)
+        self.set_tiles_ready = store.as_method(turns.set_tiles_ready)
         # Public methods for devices.
-        self.saw = store.as_input(self._board.saw)
-        self.camera_is = store.as_input(self._board.camera_is)
-        self.saw_rows = store.as_input(partial(turns.take_rows, store))
+        self.handle_reading = store.as_input(self._board.handle_reading)
+        self.set_camera_status = store.as_input(self._board.set_camera_status)
+        self.handle_rows = store.as_input(partial(turns.handle_rows, store))
         self.press = store.as_input(partial(handle_press, store))
 
     # ---- looking ---------------------------------------------------------------------------------
@@ -123,9 +124,9 @@ class Table(Closeable):
         names = {}
         for seat, sitter in session.seats.items():
             names[seat] = sitter.name
-        return named_sides(session.game, names)
+        return players_by_side(session.game, names)
 
-    def seat_nonce(self, seat: Seat) -> str | None:
+    def nonce_of(self, seat: Seat) -> str | None:
         """Return the nonce that the token of a seat's player must carry. None if the seat is
         free.
         """
@@ -150,16 +151,16 @@ class Table(Closeable):
             self._store.listeners.connect(listener, self._store.live)
 
     @property
-    def round_s(self) -> float:
+    def last_beat_s(self) -> float:
         """Monotonic time of the last round of the table's thread."""
-        return self._store.round_s
+        return self._store.last_beat_s
 
     @property
     def settings(self) -> TableSettings:
         """Return the current settings of the table."""
         return self._store.settings
 
-    def use(self, settings: TableSettings) -> None:
+    def use_settings(self, settings: TableSettings) -> None:
         """Use other settings from now on. All pages are redrawn."""
         with self._store.hold():
             self._store.settings = settings
@@ -189,20 +190,23 @@ class Table(Closeable):
         store = self._store
         now_s = store.now_s()
         if store.open_seat:
-            seating.close_seat(store)
+            seating.close_seat_if_due(store)
         rows = store.live.tiles.wanted
-        if rows and now_s >= rows.since_s + turns.ANSWER_S:
-            turns.miss_rows(store, rows)
-        if store.listeners.delayed:
+        if rows and now_s >= rows.since_s + turns.CAMERA_ANSWER_TIMEOUT_S:
+            turns.report_unseen_rows(store, rows)
+        if store.listeners.delayed_signals:
             store.listeners.send_delayed()
-        if now_s < store.write_again_s:
+        if now_s < store.next_write_s:
             return
-        self._board.look_again()
+        self._board.judge_again()
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
         # No answer means no. A time from before a restart is by another clock, so it means no as
         # well.
-        if session.undo_requester and not 0 <= now_s - session.undo_requested_s < ANSWER_S:
+        if (
+            session.undo_requester
+            and not 0 <= now_s - session.undo_requested_s < UNDO_ANSWER_TIMEOUT_S
+        ):
             store.accept(Decline(session.undo_requester.other, now_s))
         elif session.phase is Phase.STAGES:
             # The table does not continue by itself while the board is wrong, or while it waits for
@@ -210,21 +214,21 @@ class Table(Closeable):
             is_waiting = store.live.problems or session.has_reported_step
             headline = store.live.headline
             if headline and now_s >= headline.due_s and not is_waiting:
-                turns.read_on(store, "clock")
+                turns.show_next_headline(store, "clock")
         elif (
             session.phase is Phase.OVER
             and shown_s >= 2 * store.settings.reading_time_s
             and session.is_tie_to_replay
-            and store.has_room
+            and store.has_disk_space
         ):
             lobby.rematch(store)
-        elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen_game):
-            lobby.go_home(store)
+        elif shown_s >= LOBBY_TIMEOUT_S and (session.phase is Phase.OVER or store.live.chosen_game):
+            lobby.return_to_lobby(store)
         elif (
             session.countdown
             and store.live.early_press is None
             # A waiting caller may have been in time.
-            and not store.waiting
+            and not store.waiting_callers
             and (time_out := time_out_of(session, now_s))
         ):
             store.accept(time_out)
@@ -258,7 +262,7 @@ class Table(Closeable):
             seating.require_sitting(self._store, seat, sitting)
             self._store.accept(ShowCard(seat, card))
 
-    def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
+    def change_door(self, seat: Seat, door: str, sitting: str | None = None) -> None:
         """Continue by `pad` or `phone`, with the same token. `sitting` as for `seating.free`."""
         with self._store.hold():
             seating.require_sitting(self._store, seat, sitting)
@@ -274,7 +278,7 @@ class Table(Closeable):
         """End the game without a result, for the owner."""
         with self._store.hold():
             self._store.accept(Abandon())
-            seating.send_machines_away(self._store)
+            seating.free_lone_machines(self._store)
 
     # ---- the turn that is due --------------------------------------------------------------------
 
@@ -326,17 +330,17 @@ class Table(Closeable):
 
     # ---- devices and adapters --------------------------------------------------------------------
 
-    def panel_is(self, sentence: str) -> None:
+    def set_panel_notice(self, sentence: str) -> None:
         """Show a sentence about the pads. Empty removes it."""
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, panel=sentence))
 
-    def notice(self, topic: Topic, sentence: str) -> None:
+    def set_notice(self, topic: Topic, sentence: str) -> None:
         """Show a lasting trouble that stops nothing. Empty removes it."""
         with self._store.hold_for_device():
-            self._store.notice(topic, sentence)
+            self._store.set_notice(topic, sentence)
 
-    def wifi_is(self, is_own: bool) -> None:
+    def set_own_wifi(self, is_own: bool) -> None:
         """Set whether the table has opened its own Wi-Fi, and redraw the pages."""
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, has_own_wifi=is_own))
@@ -344,11 +348,11 @@ class Table(Closeable):
     def report_disk(self, sentence: str, may_begin: bool) -> None:
         """Show how full the disk is, and set whether it has enough room for a game."""
         with self._store.hold_for_device():
-            self._store.has_room = may_begin
-            self._store.notice(WRITE_ERROR, "")  # the next write tells again
-            self._store.notice("disk", sentence)
+            self._store.has_disk_space = may_begin
+            self._store.set_notice(WRITE_ERROR, "")  # the next write tells again
+            self._store.set_notice("disk", sentence)
 
-    def round_is(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
+    def set_round(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
         """Set the players of a tournament's round at this table, as a sentence, and its game with
         options.
         """

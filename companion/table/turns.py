@@ -20,9 +20,9 @@ from companion.table.state import NO_TILES, TileState, instructions, must_wait_f
 from companion.table.store import TableStore
 
 MAX_SALT = 64
-DISAGREES_S = 5.0
+MIN_DISAGREEMENT_S = 5.0
 """Time in seconds for which the camera has to disagree before players can overrule it."""
-ANSWER_S = 12.0
+CAMERA_ANSWER_TIMEOUT_S = 12.0
 """Timeout in seconds for the camera's answer. After that the board counts as not visible."""
 
 
@@ -40,7 +40,7 @@ def hand_in(store: TableStore, order: HandIn) -> str:
     before = session.sealed_at(seat, moment)
     if before and salt and (before.action, before.salt) == (order.action, salt):
         return before.receipt
-    if session.bank and not order.read_s:
+    if session.chess_clocks and not order.read_s:
         early = store.live.early_press
         # This is a second press of the key. The first one waits for the camera, or has ended the
         # turn.
@@ -62,7 +62,7 @@ def hand_in(store: TableStore, order: HandIn) -> str:
 def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
     """Act for the seat on turn, if anybody at the table may do so in this game."""
     session = store.session
-    session.require_now(moment)
+    session.require_moment(moment)
     laid = store.live.laid_actions.values() if session.is_open else ()
     if action not in session.open_actions and action not in laid:
         raise Illegal(
@@ -86,7 +86,7 @@ def undo(store: TableStore, moment: str | None = None) -> None:
         if len(session.last_turn.sealed) == 1:
             (doer,) = session.last_turn.sealed
             # Act as if the other seat had asked, so that the player of the turn has to agree.
-            if doer.other in session.seats and not session.is_machines(doer.other):
+            if doer.other in session.seats and not session.is_machine_seat(doer.other):
                 store.accept(AskBack(doer.other, session.moment, store.now_s()))
                 return
     store.accept(Undo())
@@ -125,22 +125,22 @@ def end_step(store: TableStore, by: str) -> None:
         store.accept(StageDone(session.moment, session.stage, by, now_s))
 
 
-def read(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
+def read_headline(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
     """Mark the current headline as read. Raises `Stale` if another one is shown now."""
     session, headline = store.session, store.live.headline
     place = (session.moment, session.stage, headline.number if headline else None)
     if (moment, stage, number) != place:
         raise Stale(say("That step is already done"))
     if not session.has_reported_step:
-        read_on(store, by)
+        show_next_headline(store, by)
 
 
-def read_on(store: TableStore, by: str) -> None:
+def show_next_headline(store: TableStore, by: str) -> None:
     """Show the next headline, or end a stage after its last headline if hands have nothing to
     do.
     """
     session, headline = store.session, store.live.headline
-    following = store.time_headline(session, headline.number + 1) if headline else None
+    following = store.start_headline(session, headline.number + 1) if headline else None
     if following or session.has_moves:
         store.publish(replace(store.live, headline=following))
     else:
@@ -156,7 +156,7 @@ def show_help(store: TableStore, is_shown: bool) -> None:
 
 def _require_open(store: TableStore, moment: str) -> None:
     """Raise `Stale` for another moment, and `Illegal` if only the owner may undo turns."""
-    store.session.require_now(moment)
+    store.session.require_moment(moment)
     if not store.session.is_open:
         raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
@@ -164,7 +164,7 @@ def _require_open(store: TableStore, moment: str) -> None:
 def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
     """Raise `Illegal` if the camera sees another layout, with a sentence on what it sees.
 
-    `force` overrules a camera that has disagreed for `DISAGREES_S`. The owner need not wait.
+    `force` overrules a camera that has disagreed for `MIN_DISAGREEMENT_S`. The owner need not wait.
     """
     live, now_s = store.live, store.now_s()
     if live.session.target is None or live.shows_target:
@@ -172,13 +172,13 @@ def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
     since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
     store.live = live = replace(live, disagrees_since_s=since_s)
     if force:
-        if by != "host" and now_s - since_s < DISAGREES_S:
+        if by != "host" and now_s - since_s < MIN_DISAGREEMENT_S:
             raise wrong_phase(say("The camera still looks: wait five seconds"))
         return
     if live.problems:
         raise wrong_phase(live.problems[0].text)
     for instruction in instructions(live):
-        if not instruction.move.done:
+        if not instruction.move.is_done:
             raise wrong_phase(say("Not seen yet: {todo}", todo=instruction.text))
 
 
@@ -188,7 +188,7 @@ def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
 # a pad's orders. Nothing of them is shown, logged or stored before.
 
 
-def lay_tiles(store: TableStore, seat: Seat, moment: str, is_ready: bool = True) -> None:
+def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool = True) -> None:
     """Note that a seat's tiles lie, or no longer.
 
     Raises `Illegal` if no tiles are read or no order is due, and `Stale` for another moment.
@@ -196,8 +196,8 @@ def lay_tiles(store: TableStore, seat: Seat, moment: str, is_ready: bool = True)
     session = store.session
     if session.kit is None or session.kit.order_tiles is None:
         raise wrong_phase(say("This game has no order tiles: switch them on in its options"))
-    session.require_now(moment)
-    if seat not in session.awaited or not session.is_here(seat):
+    session.require_moment(moment)
+    if seat not in session.awaited or not session.is_played_here(seat):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this seat now"))
     tiles = store.live.tiles
     if (seat in tiles.ready) == is_ready:
@@ -209,7 +209,7 @@ def lay_tiles(store: TableStore, seat: Seat, moment: str, is_ready: bool = True)
     request_rows(store)
 
 
-def take_rows(store: TableStore, answer: RowsSeen) -> None:
+def handle_rows(store: TableStore, answer: RowsSeen) -> None:
     """Process the camera's answer. An answer to an older request is ignored."""
     tiles = store.live.tiles
     if tiles.wanted is None or tiles.wanted.number != answer.number:
@@ -237,7 +237,7 @@ def request_rows(store: TableStore) -> None:
     if not store.live.tiles.ready:
         return
     live, session = store.live, store.session
-    people = frozenset(filter(session.is_here, session.awaited))
+    people = frozenset(filter(session.is_played_here, session.awaited))
     if not people or not people <= live.tiles.ready:
         return
     if live.tiles.wanted and live.tiles.wanted.seats == people:
@@ -247,13 +247,13 @@ def request_rows(store: TableStore) -> None:
     if live.sees_board:
         store.listeners.request_rows(wanted)
     else:
-        miss_rows(store, wanted)
+        report_unseen_rows(store, wanted)
 
 
-def miss_rows(store: TableStore, wanted: RowsWanted) -> None:
+def report_unseen_rows(store: TableStore, wanted: RowsWanted) -> None:
     """Answer a request like a camera that does not see the board."""
     rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
-    take_rows(store, RowsSeen(wanted.number, rows))
+    handle_rows(store, RowsSeen(wanted.number, rows))
 
 
 def _show_tiles(store: TableStore, tiles: TileState, *signals: Signal) -> None:

@@ -12,12 +12,12 @@ from companion.table.records import AskBack, Decline, TakeBack, Undo
 from companion.table.session import BOTH, Advance, Phase, Session
 
 
-def may_revert(session: Session) -> Seat | None:
+def revertible_seat(session: Session) -> Seat | None:
     """Return the seat that may take back its action of the last turn, or None."""
     earlier, last = session.before_turn, session.last_turn
     if earlier is None or earlier.has_reverted or session.sealed or session.remote is not None:
         return None
-    if session.phase is not Phase.ORDERS or last.by_time or len(last.sealed) != 1:
+    if session.phase is not Phase.ORDERS or last.is_timed_out or len(last.sealed) != 1:
         return None
     ((seat, sealed),) = last.sealed.items()
     game = session.playing
@@ -30,7 +30,9 @@ def moment_to_take_back(session: Session, seat: Seat) -> str | None:
         # At two tables the other table has been told of it.
         return session.moment if session.remote is None else None
     return (
-        session.before_turn.moment if session.before_turn and seat is may_revert(session) else None
+        session.before_turn.moment
+        if session.before_turn and seat is revertible_seat(session)
+        else None
     )
 
 
@@ -39,7 +41,7 @@ def take_back(session: Session, record: TakeBack) -> Advance:
     it.
     """
     earlier = session.before_turn
-    if earlier and record.moment == earlier.moment and record.seat is may_revert(session):
+    if earlier and record.moment == earlier.moment and record.seat is revertible_seat(session):
         return _revert(session, earlier, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
@@ -82,7 +84,7 @@ def _put_back(session: Session, earlier: Session) -> Session:
     """Return the earlier session, with a set-up first unless the board lies as it did then."""
     lies_as_before = earlier.board is None or earlier.board == session.target
     return replace(
-        as_before(session, earlier),
+        with_lasting_parts(session, earlier),
         phase=Phase.ORDERS if lies_as_before else Phase.SETUP,
         undone_layout=session.target or {},
     )
@@ -118,7 +120,7 @@ def decline(session: Session, record: Decline) -> Advance:
     return replace(session, undo_requester=None, draw_offer=None, countdown=countdown), ()
 
 
-def as_before(session: Session, earlier: Session) -> Session:
+def with_lasting_parts(session: Session, earlier: Session) -> Session:
     """Return the earlier session with the parts that are never undone: seats, commitment,
     coaching.
     """

@@ -92,7 +92,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         own=_own_view(live, viewer),
         time=_time_view(session),
         match=_match_view(live),
-        devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.troubles.values()))),
+        devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.notices.values()))),
         fairness=_fairness_view(session),
         guide=guide_of(session) if session.is_guided else None,
         help=public_possibilities(session.playing, session.state) if live.is_help_shown else (),
@@ -155,7 +155,7 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
         fans=reading.fans,
         card_ui=_tableau(live, viewer),
         board_ui=_standing(live, viewer),
-        tiles_ready=live.tiles.ready if session.awaits_tiles else None,
+        tiles_ready=live.tiles.ready if session.may_use_tiles else None,
     )
 
 
@@ -218,7 +218,7 @@ def _tableau(live: TableState, viewer: Viewer) -> CardUi | None:
 
 
 def _time_view(session: Session) -> TimeView:
-    countdown, bank = session.countdown, session.bank
+    countdown, bank = session.countdown, session.chess_clocks
     clock = _clock_view(countdown, session.paused_by) if countdown else None
     if bank is None:
         return TimeView(clock)
@@ -269,7 +269,7 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
 
 def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | OrderSealed | None:
     """Return a seat's sealed action, or what another table has told of it."""
-    bound = session.remote.bound if session.remote and session.is_remote(seat) else None
+    bound = session.remote.sealed_order if session.remote and session.is_remote(seat) else None
     return session.sealed.get(seat) or bound
 
 

@@ -16,7 +16,7 @@ from appliance.machine import PADS, Machine, MachineError, until
 from companion.core.kit import Layout, Seat
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
-from companion.table.session import chance
+from companion.table.session import turn_random
 
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 PATIENCE_S = 120.0
@@ -111,7 +111,9 @@ class PadMatch:
     def finish_turn(self, moment: str, south: str, north: str) -> None:
         """Hands follow the stages of a turn that both have handed in."""
         actions = {Seat.SOUTH: self._game.parse(south), Seat.NORTH: self._game.parse(north)}
-        step = self._game.apply(self._state, actions, chance(0, int(moment.rpartition(".")[2])))
+        step = self._game.apply(
+            self._state, actions, turn_random(0, int(moment.rpartition(".")[2]))
+        )
         for number, stage in enumerate(step.stages):
             now = self.until(
                 f"stage {number + 1}", lambda now, n=number: self._is_at(now, moment, n)

@@ -30,7 +30,7 @@ from bench.bars import RESUMED_S
 from bench.processes import LOCAL, Process, play_command
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
-from companion.table.clocks.deadlines import NOTE_S
+from companion.table.clocks.deadlines import CLOCK_NOTE_INTERVAL_S
 from companion.table.records import (
     Begin,
     HandIn,
@@ -40,7 +40,7 @@ from companion.table.records import (
     StageDone,
     TakeBack,
 )
-from companion.table.session import Phase, Session, receipt
+from companion.table.session import Phase, Session, receipt_of
 from companion.tools.selfplay.people import Phone, Stuck
 
 TABLES = 2
@@ -333,12 +333,12 @@ class KilledTable:
 
     def _look_at_clock(self, before: Session, clock: dict[str, Any], killed_s: float) -> None:
         countdown = before.countdown
-        if not clock or countdown is None or countdown.since_s is None or countdown.due_s is None:
+        if not clock or countdown is None or countdown.started_s is None or countdown.due_s is None:
             return
         self.tally.running += 1
         given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_s)
         self.tally.given_back_s = max(self.tally.given_back_s, given_back_s)
-        is_right = -_CLOCK_SLACK_S <= given_back_s <= NOTE_S + _CLOCK_SLACK_S
+        is_right = -_CLOCK_SLACK_S <= given_back_s <= CLOCK_NOTE_INTERVAL_S + _CLOCK_SLACK_S
         if clock["paused"] != "restart" or not is_right:
             told = f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill"
             self.tally.wrong.append(told)
@@ -352,7 +352,7 @@ class KilledTable:
         texts = [json.dumps(views).encode(), *pages, process.log.read_bytes()]
         for seat, sealed in before.sealed.items():
             own = views[seat]
-            mark = receipt(before.moment, seat, sealed.action, sealed.salt)
+            mark = receipt_of(before.moment, seat, sealed.action, sealed.salt)
             if own["sealed"][seat] != mark:
                 self.tally.wrong.append(f"the order of {seat} at {before.moment} did not come back")
             if any(sealed.salt.encode() in text for text in texts) or any(

@@ -94,17 +94,17 @@ def test_a_game_with_the_coach_is_marked_for_good_and_nothing_else_is_kept(
 def test_who_may_ask(played: Played) -> None:
     table = played.table
     coach = Coach(table, KEY, advisers())
-    assert table.coaching.about(Seat.SOUTH) == ("now",)
-    assert table.coaching.about(Seat.NORTH) == ()
+    assert table.coaching.subjects(Seat.SOUTH) == ("now",)
+    assert table.coaching.subjects(Seat.NORTH) == ()
     with pytest.raises(Stale):
         coach.ask(Seat.SOUTH, "1.99", "now")
-    table.use(TableSettings(coach="never"))
-    assert table.coaching.about(Seat.SOUTH) == ()
+    table.use_settings(TableSettings(coach="never"))
+    assert table.coaching.subjects(Seat.SOUTH) == ()
     with pytest.raises(Illegal, match="nothing to ask"):
         coach.ask(Seat.SOUTH, moment_of(played), "now")
-    table.use(TableSettings())
+    table.use_settings(TableSettings())
     table.hand_in(Seat.SOUTH, moment_of(played), "UII")
-    assert table.coaching.about(Seat.SOUTH) == (), "its order is sealed"
+    assert table.coaching.subjects(Seat.SOUTH) == (), "its order is sealed"
 
 
 def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> None:
@@ -112,15 +112,15 @@ def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> Non
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.take_seat(Seat.NORTH, "Ben")
         played.begin()
-        assert played.table.coaching.about(Seat.SOUTH) == ()
-        played.table.use(TableSettings(coach="always"))
-        assert played.table.coaching.about(Seat.SOUTH) == ("now",)
+        assert played.table.coaching.subjects(Seat.SOUTH) == ()
+        played.table.use_settings(TableSettings(coach="always"))
+        assert played.table.coaching.subjects(Seat.SOUTH) == ("now",)
         for seat in Seat:
             played.table.hand_in(seat, moment_of(played), "UII")
         played.finish_stages()
         played.table.free_seat(Seat.SOUTH)
         played.table.take_seat(Seat.SOUTH, "Cleo")
-        assert played.table.coaching.about(Seat.SOUTH) == ("now",), (
+        assert played.table.coaching.subjects(Seat.SOUTH) == ("now",), (
             "what somebody else did is not hers to ask about"
         )
 

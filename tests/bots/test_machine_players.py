@@ -166,7 +166,7 @@ def test_nonsense_is_refused_and_chance_decides(against: Set) -> None:
 def explained(played: Played) -> tuple[str, ...]:
     """What the machine at North says of its last action; nothing: nobody can ask it."""
     view, coaching = played.table.view(), played.table.coaching
-    if "theirs" not in coaching.about(Seat.SOUTH):
+    if "theirs" not in coaching.subjects(Seat.SOUTH):
         with pytest.raises(Illegal, match="The machine has nothing to explain right now"):
             coaching.reasons(Seat.SOUTH, view.moment)
         return ()
@@ -216,7 +216,7 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
             for seat, action in actions.items():
                 moment = played.table.view().moment
                 if seat is Seat.NORTH:
-                    played.table.machines.keep_reasons(
+                    played.table.machines.store_reasons(
                         seat, moment, (f"Why {action}?", "This scores.")
                     )
                 played.table.hand_in(seat, moment, action)
@@ -233,7 +233,7 @@ def test_what_cards_hide_is_explained_when_the_game_is_over_for_good(tmp_path: P
         played.table.new_game("binmat", {"way": "full", "seconds": 0}, seed=1)
         for seat in (Seat.SOUTH, Seat.NORTH):
             moment = played.table.view().moment
-            played.table.machines.keep_reasons(seat, moment, ("This draws where it costs least.",))
+            played.table.machines.store_reasons(seat, moment, ("This draws where it costs least.",))
             played.table.hand_in(seat, moment, "d0")
             assert explained(played) == ()
         played.table.resign(Seat.SOUTH)

@@ -104,7 +104,7 @@ def test_what_comes_while_a_finger_is_down_waits_for_it(
         before = window.execute_script("return window.heard")
         at = window.execute_script(_CENTRE, key)
         pointer(window, kind, at, True)
-        place.table.notice("power", "Low power.")
+        place.table.set_notice("power", "Low power.")
         until("the notice has come", lambda: window.execute_script("return window.heard") > before)
         pointer(window, kind, at, False)
         until("what the tap does", lambda: window.execute_script(has_worked))

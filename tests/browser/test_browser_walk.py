@@ -593,7 +593,7 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
             is_open = "return !document.getElementById('help').hidden"
             until("the help", lambda is_open=is_open: window.execute_script(is_open))
             assert window.execute_script(_UNDER_HELP) == [], size
-        tour.table.help(True)
+        tour.table.show_help(True)
         for size in (UPRIGHT, TABLET):
             look(window, tour, "/", size)
             assert window.execute_script(_ON_BOARD) > 0, size
@@ -602,7 +602,7 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
         tour.table.begin_lesson("scouts")
         tour.table.confirm("host", tour.table.view().moment, 0, force=True)
         tour.table.skip_lesson("host")
-        tour.table.help(True)
+        tour.table.show_help(True)
         for size in (LAPTOP, UPRIGHT):
             look(window, tour, "/", size)
             assert window.execute_script(_BESIDE_HELP), size

@@ -48,11 +48,11 @@ class Room:
         """Both seats are taken by those who should have them."""
         for seat in SEATS:
             if (
-                self.table.seat_nonce(seat) is not None
+                self.table.nonce_of(seat) is not None
                 and self.person(seat).get(f"/api/seat/{seat}/view").status_code != 200
             ):
                 self.table.free_seat(seat)
-            if self.table.seat_nonce(seat) is None:
+            if self.table.nonce_of(seat) is None:
                 self.person(seat).post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
 
     def person(self, seat: Seat) -> FlaskClient:

@@ -29,7 +29,7 @@ from companion.games import GAMES
 from companion.games.binmat.cards import DECK
 from companion.storage.journal import Journal
 from companion.table import reducer
-from companion.table.board_check import tops
+from companion.table.board_check import top_faces
 from companion.table.session import Phase
 from companion.table.table import Table
 from fuzz.endings import goes_on, hands_follow
@@ -75,19 +75,19 @@ class Hands:
         """
         view, now_s = self.table.view(), self.clock.monotonic_s()
         if view.kit is None or view.kit.deck is not None:
-            self.table.saw(Reading({}, at_s=now_s, quiet=is_quiet, game=view.game))
+            self.table.handle_reading(Reading({}, at_s=now_s, quiet=is_quiet, game=view.game))
             return
         squares, faces = frozenset(view.kit.board.squares), view.kit.tops_mm
         layout = view.board.target if self.rng.random() < 0.5 else view.board.layout
-        shown = dict(tops(layout or {}))
+        shown = dict(top_faces(layout or {}))
         shown |= {square: face for square, face in changes.items() if square in squares}
         shown = {square: face for square, face in shown.items() if face in faces}
         reading = Reading(shown, unknown & squares, quiet=is_quiet, game=view.game, at_s=now_s)
-        self.table.saw(reading)
+        self.table.handle_reading(reading)
 
     def camera(self, state: CameraState, sentence: str) -> None:
         """The camera comes and goes."""
-        self.table.camera_is(CameraStatus(state, sentence))
+        self.table.set_camera_status(CameraStatus(state, sentence))
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
         """On a phone: something legal, or any text."""
@@ -120,7 +120,7 @@ class Hands:
             "leave": lambda: table.free_seat(seat),
             "sit": lambda: table.take_seat(seat, "Somebody", "pad"),
             "move": lambda: table.move_to_phone(seat),
-            "pad": lambda: table.play_by(seat, "pad"),
+            "pad": lambda: table.change_door(seat, "pad"),
             "abandon": table.abandon,
         }[what]()
 
@@ -291,8 +291,8 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
     name = sorted(SECRETS)[number % len(SECRETS)]
     one, other = SECRETS[name]
     rest = [card for card in DECK if card not in one]
-    real_receipt = reducer.receipt
-    reducer.receipt = lambda *_: "ab" * 32  # a salted hash of the order differs by its nature
+    real_receipt = reducer.receipt_of
+    reducer.receipt_of = lambda *_: "ab" * 32  # a salted hash of the order differs by its nature
     try:
         with contextlib.ExitStack() as stack:
             pair = (Twin(folder, "one", stack), Twin(folder, "other", stack))
@@ -332,7 +332,7 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
             )
             yield Probe(cases, check, finish)
     finally:
-        reducer.receipt = real_receipt
+        reducer.receipt_of = real_receipt
 
 
 def _answer(

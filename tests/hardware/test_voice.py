@@ -120,7 +120,7 @@ def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
     ear.table.hand_in(Seat.NORTH, "1.1", "RII")
     first = ear.news()
     assert first == ["Lime’s own flag is in the way"]
-    ear.table.read("table", "1.1", 0, 0)
+    ear.table.read_headline("table", "1.1", 0, 0)
     assert ear.news() == ["Purple: robot, a1 to a2"]
     assert "UUS" not in " ".join(first)
 
@@ -136,7 +136,7 @@ def test_results_and_warnings_are_said_and_nothing_twice_in_a_turn(ear: Ear) -> 
         ear.table.take_back(Seat.SOUTH, "1.1")
         told += ear.news()
     assert told == ["Lime: hand in your orders"]
-    ear.table.camera_is(
+    ear.table.set_camera_status(
         CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again.")
     )
     ear.table.step()

@@ -87,7 +87,7 @@ def test_what_was_played_without_hub_comes_later(
         table = joined(hub, tmp_path / "table")
         table.play()
         until("the hub has everything", lambda: has_all(hub, table))
-    until("nobody hears the key", lambda: not table.bell.is_heard)
+    until("nobody hears the key", lambda: not table.bell.has_listener)
     table.play()
     table.close()
     table = TableAtHub(table.folder, table.member)  # its service starts anew
@@ -303,7 +303,7 @@ def test_names_are_told_only_where_agreed(
 
 
 def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableAtHub) -> None:
-    until("somebody hears the key", lambda: table.bell.is_heard)
+    until("somebody hears the key", lambda: table.bell.has_listener)
     number = table.member.number
     table.bell.ring("south")
     table.table.step()

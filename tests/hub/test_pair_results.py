@@ -57,7 +57,7 @@ def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> Non
                 "it is set up",
                 lambda: [confirm(each) for each in tables] and phases(tables) == [Phase.ORDERS] * 2,
             )
-            table.table.resign(remote.own)
+            table.table.resign(remote.own_seat)
             until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
 
         gives_up(south)
@@ -71,7 +71,7 @@ def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> Non
 def confirm(table: TableAtHub) -> bool:
     """The board shows the set-up, if that is asked for."""
     session = session_of(table.table)
-    if session.phase is Phase.SETUP and session.remote and not session.remote.is_shown_here:
+    if session.phase is Phase.SETUP and session.remote and not session.remote.has_reported_step:
         with suppress(CompanionError):
             table.table.confirm("host", session.moment, session.stage)
     return True
@@ -84,7 +84,7 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
             table.table.take_seat(seat, person.name)
             table.table.show_card(seat, card_of(table.member, person.code))
-        pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
+        pair = session_of(tables[0].table).remote.remote_seat.id  # type: ignore[union-attr]
         key = f"pair.{pair}"
         play(tables, Random(7))
         until(

@@ -126,7 +126,7 @@ def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
         code = south.line.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
         north.line.pairs.accept(code, "Jonas")
         until("it begins", lambda: phases(tables) == [Phase.SETUP] * 2)
-        until("nothing is kept of the first game", lambda: told_in(hub, first.at.id) == 0)
+        until("nothing is kept of the first game", lambda: told_in(hub, first.remote_seat.id) == 0)
         play(tables[::-1], Random(6))
         same_game(south.table, north.table)
 
@@ -178,9 +178,9 @@ def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
-        pair, own = remote.at.id, south.member.table
+        pair, own = remote.remote_seat.id, south.member.table
         south.table.confirm("host", "1.0", 0)
-        until("it is told", lambda: session_of(north.table).remote.heard == 1)  # type: ignore[union-attr]
+        until("it is told", lambda: session_of(north.table).remote.received_count == 1)  # type: ignore[union-attr]
         read = f"$JS.API.DIRECT.GET.PAIRS.{message_subject(pair, own, 1)}"
         assert b"shown" in asked(hub, north, read, b"")
         assert asked(hub, stranger, read, b"", 0.5) == b""
@@ -199,7 +199,7 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
         south, north = tables
         remote = session_of(south.table).remote
         assert remote
-        subject = message_subject(remote.at.id, south.member.table, 10_000)
+        subject = message_subject(remote.remote_seat.id, south.member.table, 10_000)
 
         async def flood(client: Client) -> None:
             with suppress(NatsError, OSError):  # it is put out meanwhile
@@ -221,7 +221,12 @@ def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
-        asked(hub, north, message_subject(remote.at.id, north.member.table, 1), b'{"game": "no"}')
+        asked(
+            hub,
+            north,
+            message_subject(remote.remote_seat.id, north.member.table, 1),
+            b'{"game": "no"}',
+        )
         until("it is said", lambda: says(south, "does not fit"))
         assert session_of(south.table).phase is Phase.SETUP
         south.table.abandon()

@@ -110,7 +110,7 @@ def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broke
 def test_two_games_that_differ_in_a_secret_sound_the_same(
     tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
-    monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
+    monkeypatch.setattr(reducer, "receipt_of", lambda *_: "ab" * 32)
     begin, *texts = SECRETS[secret]
     games = []
     for number, text in enumerate(texts):
@@ -232,7 +232,7 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
         told_table(tmp_path, mqtt_settings(broker.port, staff=True)) as companion,
     ):
         bell = companion.broker.bell
-        until("the bell is heard", lambda: bell.is_heard)
+        until("the bell is heard", lambda: bell.has_listener)
         bell.ring("south")
         tell(companion)
         ear.sync()
@@ -249,7 +249,7 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
         until("somebody comes", lambda: bell.sentence() == "Somebody is coming.")
         ear.say("tabletop/staff/set", b"done")
         until("it is done", lambda: bell.call == "none")
-        bell.hear(True)
+        bell.set_listening(True)
         ear.say("tabletop/staff/set", b"coming", retain=True)
         tell(companion)
         assert bell.call == "none"
@@ -396,4 +396,4 @@ def test_nothing_runs_and_nothing_is_imported_while_it_is_off(tmp_path: Path) ->
     with told_table(tmp_path, MqttSettings()) as companion:
         assert companion.broker.line is None
         assert not [thread for thread in threading.enumerate() if "paho" in thread.name]
-        assert not companion.broker.bell.is_heard
+        assert not companion.broker.bell.has_listener

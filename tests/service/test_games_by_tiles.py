@@ -39,7 +39,7 @@ class Room(SimulatedRoom):
 
     def ready(self, *seats: Seat) -> None:
         for seat in seats or SEATS:
-            self.table.lay_tiles(seat, self.table.view().moment, True)
+            self.table.set_tiles_ready(seat, self.table.view().moment, True)
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def test_a_whole_game_is_played_by_tiles_and_hands(tmp_path: Path) -> None:
 def test_pads_say_ready_and_back(tmp_path: Path) -> None:
     with room(tmp_path) as at:
         for seat in SEATS:
-            at.table.play_by(seat, "pad")
+            at.table.change_door(seat, "pad")
         at.begin()
         at.world.lay_tiles(SOUTH, "UIR")
         at.world.lay_tiles(NORTH, "LLL")

@@ -83,7 +83,7 @@ def test_a_table_is_heard_after_every_round_whatever_went_wrong(
     with Journal(tmp_path / "journal.sqlite") as journal:
         store = TableStore(journal, clock, TableSettings(), fail)
         store.start()
-        until("three rounds", lambda: len(rounds) > 2 and store.round_s >= rounds[2])
+        until("three rounds", lambda: len(rounds) > 2 and store.last_beat_s >= rounds[2])
         store.close()
     assert "OperationalError" in caplog.text
 
@@ -101,7 +101,7 @@ def test_a_journal_that_does_not_answer_is_late(
 
         health.check_once()
         assert health.health().journal == "ok"
-        monkeypatch.setattr(companion.journal, "clock_of", broken)
+        monkeypatch.setattr(companion.journal, "noted_clock_s", broken)
         clock.advance(MAX_SILENCE_S[JOURNAL] + 1)
         with pytest.raises(sqlite3.OperationalError):
             health.check_once()
@@ -142,7 +142,7 @@ def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
             (CameraState.TROUBLE, "trouble", Status.DEGRADED),
         ):
             words = "The camera USB has sent no picture for 3 s: check its cable"
-            companion.table.camera_is(CameraStatus(state, words))
+            companion.table.set_camera_status(CameraStatus(state, words))
             companion.table.step()
             now = companion.health.health()
             assert (now.camera, now.status, now.pins) == (told, status, "ok")

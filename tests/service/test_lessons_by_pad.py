@@ -45,7 +45,7 @@ def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
     moment = at.table.view().moment
     at.press(Seat.SOUTH, "a", "ready")
     assert at.table.view().moment == moment, "no key of a pad is taken for an order"
-    at.table.play_by(Seat.SOUTH, "phone")
+    at.table.change_door(Seat.SOUTH, "phone")
     at.look()
     step = at.table.view().guide
     assert step
@@ -77,7 +77,7 @@ def give(at: PadRoom, seat: Seat, step: LessonStep) -> str:
         return "pad"
     if at.table.view().board.card_ui:
         if at.table.view().seats[seat].door == "pad":
-            at.table.play_by(seat, "phone")
+            at.table.change_door(seat, "phone")
         at.table.hand_in(seat, at.table.view().moment, text)
         at.look()
         return "phone"

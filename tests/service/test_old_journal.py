@@ -71,7 +71,7 @@ def test_nothing_of_the_journal_is_lost_and_the_head_file_goes(
     assert not (folder / "journal.sqlite-head").exists()
     with Journal(folder / "journal.sqlite", read_only=True) as journal:
         assert journal.games() == [1, 2, 3, 4, 5, 6]
-        assert all(journal.check(game) for game in (0, *journal.games()))
+        assert all(journal.is_game_intact(game) for game in (0, *journal.games()))
         sealed = [entry.record for entry in journal.entries(6) if isinstance(entry.record, HandIn)]
         assert sealed[-1].action == "URS"
     assert not list(folder.glob("journal.damaged*"))

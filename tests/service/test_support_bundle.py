@@ -63,7 +63,7 @@ def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, "USL", salt)
         rounds(companion, clock)
         told = b"".join(parts_of(companion.bundle()).values())
-        nonces = [companion.table.seat_nonce(seat) or "?" for seat in Seat]
+        nonces = [companion.table.nonce_of(seat) or "?" for seat in Seat]
         keys = [
             companion.host_key,
             *(companion.journal.key(name).hex() for name in ("host", "signing", "chance")),

@@ -54,7 +54,7 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_with_room(tmp_path:
 def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -> None:
     free = 10**9
     space = DiskSpace(tmp_path, free=lambda _: free)
-    space.look()
+    space.measure()
     assert space.sentence == ""
     # it does not change its mind with every file
     for megabytes, level, has_room, may_begin in (
@@ -66,7 +66,7 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
         (90, DiskLevel.PLENTY, True, True),
     ):
         free = megabytes * 1_000_000
-        told = space.look(), space.has_room, space.may_begin
+        told = space.measure(), space.allows_photographs, space.allows_new_game
         assert told == (level, has_room, may_begin), megabytes
 
 
@@ -83,7 +83,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="No space left"):
             album.keep(1, "1.1", b"picture")
         played.table.resign(Seat.SOUTH)
-        for begin in (played.table.rematch, lambda: played.table.host_starts("arena", {})):
+        for begin in (played.table.rematch, lambda: played.table.begin_for_owner("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()
         free = 10**9
@@ -135,7 +135,7 @@ def a_house(
     with playing(folder) as played:
         journal, clock = journal_of(played.table), played.clock
         space = DiskSpace(folder, free)
-        album = PhotographFolder(folder / "photographs", has_room=lambda: space.has_room)
+        album = PhotographFolder(folder / "photographs", has_room=lambda: space.allows_photographs)
         history = History(
             journal,
             folder / "history",
@@ -187,7 +187,7 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
         assert journal.games() == [25, 27]
         assert album.games() == (25,)
         assert [line.number for line in history.lines()] == [27, number, 25]
-        assert all(journal.check(game) for game in (0, 25, 27))
+        assert all(journal.is_game_intact(game) for game in (0, 25, 27))
         pages = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
         assert pages < before, "the file gives back what they took"
 

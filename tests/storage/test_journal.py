@@ -108,8 +108,8 @@ def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
         shutil.copyfile(path, other)
         changed(other, statement)
         with closing(sqlite3.connect(other)) as db:
-            assert not database.is_whole(db, 1), statement
-            assert database.is_whole(db, 3)
+            assert not database.is_chain_intact(db, 1), statement
+            assert database.is_chain_intact(db, 3)
 
 
 def test_a_damaged_game_does_not_go_on_and_the_others_stay(path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_damaged_game_does_not_go_on_and_the_others_stay(path: Path) -> None:
         assert played.table.progress().number == 4
     with Journal(path) as journal:
         assert journal.games() == [1, 2, 3, 4]
-        assert journal.check(4)
+        assert journal.is_game_intact(4)
         assert journal.notice == ""
     assert damaged_files(path) == []
 

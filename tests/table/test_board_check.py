@@ -12,13 +12,13 @@ from companion.core.kit import Layout, Seat
 from companion.core.ports import Reading
 from companion.games import game_named
 from companion.table.board_check import (
-    Before,
+    BoardBefore,
     HandMove,
-    agrees,
-    as_people_lay,
+    actions_shown,
+    find_problems,
     hand_moves,
-    plays_shown,
-    problems,
+    shows_layout,
+    with_expected_stacks,
 )
 from companion.table.session import Session
 from companion.table.state import instruction_for
@@ -49,12 +49,14 @@ STILL = {"a1": "purple robot", "b1": "purple flag", "c4": "lime robot", "b4": "l
 
 def test_a_layout_agrees_by_its_tops_alone() -> None:
     carried = layout(a1="lime flag, purple robot", b1="purple flag", c4="lime robot")
-    assert agrees(carried, reading(a1="purple robot", b1="purple flag", c4="lime robot"))
-    assert agrees(START, reading(**STILL))
-    assert agrees(START, reading("b2", **STILL)), "what is hidden beside the pieces does not matter"
-    assert not agrees(START, reading("a1", **STILL)), "a piece under a hand is not seen"
-    assert not agrees(START, reading(quiet=False, **STILL))
-    assert not agrees(START, reading(**(STILL | {"a2": "lime robot"})))
+    assert shows_layout(carried, reading(a1="purple robot", b1="purple flag", c4="lime robot"))
+    assert shows_layout(START, reading(**STILL))
+    assert shows_layout(START, reading("b2", **STILL)), (
+        "what is hidden beside the pieces does not matter"
+    )
+    assert not shows_layout(START, reading("a1", **STILL)), "a piece under a hand is not seen"
+    assert not shows_layout(START, reading(quiet=False, **STILL))
+    assert not shows_layout(START, reading(**(STILL | {"a2": "lime robot"})))
 
 
 def test_what_has_not_moved_may_be_hidden() -> None:
@@ -62,14 +64,14 @@ def test_what_has_not_moved_may_be_hidden() -> None:
     before = layout(a1="purple robot", b2="lime robot", b4="lime flag")
     after = layout(a1="purple robot", b3="lime robot", b4="lime flag")
     hidden = reading("b4", a1="purple robot", b3="lime robot")
-    assert agrees(after, hidden, before)
-    assert not agrees(after, hidden), "in a set-up everything must be seen"
+    assert shows_layout(after, hidden, before)
+    assert not shows_layout(after, hidden), "in a set-up everything must be seen"
     below = layout(a1="purple robot", b2="lime robot", b4="lime flag, lime robot")
-    assert agrees(after, hidden, below), "what lay on it has gone"
-    assert not agrees(after, reading("b3", a1="purple robot", b4="lime flag"), before), (
+    assert shows_layout(after, hidden, below), "what lay on it has gone"
+    assert not shows_layout(after, reading("b3", a1="purple robot", b4="lime flag"), before), (
         "what has moved must be seen"
     )
-    assert not agrees(
+    assert not shows_layout(
         after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before
     )
 
@@ -82,12 +84,12 @@ def test_hand_moves_follow_stacks() -> None:
         HandMove(("lime robot",), sq("c4"), sq("c3")),
     }
     seen = reading(b2="purple robot", c4="lime robot")
-    done = {move.faces[-1]: move.done for move in hand_moves(KIT, before, after, seen)}
+    done = {move.faces[-1]: move.is_done for move in hand_moves(KIT, before, after, seen)}
     assert done == {"purple robot": True, "lime robot": False}
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
-    assert not hand_moves(KIT, before, after, left_behind)[0].done, "the flag was forgotten"
+    assert not hand_moves(KIT, before, after, left_behind)[0].is_done, "the flag was forgotten"
     covered = reading("b3 c4", b2="purple robot", c3="lime robot")
-    assert not any(move.done for move in hand_moves(KIT, before, after, covered)), (
+    assert not any(move.is_done for move in hand_moves(KIT, before, after, covered)), (
         "a hand is over where they were"
     )
 
@@ -111,22 +113,27 @@ def test_a_wrong_piece_is_named_with_its_way_back(
     seen: dict[str, str | None], text: str, sign: str
 ) -> None:
     squares = {square: face for square, face in (STILL | seen).items() if face}
-    found = problems(KIT, START, START, reading(**squares))
+    found = find_problems(KIT, START, START, reading(**squares))
     assert [(problem.text, problem.sign) for problem in found] == [(text, sign)]
 
 
 def test_on_the_way_nothing_is_wrong() -> None:
     after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
     lifted = {"b1": "purple flag", "b4": "lime flag"}
-    assert problems(KIT, START, after, reading(**STILL)) == (), "not begun"
-    assert problems(KIT, START, after, reading(**lifted)) == (), "both in the air"
-    assert problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot")) == ()
-    wrong = problems(KIT, START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
+    assert find_problems(KIT, START, after, reading(**STILL)) == (), "not begun"
+    assert find_problems(KIT, START, after, reading(**lifted)) == (), "both in the air"
+    assert (
+        find_problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot"))
+        == ()
+    )
+    wrong = find_problems(KIT, START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
     assert [problem.text for problem in wrong] == [
         "Purple robot expected on a2, seen on b2: move it to a2."
     ]
     assert wrong[0].home == sq("a2")
-    swapped = problems(KIT, START, after, reading(**lifted, a2="lime robot", c3="purple robot"))
+    swapped = find_problems(
+        KIT, START, after, reading(**lifted, a2="lime robot", c3="purple robot")
+    )
     assert {problem.square: problem.home for problem in swapped} == {
         sq("a2"): sq("c3"),
         sq("c3"): sq("a2"),
@@ -144,15 +151,15 @@ def test_on_the_way_nothing_is_wrong() -> None:
 def test_a_flag_lies_above_or_below_its_robot(faces: str, seen: dict[str, str], fits: bool) -> None:
     after = layout(b3=faces, b1="purple flag")
     look = reading(b1="purple flag", **seen)
-    assert agrees(after, as_people_lay(KIT, after, look)) is fits
-    assert (problems(KIT, after, after, look) == ()) is fits
+    assert shows_layout(after, with_expected_stacks(KIT, after, look)) is fits
+    assert (find_problems(KIT, after, after, look) == ()) is fits
 
 
 def test_what_belongs_on_another_square_is_told_also_where_it_belongs_below() -> None:
     game = game_named("kahmate")
     kit = game.kit(game.options({}))
     after = layout(d6="blue fast, ball")
-    (astray,) = problems(kit, after, after, reading(e6="blue fast", d6="ball"))
+    (astray,) = find_problems(kit, after, after, reading(e6="blue fast", d6="ball"))
     assert astray.text == "Blue fast expected on d6, seen on e6: move it back."
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
         instruction = instruction_for(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
@@ -167,10 +174,10 @@ def test_the_one_play_is_found() -> None:
     for action in toy.legal_actions(state, Seat.SOUTH):
         step = toy.apply(state, {Seat.SOUTH: action}, Random(0))
         outcomes.append((action, (toy.expected(step.state) or {},)))
-    before = Before(toy.kit(toy.options({})), toy.expected(state) or {})
+    before = BoardBefore(toy.kit(toy.options({})), toy.expected(state) or {})
     seen = reading(a3="white counter", b1="black counter")
-    assert plays_shown(outcomes, seen, before) == ([2], [])
+    assert actions_shown(outcomes, seen, before) == ([2], [])
     astray = reading(a5="white counter", b1="black counter")
-    assert plays_shown(outcomes, astray, before) == ([], [])
+    assert actions_shown(outcomes, astray, before) == ([], [])
     both = [*outcomes, (1, outcomes[1][1])]
-    assert plays_shown(both, seen, before) == ([2, 1], [])
+    assert actions_shown(both, seen, before) == ([2, 1], [])

@@ -12,7 +12,7 @@ from companion.core.errors import Stale
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import Alarm, CameraState, CameraStatus, Cue, Reading
-from companion.table.board_check import tops
+from companion.table.board_check import top_faces
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 
@@ -153,7 +153,7 @@ def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played
 def test_markers_stay_known_while_the_camera_is_away(played: Played) -> None:
     begin(played)
     marked(played, now(played), {"c1": 30, "d1": 31})
-    played.table.camera_is(CameraStatus(CameraState.TROUBLE))
+    played.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
     tap(played, "g1-g2", ".", "g10-g9", "f10-f9", ".")
     marked(played, lay(now(played), c1=None), {"d1": 30})
     assert played.view.match.log[-1].endswith("White dashes c1 to d1.")
@@ -164,11 +164,11 @@ def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str
     played.clock.advance(0.1)
     ids = {sq(square): marker for square, marker in markers.items()}
     hidden = frozenset(map(sq, unknown.split()))
-    seen = {square: face for square, face in tops(layout).items() if square not in hidden}
+    seen = {square: face for square, face in top_faces(layout).items() if square not in hidden}
     reading = Reading(
         seen, hidden, quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids
     )
-    played.table.saw(reading)
+    played.table.handle_reading(reading)
     played.table.step()
 
 

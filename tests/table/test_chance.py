@@ -32,7 +32,7 @@ from companion.maintenance.backup import make_backup
 from companion.mqtt.topics import state_of
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
 from companion.table.records import Commit
-from companion.table.seats.machine_seats import state_before
+from companion.table.seats.machine_seats import state_after_turns
 
 HOST = {"X-Host-Key": HOST_KEY}
 HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
@@ -155,7 +155,7 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     hands_follow(place.table)
     place_pieces(place)
     session = session_of(place.table)
-    assert session.state == first.state == state_before(session, 1)
+    assert session.state == first.state == state_after_turns(session, 1)
     assert journal_of(place.table).restore().state == first.state
 
 

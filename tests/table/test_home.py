@@ -11,7 +11,7 @@ from table_tools import Played, both_seats, playing
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS
 from companion.table.session import Phase
-from companion.table.table import HOME_AFTER_S
+from companion.table.table import LOBBY_TIMEOUT_S
 
 SOUTH, NORTH = SEATS
 
@@ -24,7 +24,7 @@ def _end(played: Played) -> None:
 
 def test_ten_quiet_minutes_or_a_free_seat_lead_home(played: Played) -> None:
     _end(played)
-    played.wait(HOME_AFTER_S - 1)
+    played.wait(LOBBY_TIMEOUT_S - 1)
     assert played.view.phase is Phase.OVER
     played.wait(1)
     view = played.view
@@ -39,10 +39,10 @@ def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         _end(played)
-        played.table.go_home()
+        played.table.return_to_lobby()
         played.table.free_seat(NORTH)
         played.table.take_seat(NORTH, "Cleo")
-        played.table.choose("outbuffered")
+        played.table.choose_game("outbuffered")
         played.table.begin_chosen()
     with playing(tmp_path) as again:
         view = again.view
@@ -57,8 +57,8 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
     with pytest.raises(Illegal):
         played.table.begin_chosen()
     with pytest.raises(Malformed):
-        played.table.choose("ludo")
-    played.table.choose("kahmate")
+        played.table.choose_game("ludo")
+    played.table.choose_game("kahmate")
     view = played.view
     assert (view.phase, view.chosen_game, view.sign.text) == (
         Phase.LOBBY,
@@ -68,7 +68,7 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
     assert view.seats[NORTH].side is not None
     played.table.begin_chosen()
     assert (played.view.game, played.view.chosen_game) == ("kahmate", None)
-    for during_a_game in (played.table.go_home, lambda: played.table.choose("scouts")):
+    for during_a_game in (played.table.return_to_lobby, lambda: played.table.choose_game("scouts")):
         with pytest.raises(Illegal, match="A game is on"):
             during_a_game()
 
@@ -76,7 +76,7 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
 def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(SOUTH, "Ann")
-        played.table.choose("scouts")
+        played.table.choose_game("scouts")
         played.table.take_seat(NORTH, "Ben")
         assert played.view.chosen_game == "scouts"
         for seat in SEATS:
@@ -88,9 +88,9 @@ def test_a_machine_plays_what_it_can_and_leaves_with_the_last_person(tmp_path: P
     with playing(tmp_path) as played:
         played.table.take_seat(SOUTH, "Ann")
         played.table.machines.seat(NORTH, "Pip")
-        played.table.choose("binmat")
+        played.table.choose_game("binmat")
         played.table.begin_chosen()
-        assert session_of(played.table).is_machines(NORTH), "it is given a way that it can play"
+        assert session_of(played.table).is_machine_seat(NORTH), "it is given a way that it can play"
         played.table.free_seat(SOUTH)
         assert played.view.seats[NORTH].name == "Pip"
         played.table.abandon()

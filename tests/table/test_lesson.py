@@ -96,7 +96,7 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
     moment = played.view.moment
     with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
         played.table.hand_in(SOUTH, moment, "SSS")
-    played.table.play_by(SOUTH, "pad")
+    played.table.change_door(SOUTH, "pad")
     played.press(SOUTH, "S")
     assert played.cues[-1] == "key_refused"
     assert played.view.seats[SOUTH].receipt is None
@@ -137,7 +137,7 @@ def test_a_game_without_a_lesson_is_refused(
 
 def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) -> None:
     for seat in SEATS:
-        played.table.play_by(seat, "pad")
+        played.table.change_door(seat, "pad")
     begin(played, "scouts")
     follow(played, 1)
     assert played.view.sign.text == "White: do what is shown here"
@@ -152,14 +152,14 @@ def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) ->
 
 def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> None:
     played.begin()
-    played.table.help(True)
+    played.table.show_help(True)
     before = played.view.help
     played.hand_in(SOUTH, "UUS")
     assert played.view.help == before
     played.hand_in(NORTH, "UUS")
     assert not played.view.help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
-        played.table.help(True)
+        played.table.show_help(True)
 
 
 def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(

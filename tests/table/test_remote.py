@@ -24,7 +24,7 @@ from remote_tools import (
 from companion.core.errors import Illegal, Malformed, Stale
 from companion.core.kit import SEATS
 from companion.table.remote.messages import RemoteSeat
-from companion.table.session import Phase, receipt
+from companion.table.session import Phase, receipt_of
 
 SOUTH, NORTH = SEATS
 
@@ -118,7 +118,7 @@ def _bytes(number: int, **message: object) -> bytes:
 def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     with paired(tmp_path, "outbuffered") as line:
         _open_moment(line)
-        north, number = line.north, line.north.game.heard + 1
+        north, number = line.north, line.north.game.received_count + 1
         tick, moment = north.session.tick, north.session.moment
         before, first = north.session, line.kept[SOUTH][0]
         north.table.remote.receive(GAME, 1, first)
@@ -127,7 +127,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
             north.table.remote.receive(GAME, number + 1, _bytes(number + 1, **{"is": "left"}))
         assert north.session == before, "a message twice or of another game is passed over"
         opened = {"is": "opened", "tick": tick, "action": "UUU", "salt": "aa"}
-        sealed = {"is": "sealed", "tick": tick, "receipt": receipt(moment, SOUTH, "UUU", "aa")}
+        sealed = {"is": "sealed", "tick": tick, "receipt": receipt_of(moment, SOUTH, "UUU", "aa")}
         shown = {"is": "shown", "tick": tick, "stage": 0}
 
         def refused(*messages: dict[str, object]) -> None:
@@ -209,7 +209,7 @@ def _scouts(line: MemoryLine) -> None:
     rng = Random(4)
     for half in line.tables:
         half.table.confirm("host", half.session.moment, half.session.stage)
-    while line.south.session.bank is None:
+    while line.south.session.chess_clocks is None:
         for half in line.tables:
             half.act(rng)
         line.flush()
@@ -235,9 +235,9 @@ def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
                 for half in line.tables:
                     half.act(Random(1))
                 line.flush()
-        assert here.session.bank is not None
-        assert here.session.bank == there.session.bank
-        assert here.session.bank.left_s == {seat: 50.0, seat.other: 60.0}
+        assert here.session.chess_clocks is not None
+        assert here.session.chess_clocks == there.session.chess_clocks
+        assert here.session.chess_clocks.left_s == {seat: 50.0, seat.other: 60.0}
         there.clock.advance(20)
         there.reopen()  # its clock stands still, and the other table shows that
         line.flush()

@@ -261,7 +261,7 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
             table.free_seat(Seat.SOUTH)
             table.machines.seat(Seat.SOUTH, "Bo")
             scene.begin("outbuffered")
-            table.machines.keep_reasons(Seat.SOUTH, scene.moment, (reason,))
+            table.machines.store_reasons(Seat.SOUTH, scene.moment, (reason,))
             table.hand_in(Seat.SOUTH, scene.moment, action)
             coach = _asks_why(scene, "/api/seat/north/coach", about="theirs")
             wall = _asks_why(scene, "/api/table/help", is_wanted=True, reasons=True)
@@ -283,7 +283,7 @@ def logged(
     """The log, where nothing differs by its nature: receipts (salted hashes), the host's key, the
     disk.
     """
-    monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
+    monkeypatch.setattr(reducer, "receipt_of", lambda *_: "ab" * 32)
     monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)
     caplog.set_level(logging.DEBUG)

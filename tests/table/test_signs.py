@@ -35,10 +35,10 @@ def smalls(played: Played) -> tuple[str, str, str]:
 
 def test_the_lobby_names_the_key_of_this_device(played: Played) -> None:
     assert signs(played) == ("Choose a game",) * 3
-    played.table.choose("outbuffered")
+    played.table.choose_game("outbuffered")
     assert signs(played) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
-    played.table.go_home()
-    played.table.play_by(SOUTH, "pad")
+    played.table.return_to_lobby()
+    played.table.change_door(SOUTH, "pad")
     played.show({})
     ready = "Press ready to start Outbuffered"
     assert signs(played) == (ready, "Choose a game", ready)
@@ -48,14 +48,14 @@ def test_who_waits_for_the_other_side_is_told(played: Played) -> None:
     played.table.free_seat(NORTH)
     assert signs(played)[0] == "Choose a game"
     assert smalls(played)[0] == "The other side is still free."
-    played.table.choose("scouts")
+    played.table.choose_game("scouts")
     assert signs(played)[0] == "Waiting for the other side"
     assert lamps_of(live_of(played.table), SOUTH) == SeatLamps()
     assert lamps_of(live_of(played.table), NORTH) == SeatLamps()
 
 
 def test_hands_are_told_which_key_ends_their_work(played: Played) -> None:
-    played.table.play_by(SOUTH, "pad")
+    played.table.change_door(SOUTH, "pad")
     played.begin()
     played.turn("UII", "UII")
     assert signs(played) == ("Robot, a1 to a2", "Robot, c4 to c3", "Purple: robot, a1 to a2")
@@ -70,7 +70,7 @@ def test_hands_are_told_which_key_ends_their_work(played: Played) -> None:
 def test_a_clock_is_started_by_the_key_that_is_there(played: Played) -> None:
     played.table.new_game("binmat", {"way": "referee"}, seed=1)
     assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
-    played.table.play_by(SOUTH, "pad")
+    played.table.change_door(SOUTH, "pad")
     played.table.resume("south")
     assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
     assert smalls(played)[0] == "Ready ends it. Hold it to declare combat."

@@ -30,23 +30,23 @@ def clock() -> FakeClock:
 @pytest.fixture
 def bell() -> StaffBell:
     bell = StaffBell()
-    bell.hear(True)
+    bell.set_listening(True)
     return bell
 
 
 def test_a_call_is_answered_and_not_repeated_at_once(bell: StaffBell) -> None:
     bell.ring("north")
-    assert (bell.call, bell.by, bell.sentence()) == (
+    assert (bell.call, bell.caller, bell.sentence()) == (
         Call.CALLED,
         "north",
         "The staff has been called.",
     )
     bell.ring("south")
-    assert (bell.by, bell.number) == ("north", 1)
+    assert (bell.caller, bell.number) == ("north", 1)
     bell.answer()
     assert bell.sentence() == "Somebody is coming."
     bell.cancel()
-    assert (bell.call, bell.by, bell.sentence()) == (Call.NONE, "", "")
+    assert (bell.call, bell.caller, bell.sentence()) == (Call.NONE, "", "")
     bell.answer()
     assert bell.call is Call.NONE
     bell.ring("south")
@@ -55,7 +55,7 @@ def test_a_call_is_answered_and_not_repeated_at_once(bell: StaffBell) -> None:
 
 def test_a_call_that_nobody_hears_is_forgotten(bell: StaffBell) -> None:
     bell.ring("south")
-    bell.hear(False)
+    bell.set_listening(False)
     assert bell.call is Call.NONE
     with pytest.raises(Illegal, match="ask somebody in person"):
         bell.ring("south")
@@ -69,7 +69,7 @@ def pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClie
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
         site = Site(WebSettings(), lambda: (), b"k", "abcde-fghij")
         app = create_app(table, GAMES, clock, site, Features(staff=bell))
-        bell.when_changed = table.redraw
+        bell.on_change = table.redraw
         yield app.test_client()
 
 
@@ -82,9 +82,9 @@ def test_only_who_belongs_to_the_table_calls(
             assert refused.status_code == 403
             assert "sit down first" in refused.get_json()["error"]["message"]
         assert browser.post("/api/staff/call", json={}).get_json() == {"call": "called"}
-        assert bell.by == "table"
+        assert bell.caller == "table"
         bell.cancel()
         phone = browser.application.test_client()
         phone.post("/api/seat/north/take", json={"name": ""}, environ_base=STRANGER)
         assert phone.post("/api/staff/call", json={}, environ_base=STRANGER).status_code == 200
-        assert bell.by == "north"
+        assert bell.caller == "north"

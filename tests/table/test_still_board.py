@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
-from companion.table.board_check import tops
+from companion.table.board_check import top_faces
 from companion.table.session import Phase
 
 WITH_PIECES = ("outbuffered", "arena", "scouts", "kahmate")
@@ -93,9 +93,11 @@ def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
     """The sign's smaller line once the camera sees the board as it should be, and these markers
     besides.
     """
-    played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    played.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
     layout = played.view.board.layout
-    played.table.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))
+    played.table.handle_reading(
+        Reading(top_faces(layout), strangers=strangers, quiet=quiet, game="outbuffered")
+    )
     played.table.step()
     return played.view.sign.small
 

@@ -37,7 +37,7 @@ from companion.table.follower import Follower
 from companion.table.records import HandIn, TakeSeat
 from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.turns import ANSWER_S
+from companion.table.turns import CAMERA_ANSWER_TIMEOUT_S
 
 SOUTH, NORTH = SEATS
 
@@ -172,7 +172,7 @@ def test_sides_are_changed_between_games_by_people_with_phones(played: Played) -
     can_swap.append(played.view.match.can_swap)
     played.table.resign(SOUTH)
     can_swap.append(played.view.match.can_swap)
-    played.table.play_by(NORTH, "pad")
+    played.table.change_door(NORTH, "pad")
     can_swap.append(played.view.match.can_swap)
     assert can_swap == [True, False, True, False]
 
@@ -356,11 +356,11 @@ def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
         played.wait(4)
         played.hand_in(SOUTH, "RII", "salt1")
         views = [replace(played.table.view(viewer), version=0) for viewer in (None, *SEATS)]
-        nonce = played.table.seat_nonce(SOUTH)
+        nonce = played.table.nonce_of(SOUTH)
     with playing(tmp_path) as again:
         for viewer, view in zip((None, *SEATS), views, strict=True):
             assert replace(again.table.view(viewer), version=0) == view
-        assert again.table.seat_nonce(SOUTH) == nonce
+        assert again.table.nonce_of(SOUTH) == nonce
         again.table.hand_in(NORTH, views[0].moment, "LII")
         assert again.view.phase is Phase.STAGES
 
@@ -446,8 +446,8 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
         assert table.coaching.possible(SOUTH, moment, "")
         assert table.coaching.possible(SOUTH, "1.0", "") == ()
         with pytest.raises(Stale, match="That turn is over"):
-            table.machines.act_by_chance(NORTH, "1.0")
-        table.machines.act_by_chance(NORTH, moment)
+            table.machines.act_at_random(NORTH, "1.0")
+        table.machines.act_at_random(NORTH, moment)
         assert played.view.seats[NORTH].receipt
 
 
@@ -455,7 +455,7 @@ def test_a_board_that_can_mean_two_plays_is_asked_about(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GAMES, "toy", Toy())
-    monkeypatch.setattr(board_check, "plays_shown", Mock(return_value=([1, 2], [])))
+    monkeypatch.setattr(board_check, "actions_shown", Mock(return_value=([1, 2], [])))
     played.table.new_game("toy", seed=1)
     board = played.view.board.layout
     for seen in (board, moved(board, "a1", "a3")):
@@ -468,8 +468,8 @@ def test_tiles_that_the_camera_does_not_read_in_time_are_asked_for_again(played:
     played.begin(tiles=True)
     played.show(played.view.board.layout)
     for seat in SEATS:
-        played.table.lay_tiles(seat, played.view.moment, True)
-    played.wait(ANSWER_S - 0.1)
+        played.table.set_tiles_ready(seat, played.view.moment, True)
+    played.wait(CAMERA_ANSWER_TIMEOUT_S - 0.1)
     assert played.view.board.tiles_ready == set(SEATS)
     played.wait(0.2)
     assert set(live_of(played.table).tiles.faults) == set(SEATS)
@@ -477,7 +477,7 @@ def test_tiles_that_the_camera_does_not_read_in_time_are_asked_for_again(played:
 
 def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) -> None:
     for seat in SEATS:
-        played.table.play_by(seat, "pad")
+        played.table.change_door(seat, "pad")
     played.table.new_game("kahmate", seed=1)
     played.press(SOUTH, "a")
     assert played.cues[-1] == "key_refused", "a pad has no keys for a placing"

@@ -24,8 +24,8 @@ def test_a_closed_table_refuses_people_and_heeds_devices(tmp_path: Path) -> None
         played.table.close()
         with pytest.raises(Stale):
             played.table.take_seat(Seat.SOUTH, "Mara")
-        played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-        played.table.saw(Reading({}))
+        played.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
+        played.table.handle_reading(Reading({}))
         played.table.press(Press(Seat.SOUTH, PadKey.UP, 1.0))
         played.table.redraw()
         assert session_of(played.table).seats == {}
@@ -44,10 +44,10 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
             thread = threading.Thread(target=table.press, args=(press,))
             thread.start()
-            until("the press waits", lambda: store_of(table).waiting)
+            until("the press waits", lambda: store_of(table).waiting_callers)
             clock.advance(6.0)
         thread.join()
-        assert session_of(table).turns[0].by_time is False
+        assert session_of(table).turns[0].is_timed_out is False
 
 
 def test_a_failing_listener_stops_no_device(
@@ -57,5 +57,5 @@ def test_a_failing_listener_stops_no_device(
         raise RuntimeError("the listener is broken")
 
     played.table.connect(TableListener(on_signal=fail))
-    played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone"))
+    played.table.set_camera_status(CameraStatus(CameraState.TROUBLE, "The camera is gone"))
     assert "an input failed, the rest goes on" in caplog.text

@@ -12,7 +12,7 @@ from table_tools import both_seats, playing
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
-from companion.table.board_check import tops
+from companion.table.board_check import top_faces
 
 FEW = {
     "events": 12,
@@ -55,7 +55,7 @@ def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()
-        lying = tops(played.table.view().board.layout)
+        lying = top_faces(played.table.view().board.layout)
         played.show({square: (face,) for square, face in lying.items()})
         played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS")
         (square, face), *rest = sorted(lying.items())
@@ -73,9 +73,11 @@ def test_another_game_s_board_in_the_middle_of_a_game_is_no_play(
         played.table.new_game("scouts", {}, 1)
         played.table.confirm("host", played.table.view().moment, 0, force=True)
         before = played.table.view()
-        played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+        played.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
         strange = {Square(1, 1): "pink regular turned over", Square(2, 2): "blue fast"}
-        played.table.saw(Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30}))
+        played.table.handle_reading(
+            Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30})
+        )
         played.table.step()
         after = played.table.view()
         assert (after.moment, after.phase, after.board.problems) == (

@@ -108,7 +108,9 @@ class Room:
 def room_in(folder: Path) -> Iterator[Room]:
     eye = fake_eye()
     with open_place(folder, camera=CameraFeature(eye, fake_album())) as place:
-        place.table.camera_is(CameraStatus(CameraState.SEES_BOARD, "The camera sees the board"))
+        place.table.set_camera_status(
+            CameraStatus(CameraState.SEES_BOARD, "The camera sees the board")
+        )
         place.table.step()
         yield Room(place, eye)
 
@@ -163,7 +165,7 @@ def test_a_good_view_and_one_with_advice(room: Room) -> None:
 
 def test_trouble_is_said_in_words(room: Room) -> None:
     sentence = "USB camera 0 has stopped sending pictures: check its plug and cable"
-    room.place.table.camera_is(CameraStatus(CameraState.TROUBLE, sentence))
+    room.place.table.set_camera_status(CameraStatus(CameraState.TROUBLE, sentence))
     room.place.table.step()
     page = room.fragment()
     assert "Photographs cannot be kept." in page

@@ -51,11 +51,11 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
     south, north = place.sit("south"), place.sit("north")
     moment = place.to_clock()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
-    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
 
     def lay(*attackers: str) -> None:
         fans = {Square(3, 1): attackers, Square(3, 0): ("a^",)}
-        place.table.saw(Reading({}, quiet=True, game="binmat", fans=fans))
+        place.table.handle_reading(Reading({}, quiet=True, game="binmat", fans=fans))
         place.table.step()
 
     lay("5&", "X")

@@ -67,7 +67,7 @@ def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None
 
 def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     ada, ben, host = place.sit("south", "Ada"), place.sit("north", "Ben"), place.host()
-    place.table.use(TableSettings(coach="always"))
+    place.table.use_settings(TableSettings(coach="always"))
     place.to_orders()
     assert ada.post("/api/seat/south/coach", json=question(place)).status_code == 200
     for browser, paths in (
@@ -97,7 +97,7 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = place.to_orders()
     ours = sentence_of("This wins whatever the other side does.")
-    place.table.machines.keep_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
+    place.table.machines.store_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
     early = ada.post("/api/seat/south/coach", json=question(place, "theirs"))
     assert error_of(early)["message"] == "The machine has nothing to explain right now"
     settle(place, "LIS", "LIS")

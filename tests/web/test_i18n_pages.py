@@ -31,7 +31,7 @@ from companion.core.ports import (
     Weakness,
 )
 from companion.games import GAMES
-from companion.table.board_check import tops
+from companion.table.board_check import top_faces
 from companion.table.session import Phase
 from vision.readability import advise_blindly
 from web.features import Welcome
@@ -129,8 +129,8 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     browser = sat_down(place)
     look(stranger, strays, "/join/north", "/seat/south")
     look(browser, strays, *pages_of(place), *NAMED_PAGES, *DATA)
-    place.table.camera_is(CameraStatus(CameraState.TROUBLE))
-    place.table.panel_is("")
+    place.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
+    place.table.set_panel_notice("")
     place.table.step()
     games = [f"/host?game={name}" for name in GAMES]
     look(browser, strays, "/", "/host", *games)
@@ -192,7 +192,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
         for shown in (board, seen_board(), None):
             room.eye.board.return_value = shown
             state = CameraState.SEES_BOARD if shown else CameraState.NO_BOARD
-            room.place.table.camera_is(CameraStatus(state))
+            room.place.table.set_camera_status(CameraStatus(state))
             room.place.table.step()
             room.place.clock.advance(9)
             look(browser, strays, "/host/health")
@@ -222,9 +222,9 @@ def seen(place: Place, missing: int = 0) -> None:
     view = place.table.view()
     if view.kit is None or view.kit.deck or not view.board.target:
         return
-    shown = dict(islice(tops(view.board.target).items(), missing, None))
-    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.saw(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
+    shown = dict(islice(top_faces(view.board.target).items(), missing, None))
+    place.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
+    place.table.handle_reading(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
     place.table.step()
 
 

@@ -16,7 +16,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
-from companion.table.board_check import tops
+from companion.table.board_check import top_faces
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, scene_of
 
@@ -75,9 +75,11 @@ def to_duel(place: Place) -> None:
 
 def see(place: Place, layout: Layout, game: str) -> None:
     place.clock.advance(0.1)
-    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.saw(
-        Reading(tops(layout), frozenset(), quiet=True, game=game, at_s=place.clock.monotonic_s())
+    place.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
+    place.table.handle_reading(
+        Reading(
+            top_faces(layout), frozenset(), quiet=True, game=game, at_s=place.clock.monotonic_s()
+        )
     )
     place.table.step()
 

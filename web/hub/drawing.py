@@ -145,7 +145,7 @@ def _moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:
         origin = Square.parse(move.origin) if move.origin else None
         target = Square.parse(move.target) if move.target else None
         if faces_of_kit.issuperset(move.faces) and {origin, target} <= {None, *kit.board.squares}:
-            yield HandMove(move.faces, origin, target, turned=move.turned)
+            yield HandMove(move.faces, origin, target, is_turned_over=move.turned)
 
 
 def side_of(view: PublicView, seat: Seat) -> Side:

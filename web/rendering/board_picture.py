@@ -51,8 +51,8 @@ def scene_of(view: TableView) -> BoardPicture | None:
     board, headline = view.board, view.turn.headline
     target = board.target or {}
     moves = board.undo_moves or tuple(instruction.move for instruction in view.turn.instructions)
-    done = tuple(move for move in moves if move.done)
-    todo = tuple(move for move in moves if not move.done)
+    done = tuple(move for move in moves if move.is_done)
+    todo = tuple(move for move in moves if not move.is_done)
     before = board.undone_layout if view.phase == "setup" else board.layout
     layout = _spread_big_pieces(view.kit, layout_after(before, done), target, done)
     # a misplaced piece is drawn only in its ring, with its way back

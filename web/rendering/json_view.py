@@ -66,7 +66,7 @@ def plain_view(view: TableView) -> ViewJson:
     """Convert a view to JSON types, with squares as `c3` and seats as `south` and `north`."""
     turn, board = view.turn, view.board
     instructions = [
-        answer_of(InstructionJson, instruction.move, instruction)
+        answer_of(InstructionJson, instruction.move, instruction, done=instruction.move.is_done)
         for instruction in turn.instructions
     ]
     seats = {}

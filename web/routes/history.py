@@ -33,7 +33,7 @@ from companion.core.i18n import (
     translate,
 )
 from companion.core.kit import SEATS, Seat
-from companion.table.session import named_sides
+from companion.table.session import players_by_side
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
@@ -199,7 +199,7 @@ class HistoryPages(PageGroup):
     def _names(self, line: GameLine) -> Mapping[str, str]:
         """Return the last player of each side, by the name of the side."""
         last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
-        return named_sides(self._games.get(line.game), last)
+        return players_by_side(self._games.get(line.game), last)
 
     def _result(self, line: GameLine) -> str:
         with side_names(self._names(line)):

@@ -51,7 +51,7 @@ class HostPages(PageGroup):
         view = self._table.view()
         name = request.args.get("game") or view.game or view.board.suggested_game
         game = self._game(name or self._table.remembered_game or next(iter(self._games)))
-        chosen = self._table.choices.options(game.name) or {}
+        chosen = self._table.last_choices.options(game.name) or {}
         seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",

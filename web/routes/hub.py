@@ -129,4 +129,4 @@ class HubRoutes(PageGroup):
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return the options with which the game was last started here, or else its own."""
-        return self._table.choices.options(game) or {}
+        return self._table.last_choices.options(game) or {}

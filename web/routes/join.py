@@ -41,7 +41,7 @@ class Joining(PageGroup):
         redirection = self.redirect_to_swapped_seat()
         if redirection is not None:
             return redirection
-        if self._table.seat_nonce(mine) is not None:
+        if self._table.nonce_of(mine) is not None:
             return self.occupied_page(mine, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=mine)
@@ -111,7 +111,7 @@ class Joining(PageGroup):
     def _leave_game(self) -> None:
         """End a game against the machine. A game with another person continues."""
         if not self.page_context.is_game_on:
-            self._table.go_home()
+            self._table.return_to_lobby()
             return
         own = self._guard.own_seats()
         seats = self._table.view().seats

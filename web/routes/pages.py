@@ -80,7 +80,7 @@ class Pages(PageGroup):
             redirection = joining.redirect_to_swapped_seat()
             if redirection is not None:
                 return redirection
-            if self._table.seat_nonce(mine) is None:
+            if self._table.nonce_of(mine) is None:
                 return redirect(f"/join/{mine}")
             return joining.occupied_page(mine, 403)
         view, live = self._table.view(), f"/live/seat/{mine}"

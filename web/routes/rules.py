@@ -57,7 +57,7 @@ class RulesPages(PageGroup):
             rows=rows,
             game=game,
             view=view,
-            coach=table.coaching.about(seat) if self._features.coach else (),
+            coach=table.coaching.subjects(seat) if self._features.coach else (),
         )
         squares = sorted({str(square) for row in rows for square in row.squares})
         return {"html": html, "squares": squares}
@@ -68,7 +68,7 @@ class RulesPages(PageGroup):
 
         `reasons` has no effect since version 1.1: a seat's page tells the machine's reasons.
         """
-        self._table.help(is_wanted)
+        self._table.show_help(is_wanted)
 
 
 def figure(shown: Illustration) -> Markup:

@@ -77,7 +77,7 @@ class JoinCode:
 
     def _state(self) -> tuple[int, frozenset[str | None]]:
         """Return the number of the last game, and the nonces of the occupied seats."""
-        nonces = (self._table.seat_nonce(seat) for seat in SEATS)
+        nonces = (self._table.nonce_of(seat) for seat in SEATS)
         return self._table.progress().number, frozenset(nonces)
 
 

@@ -23,7 +23,7 @@ _CHANCE = "chance"
 """Name of the journal's key for the next game's secret."""
 
 
-def beginning(
+def new_game_record(
     store: TableStore,
     game: str,
     options: GameOptions,
@@ -52,7 +52,7 @@ def _fair_chance(store: TableStore) -> FairChance:
     return FairChance(store.session.commitment, store.journal.key(_CHANCE).hex())
 
 
-def commit_next(store: TableStore) -> None:
+def commit_to_next_game(store: TableStore) -> None:
     """Commit to the next game's chance between games, unless the present commitment's secret still
     exists.
 

@@ -1,7 +1,8 @@
 """The clocks of a game as values: the time of one decision, and each seat's time for the whole
 game.
 
-Times are monotonic seconds, from the records of the journal.
+The reducer keeps them in the session. Times are monotonic seconds from the records of the journal,
+so a journal always folds to the same clocks.
 """
 
 from __future__ import annotations
@@ -15,30 +16,31 @@ from companion.games.screen import ChessClock
 
 @dataclass(frozen=True)
 class Countdown:
-    """The clock of the decision that is due: `left_s` seconds at the monotonic time `since_s`, None
-    while it is stopped.
-    """
+    """The clock of the decision that is due. It runs or is stopped."""
 
     limit_s: float
+    """Time in seconds for the whole decision, or for the whole game of a chess clock."""
     left_s: float
-    since_s: float | None = None
+    """Time left in seconds when the clock was started, or now if it is stopped."""
+    started_s: float | None = None
+    """Monotonic time at which it was started. None while it is stopped."""
 
     @property
     def due_s(self) -> float | None:
-        """Return when it runs out. None while it is stopped."""
-        return None if self.since_s is None else self.since_s + self.left_s
+        """Return the monotonic time at which it runs out. None while it is stopped."""
+        return None if self.started_s is None else self.started_s + self.left_s
 
     @property
     def has_run_out(self) -> bool:
         """Return whether it is stopped and has no time left."""
-        return self.since_s is None and self.left_s <= 0
+        return self.started_s is None and self.left_s <= 0
 
     def stop(self, now_s: float) -> Countdown:
         """Return the clock as stopped at a time."""
-        if self.since_s is None:
+        if self.started_s is None:
             return self
         # Subtract at most the time left, and nothing if the stamp is older than the start.
-        spent_s = min(self.left_s, max(0.0, now_s - self.since_s))
+        spent_s = min(self.left_s, max(0.0, now_s - self.started_s))
         return Countdown(self.limit_s, self.left_s - spent_s)
 
     def start(self, now_s: float) -> Countdown:
@@ -47,28 +49,34 @@ class Countdown:
 
 
 @dataclass(frozen=True)
-class Bank:
-    """Time in seconds on each seat's chess clock at the beginning of a decision. `seat` is on
-    turn.
-    """
+class ChessClocks:
+    """The chess clocks of both seats at the beginning of a decision."""
 
     left_s: Mapping[Seat, float]
+    """Time left in seconds, by seat."""
     seat: Seat
+    """The seat on turn. Its clock is the `Countdown` of the decision."""
 
     def left_by_seat(self, countdown: Countdown | None) -> Mapping[Seat, float]:
-        """Return the time left for each seat. `countdown` must be stopped."""
+        """Return the time left for each seat, in seconds.
+
+        `countdown` is the stopped clock of the seat on turn. With None nobody has a clock running,
+        and the times of the beginning are returned.
+        """
         return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
 
 
-def next_bank(
-    bank: Bank | None, countdown: Countdown | None, clock: ChessClock, seat: Seat
-) -> Bank:
-    """Return the chess clocks at the beginning of the next decision. A seat that ends its turn gets
-    the increment.
+def next_chess_clocks(
+    clocks: ChessClocks | None, countdown: Countdown | None, rule: ChessClock, seat: Seat
+) -> ChessClocks:
+    """Return the chess clocks at the beginning of the next decision, which is that of `seat`.
+
+    `clocks` and `countdown` are those of the last decision, None in a new game. `rule` has the
+    game's time and increment. A seat that ends its turn gets the increment.
     """
-    if bank is None:
-        return Bank(dict.fromkeys(SEATS, clock.seconds), seat)
-    left_s = dict(bank.left_by_seat(countdown))
-    if bank.seat is not seat:
-        left_s[bank.seat] += clock.increment_s
-    return Bank(left_s, seat)
+    if clocks is None:
+        return ChessClocks(dict.fromkeys(SEATS, rule.seconds), seat)
+    left_s = dict(clocks.left_by_seat(countdown))
+    if clocks.seat is not seat:
+        left_s[clocks.seat] += rule.increment_s
+    return ChessClocks(left_s, seat)

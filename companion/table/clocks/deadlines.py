@@ -8,17 +8,17 @@ from companion.core.ports import Alarm, Cue, Signal
 from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
 
-NOTE_S = 0.5
+CLOCK_NOTE_INTERVAL_S = 0.5
 """Interval in seconds at which a running clock is recorded. A power cut returns at most this time
 to the turn.
 """
-LAST_SECONDS_S = (2.0, 1.0)
+TURN_ALARMS_S = (2.0, 1.0)
 """Seconds before the end at which a turn ticks, if it is longer than both (CUES: last two
 seconds).
 """
-LOW_S = 30.0
+CHESS_CLOCK_LOW_S = 30.0
 """Seconds left at which a chess clock sounds once (CUES: own clock)."""
-LAST_S = 10
+CHESS_CLOCK_LAST_S = 10
 """Number of last seconds of a chess clock that each sound."""
 
 
@@ -32,13 +32,17 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     if countdown is None or due_s is None or any(map(session.is_remote, seats)):
         return ()
     cues: list[tuple[float, Cue]] = []
-    if session.bank:
-        cues.append((LOW_S, Cue.CLOCK_LOW))
+    if session.chess_clocks:
+        cues.append((CHESS_CLOCK_LOW_S, Cue.CLOCK_LOW))
         # Seconds that were over before this turn are not repeated.
-        cues += [(n, Cue.CLOCK_LAST) for n in range(LAST_S, 0, -1) if n < countdown.left_s + 1]
+        cues += [
+            (n, Cue.CLOCK_LAST)
+            for n in range(CHESS_CLOCK_LAST_S, 0, -1)
+            if n < countdown.left_s + 1
+        ]
     # A turn as short as that would tick from its start.
-    elif countdown.limit_s > max(LAST_SECONDS_S):
-        cues += [(left_s, Cue.TIME_SHORT) for left_s in LAST_SECONDS_S]
+    elif countdown.limit_s > max(TURN_ALARMS_S):
+        cues += [(left_s, Cue.TIME_SHORT) for left_s in TURN_ALARMS_S]
     cues.append((0.0, Cue.TIME_OUT))
     return tuple(Alarm(round(due_s, 4) - left_s, Signal(cue, seats)) for left_s, cue in cues)
 
@@ -52,12 +56,12 @@ def clock_after_restart(
     It restarts at `now_s`, only for display: that table reports how much time the turn has taken.
     """
     countdown = session.countdown
-    if countdown is None or countdown.since_s is None:
+    if countdown is None or countdown.started_s is None:
         return session, None
     if any(map(session.is_remote, session.awaited)):
-        return replace(session, countdown=replace(countdown, since_s=now_s)), None
+        return replace(session, countdown=replace(countdown, started_s=now_s)), None
     # The recorded time may be older than the last start of the clock.
-    return session, Pause("restart", max(noted_s or 0.0, countdown.since_s))
+    return session, Pause("restart", max(noted_s or 0.0, countdown.started_s))
 
 
 def time_out_of(session: Session, now_s: float) -> TimeOut | None:
@@ -69,6 +73,6 @@ def time_out_of(session: Session, now_s: float) -> TimeOut | None:
     remote, countdown = session.remote, session.countdown
     if countdown is None or countdown.due_s is None or now_s < countdown.due_s:
         return None
-    if remote is not None and (session.awaited != {remote.own} or remote.asked):
+    if remote is not None and (session.awaited != {remote.own_seat} or remote.open_question):
         return None
     return TimeOut(session.moment, countdown.due_s)

@@ -83,7 +83,7 @@ def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[st
     if viewer in awaited:
         alone = len(step.orders) == 1  # then the head is in the third person
         return say("Your turn") if alone else step.head, step.tasks[viewer]
-    people = [seat for seat in awaited if not session.is_machines(seat)]
+    people = [seat for seat in awaited if not session.is_machine_seat(seat)]
     if viewer is not None or not people:
         return waiting_words(session, awaited), step.why
     if len(people) > 1:

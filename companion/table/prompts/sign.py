@@ -128,15 +128,15 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     seats = frozenset({remote.seat})
     if session.phase is Phase.OVER:
         return None
-    if remote.asked:
-        small, seats = _REMOTE_ASKED[remote.asked], BOTH
-    elif remote.is_shown_here:
+    if remote.open_question:
+        small, seats = _REMOTE_ASKED[remote.open_question], BOTH
+    elif remote.has_reported_step:
         small = say("Your board is right. The pieces there are still on their way.")
     elif session.phase is not Phase.ORDERS or session.awaited != seats:
         return None
     elif session.paused_by:
         small = say("Its clock is stopped.")
-    elif remote.own in session.sealed:
+    elif remote.own_seat in session.sealed:
         small = say("The order is sealed and stays. Both are opened once both are sealed.")
     else:
         side = session.playing.sides[remote.seat].name
@@ -207,7 +207,7 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     if live.headline:
         return Sign(live.headline.content.text, is_headline=True)
     asked = instructions(live)
-    if todo := sorted((i for i in asked if not i.move.done), key=lambda i: i.seat is not viewer):
+    if todo := sorted((i for i in asked if not i.move.is_done), key=lambda i: i.seat is not viewer):
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
@@ -351,7 +351,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Si
 
 def _passed_words(session: Session) -> str:
     """Return that the previous turn passed because its time ran out. Empty if it did not."""
-    if not session.last_turn.by_time:
+    if not session.last_turn.is_timed_out:
         return ""
     (seat,) = session.last_turn.sealed
     return say("{side!c} passed: the time ran out.", side=session.playing.sides[seat].name)

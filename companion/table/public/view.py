@@ -109,7 +109,9 @@ def _layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:
 def _moves(view: TableView) -> tuple[PublicMove, ...]:
     moves = (instruction.move for instruction in view.turn.instructions)
     return tuple(
-        PublicMove(tuple(map(str, move.faces)), _name(move.origin), _name(move.target), move.turned)
+        PublicMove(
+            tuple(map(str, move.faces)), _name(move.origin), _name(move.target), move.is_turned_over
+        )
         for move in moves
         if move.faces
     )

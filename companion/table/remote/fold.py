@@ -59,7 +59,7 @@ from companion.table.remote.messages import (
     StepShown,
     TimeIsOver,
 )
-from companion.table.session import BOTH, Advance, Phase, Session, receipt
+from companion.table.session import BOTH, Advance, Phase, Session, receipt_of
 
 
 def advance(session: Session, record: AnyRecord) -> Advance:
@@ -98,11 +98,13 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             after, signals = fold(session, record)
             left_s = after.countdown.left_s if after.countdown else 0.0
             return _send(after, ClockHeld(session.tick, isinstance(record, Pause), left_s)), signals
-        case OfferDraw() if record.seat is remote.own and session.draw_offer is not remote.seat:
+        case OfferDraw() if (
+            record.seat is remote.own_seat and session.draw_offer is not remote.seat
+        ):
             _require_answer(remote)
             after, signals = fold(session, record)
             return _send(after, DrawOffered(session.tick, session.phase is Phase.STAGES)), signals
-        case Abandon() if remote.asked and session.phase is not Phase.OVER:
+        case Abandon() if remote.open_question and session.phase is not Phase.OVER:
             after, signals = fold(session, record)
             return _send(after, GameLeft()), signals
         case Resign() | OfferDraw() | Abandon():
@@ -125,11 +127,12 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
 def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
     """Note that this board shows the current step."""
     fold(session, record)  # raises unless this is the current step
-    if remote.is_shown_here:
+    if remote.has_reported_step:
         raise Stale(say("That step is already done"))
     stage = SETUP_STEP if isinstance(record, Begin) else session.stage
     after = _send(
-        with_remote(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage)
+        with_remote(session, reported_seats=remote.reported_seats | {remote.own_seat}),
+        StepShown(session.tick, stage),
     )
     return _after_step(after, record)
 
@@ -137,9 +140,9 @@ def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone) 
 def _after_step(session: Session, record: Begin | StageDone) -> Advance:
     """Begin the next step, once both boards show this one."""
     remote = remote_of(session)
-    if remote.shown == BOTH:
-        return fold(with_remote(session, shown=frozenset()), record)
-    return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.is_shown_here else ()
+    if remote.reported_seats == BOTH:
+        return fold(with_remote(session, reported_seats=frozenset()), record)
+    return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.has_reported_step else ()
 
 
 def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
@@ -152,12 +155,14 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
         raise _elsewhere(record.seat)
     after, signals = fold(session, record)
     # Still sealed: both seats act in this turn, so only the receipt is sent.
-    if remote.own in after.sealed:
-        bound = _send(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
+    if remote.own_seat in after.sealed:
+        bound = _send(
+            after, OrderSealed(session.tick, after.sealed[remote.own_seat].receipt, record.at)
+        )
         return _open_own(bound), signals
-    sealed = after.turns[-1].sealed[remote.own]
+    sealed = after.turns[-1].sealed[remote.own_seat]
     # Time that the decision has taken on its clock.
-    since_s = session.countdown.since_s if session.countdown else None
+    since_s = session.countdown.started_s if session.countdown else None
     spent_s = 0.0 if since_s is None else max(0.0, record.now_s - since_s)
     order = OrderOpened(session.tick, sealed.action, sealed.salt, spent_s, sealed.at)
     return _send(after, order), signals
@@ -166,11 +171,16 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
 def _open_own(session: Session) -> Session:
     """Send the own order, once both are bound."""
     remote = remote_of(session)
-    sealed = session.sealed.get(remote.own)
-    if sealed is None or remote.bound is None or remote.is_opened or remote.asked:
+    sealed = session.sealed.get(remote.own_seat)
+    if (
+        sealed is None
+        or remote.sealed_order is None
+        or remote.has_sent_order
+        or remote.open_question
+    ):
         return session
     order = OrderOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
-    return with_remote(_send(session, order), is_opened=True)
+    return with_remote(_send(session, order), has_sent_order=True)
 
 
 def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Advance:
@@ -180,7 +190,7 @@ def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Aban
         raise _elsewhere(record.seat)
     fold(session, record)  # raises if it is not allowed
     question = Asked(_QUESTIONS[type(record)])
-    return with_remote(_send(session, question), asked=question.what), ()
+    return with_remote(_send(session, question), open_question=question.what), ()
 
 
 _QUESTIONS: dict[type, Question] = {Resign: "resign", OfferDraw: "draw", Abandon: "end"}
@@ -194,7 +204,7 @@ def _act_of(question: Question, seat: Seat) -> Resign | OfferDraw | Abandon:
 
 
 def _require_answer(remote: RemoteGame) -> None:
-    if remote.asked:
+    if remote.open_question:
         raise wrong_phase(say("The other table has been asked: wait for its answer"))
 
 
@@ -203,7 +213,7 @@ def _require_own_turn(session: Session, remote: RemoteGame) -> None:
     their seat.
     """
     _require_answer(remote)
-    if session.awaited != {remote.own}:
+    if session.awaited != {remote.own_seat}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("That clock runs at the other table"))
 
 
@@ -215,18 +225,18 @@ def _elsewhere(seat: Seat) -> Illegal:
 
 
 def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
-    if record.number != remote.heard + 1:
+    if record.number != remote.received_count + 1:
         raise Stale(say("The other table has sent that already, or something before it is missing"))
-    session = with_remote(session, heard=record.number)
+    session = with_remote(session, received_count=record.number)
     if session.phase is Phase.OVER:
         return session, ()
     remote, now_s = remote_of(session), record.now_s
     match record.message:
         case OrderSealed() as order:
             _require(session, order.tick, Phase.ORDERS, is_shared=True)
-            if remote.bound:
+            if remote.sealed_order:
                 raise unexpected_message()
-            bound = _open_own(with_remote(session, bound=order))
+            bound = _open_own(with_remote(session, sealed_order=order))
             return bound, (signal_to(remote.seat, Cue.SEALED),)
         case OrderOpened() as order:
             return _receive_order(session, remote, order, now_s)
@@ -245,7 +255,7 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
         case DrawOffered() as offer:
             # Ignore an offer for a step that is over, or one that crosses South's own.
             is_same = (offer.tick, offer.in_stages) == (session.tick, session.phase is Phase.STAGES)
-            if not is_same or (session.draw_offer is Seat.SOUTH and remote.own is Seat.SOUTH):
+            if not is_same or (session.draw_offer is Seat.SOUTH and remote.own_seat is Seat.SOUTH):
                 return session, ()
             return replace(session, draw_offer=remote.seat), (Signal(Cue.OFFER, BOTH),)
         case Asked() as question:
@@ -272,15 +282,15 @@ def _receive_order(
     if game.format(game.parse(order.action)) != order.action:
         raise unexpected_message()
     if is_shared:
-        opened = receipt(session.moment, remote.seat, order.action, order.salt)
-        is_due = remote.own in session.sealed and remote.opening is None
-        if not is_due or remote.bound is None or remote.bound.receipt != opened:
+        opened = receipt_of(session.moment, remote.seat, order.action, order.salt)
+        is_due = remote.own_seat in session.sealed and remote.waiting_order is None
+        if not is_due or remote.sealed_order is None or remote.sealed_order.receipt != opened:
             raise unexpected_message()
         game.check(session.state, remote.seat, game.parse(order.action))
         # A question holds the own order back, so this one waits for the answer.
-        if not remote.is_opened:
-            return with_remote(session, opening=order), ()
-    session = with_remote(session, bound=None, is_opened=False, opening=None)
+        if not remote.has_sent_order:
+            return with_remote(session, waiting_order=order), ()
+    session = with_remote(session, sealed_order=None, has_sent_order=False, waiting_order=None)
     if not is_shared and (countdown := session.countdown):
         # Use the time measured at the other table, so that a message under way costs no time.
         left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
@@ -293,9 +303,9 @@ def _receive_order(
 def _receive_step(session: Session, remote: RemoteGame, step: StepShown, now_s: float) -> Advance:
     is_setup = step.stage == SETUP_STEP
     _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
-    if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
+    if remote.seat in remote.reported_seats or not (is_setup or step.stage == session.stage):
         raise unexpected_message()
-    shown = with_remote(session, shown=remote.shown | {remote.seat})
+    shown = with_remote(session, reported_seats=remote.reported_seats | {remote.seat})
     by = str(remote.seat)
     return _after_step(
         shown,
@@ -319,10 +329,10 @@ def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s
 
 
 def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:
-    if remote.asked and remote.own is Seat.SOUTH:
+    if remote.open_question and remote.own_seat is Seat.SOUTH:
         return session, ()  # South's question counts, and its answer is under way
-    session = with_remote(session, asked="")
-    if question.what == "draw" and session.draw_offer is not remote.own:
+    session = with_remote(session, open_question="")
+    if question.what == "draw" and session.draw_offer is not remote.own_seat:
         return _open_own(_send(session, Answered(False))), ()
     after, signals = fold(session, _act_of(question.what, remote.seat))
     return _send(after, Answered(True)), signals
@@ -331,18 +341,18 @@ def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> 
 def _receive_answer(
     session: Session, remote: RemoteGame, answer: Answered, now_s: float
 ) -> Advance:
-    if not remote.asked:
+    if not remote.open_question:
         raise unexpected_message()
-    session = with_remote(session, asked="")
+    session = with_remote(session, open_question="")
     if answer.is_agreed:
-        if remote.asked == "draw":
+        if remote.open_question == "draw":
             session = replace(session, draw_offer=remote.seat)
-        return fold(session, _act_of(remote.asked, remote.own))
+        return fold(session, _act_of(remote.open_question, remote.own_seat))
     # The answer is no, so continue with what the question has held back.
-    session = with_remote(_open_own(session), opening=None)
+    session = with_remote(_open_own(session), waiting_order=None)
     return (
-        _receive_order(session, remote_of(session), remote.opening, now_s)
-        if remote.opening
+        _receive_order(session, remote_of(session), remote.waiting_order, now_s)
+        if remote.waiting_order
         else (session, ())
     )
 
@@ -381,4 +391,4 @@ def unexpected_message() -> Malformed:
 
 
 def _send(session: Session, message: RemoteMessage) -> Session:
-    return with_remote(session, sent=(*remote_of(session).sent, message))
+    return with_remote(session, sent_messages=(*remote_of(session).sent_messages, message))

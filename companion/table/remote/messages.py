@@ -123,57 +123,62 @@ RemoteMessage = (
 
 
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The seat that is played at another table. `id` is unique to the game, and the same at both
-    tables.
-    """
+    """The seat that is played at another table, as a part of the record that begins the game."""
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    """Id of the game, the same at both tables."""
     seat: Seat
     name: _Name = ""
+    """Name of the player there."""
     nonce: str = ""
+    """Nonce of the seat at this table. No token carries it, because nobody plays the seat here."""
 
 
 @dataclass(frozen=True)
 class RemoteGame:
-    """The state of one game at two tables, at this table.
+    """What this table knows of the other one in a game at two tables, as a part of the session."""
 
-    `sent` has all messages of this table in order, `heard` is the number of messages received.
-    `bound` is the receipt of the order that the other table has sealed for this moment.
-    `is_opened`: this table has sent its own order since, so that the other order completes the
-    turn. Until then, that order waits in `opening`. `shown` has the seats whose table reports that
-    its board shows the current step. `asked` is this table's open question. Until the answer it
+    remote_seat: RemoteSeat
+    """The seat that is played at the other table, with the id of the game."""
+    sent_messages: tuple[RemoteMessage, ...] = ()
+    """All messages of this table, in order. The line sends those that the other one lacks."""
+    received_count: int = 0
+    """Number of messages received."""
+    sealed_order: OrderSealed | None = None
+    """The receipt of the order that the other table has sealed for this moment."""
+    has_sent_order: bool = False
+    """Whether this table has sent its own order for this moment. Then the other's order completes
+    the turn.
+    """
+    waiting_order: OrderOpened | None = None
+    """The other table's order, while it waits for this table to send its own."""
+    reported_seats: frozenset[Seat] = frozenset()
+    """Seats whose table has reported that its board shows the current step."""
+    open_question: Question | Literal[""] = ""
+    """This table's question that has no answer yet, or an empty string. Until the answer the table
     sends nothing, so that both tables know what came before.
     """
-
-    at: RemoteSeat
-    sent: tuple[RemoteMessage, ...] = ()
-    heard: int = 0
-    bound: OrderSealed | None = None
-    is_opened: bool = False
-    opening: OrderOpened | None = None
-    shown: frozenset[Seat] = frozenset()
-    asked: Question | Literal[""] = ""
 
     @property
     def seat(self) -> Seat:
         """Return the seat that is played at the other table."""
-        return self.at.seat
+        return self.remote_seat.seat
 
     @property
-    def own(self) -> Seat:
+    def own_seat(self) -> Seat:
         """Return the seat that is played here."""
-        return self.at.seat.other
+        return self.remote_seat.seat.other
 
     def payload(self, number: int) -> bytes:
         """Return the message of this number, counted from 1, encoded. Equal messages give equal
         bytes.
         """
-        return _encode(_Envelope(self.at.id, number, self.sent[number - 1]))
+        return _encode(_Envelope(self.remote_seat.id, number, self.sent_messages[number - 1]))
 
     @property
-    def is_shown_here(self) -> bool:
+    def has_reported_step(self) -> bool:
         """Return whether this table has reported that its board shows the current step."""
-        return self.own in self.shown
+        return self.own_seat in self.reported_seats
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -52,7 +52,7 @@ class RemoteTable:
         return self._store.session.remote
 
     @property
-    def is_on(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether a game at two tables is on."""
         return self.game is not None and self._store.session.outcome is None
 
@@ -65,7 +65,7 @@ class RemoteTable:
         `Malformed` or `Illegal` if it cannot be played.
         """
         session = self._store.session
-        if session.remote and session.remote.at.id == at.id:
+        if session.remote and session.remote.remote_seat.id == at.id:
             return  # already begun
         require_playable(game, options)
         # A game that started here in between has taken a lower number.
@@ -91,7 +91,11 @@ class RemoteTable:
 
         with self._store.hold():
             remote = self._store.session.remote
-            if remote is not None and remote.at.id == game and number > remote.heard:
+            if (
+                remote is not None
+                and remote.remote_seat.id == game
+                and number > remote.received_count
+            ):
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
 

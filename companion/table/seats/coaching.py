@@ -16,7 +16,7 @@ from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
 from companion.games.spelling import SpelledOrder, spell_action, spell_legal_action
 from companion.table.records import AskCoach
-from companion.table.seats.machine_seats import MachineTurn, state_before, turn_of
+from companion.table.seats.machine_seats import MachineTurn, machine_turn, state_after_turns
 from companion.table.session import Phase, Session, turn_is_over
 from companion.table.state import About, TableState
 from companion.table.store import TableStore
@@ -45,8 +45,10 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
         return []
     if session.remote is not None or session.lesson_number is not None:
         return []
-    is_allowed = allowed == "always" or (allowed == "machine" and session.is_machines(seat.other))
-    is_person = seat in session.seats and not session.is_machines(seat)
+    is_allowed = allowed == "always" or (
+        allowed == "machine" and session.is_machine_seat(seat.other)
+    )
+    is_person = seat in session.seats and not session.is_machine_seat(seat)
     if not (is_allowed and is_person) or session.game.is_dealt_by_hand(session.options):
         return []
     about: list[About] = []
@@ -57,14 +59,14 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
     return about
 
 
-def explained_places(live: TableState, seat: Seat) -> list[int]:
+def places_with_reasons(live: TableState, seat: Seat) -> list[int]:
     """Return the places in `Session.turns` of a machine's actions in its last turn with reasons.
 
     Empty if nothing may be shown. Reasons reveal the action, so those of a sealed action stay
     secret. In a game with hidden information they are shown only after the game.
     """
     session, game = live.session, live.session.game
-    if game is None or not session.is_machines(seat) or session.remote is not None:
+    if game is None or not session.is_machine_seat(seat) or session.remote is not None:
         return []
     if game.hides(session.options) and session.phase is not Phase.OVER:
         return []
@@ -85,13 +87,13 @@ class Coaching:
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
-    def about(self, seat: Seat) -> tuple[About, ...]:
+    def subjects(self, seat: Seat) -> tuple[About, ...]:
         """Return what a seat may ask about now: the coach's answers, then the reasons of the
         machine opposite.
         """
         live = self._store.live
         about = _asked_of_coach(live.session, seat, self._store.settings.coach)
-        if seat in live.session.seats and explained_places(live, seat.other):
+        if seat in live.session.seats and places_with_reasons(live, seat.other):
             about.append("theirs")
         return tuple(about)
 
@@ -102,13 +104,16 @@ class Coaching:
         seat may not ask.
         """
         session = self._store.session
-        session.require_now(moment)
-        if about == "theirs" or about not in self.about(seat):
+        session.require_moment(moment)
+        if about == "theirs" or about not in self.subjects(seat):
             raise wrong_phase(say("There is nothing to ask the coach now"))
-        turn, done = turn_of(session, seat), ""
+        turn, done = machine_turn(session, seat), ""
         if about == "last":
             place = session.own_turns(seat)[-1]
-            turn, done = turn_of(session, seat, place), session.turns[place].sealed[seat].action
+            turn, done = (
+                machine_turn(session, seat, place),
+                session.turns[place].sealed[seat].action,
+            )
         if seat not in session.coached_seats and session.phase is not Phase.OVER:
             self._store.submit(AskCoach(seat))
         return turn, done
@@ -122,7 +127,7 @@ class Coaching:
         session = self._store.session
         moments = [turn.moment for turn in session.turns]
         if moment in moments:
-            state = state_before(session, moments.index(moment))
+            state = state_after_turns(session, moments.index(moment))
         elif moment == session.moment:
             state = session.state
         else:
@@ -136,8 +141,8 @@ class Coaching:
         """
         live, machine = self._store.live, seat.other
         session = live.session
-        session.require_now(moment)
-        places = explained_places(live, machine)
+        session.require_moment(moment)
+        places = places_with_reasons(live, machine)
         if not places:
             raise wrong_phase(say("The machine has nothing to explain right now"))
         actions: list[str] = []
@@ -147,7 +152,9 @@ class Coaching:
             turn = session.turns[place]
             action = turn.sealed[machine].action
             actions.append(action)
-            orders += spell_action(session.playing, state_before(session, place), machine, action)
+            orders += spell_action(
+                session.playing, state_after_turns(session, place), machine, action
+            )
             why |= dict.fromkeys(live.reasons[machine, turn.moment])
         name, number = Verbatim(session.seats[machine].name), session.turns[places[-1]].number
         heading = say("{name}, at the start", name=name)

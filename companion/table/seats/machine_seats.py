@@ -45,7 +45,7 @@ class MachineTurn:
     events: tuple[tuple[Mapping[str, Any], ...], ...]
     is_due: bool
     due_s: float | None
-    asked: str | None = None
+    lesson_action: str | None = None
     """The one action that a lesson wants. None if the machine may choose."""
 
 
@@ -74,9 +74,9 @@ class MachineSeats:
         session = self._store.session
         if not session.is_in_play:
             return ()
-        return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
+        return tuple(machine_turn(session, seat) for seat in SEATS if session.is_machine_seat(seat))
 
-    def keep_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
+    def store_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
         """Store a machine's reasons for the action that it is about to hand in, until that turn is
         open.
 
@@ -87,15 +87,15 @@ class MachineSeats:
             newest = [*live.reasons.items(), ((seat, moment), reasons)][-MAX_REASONS:]
             self._store.live = replace(live, reasons=dict(newest))
 
-    def act_by_chance(self, seat: Seat, moment: str) -> None:
+    def act_at_random(self, seat: Seat, moment: str) -> None:
         """Take a random legal action for a machine whose program has failed.
 
         Raises `Stale` if it no longer has to act.
         """
         with self._store.hold():
             session = self._store.session
-            session.require_now(moment)
-            if seat not in session.awaited or not session.is_machines(seat):
+            session.require_moment(moment)
+            if seat not in session.awaited or not session.is_machine_seat(seat):
                 raise turn_is_over()
             game, action = session.playing, session.lesson_action(seat)
             if action is None:
@@ -103,7 +103,7 @@ class MachineSeats:
             hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
 
 
-def state_before(session: Session, number: int) -> Any:
+def state_after_turns(session: Session, number: int) -> Any:
     """Return the state after this number of turns of a game."""
     while len(session.turns) > number and session.before_turn:
         session = session.before_turn
@@ -115,14 +115,14 @@ def plain(value: Any) -> Any:
     return msgspec.json.decode(_encode(value))
 
 
-def turn_of(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
+def machine_turn(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
     """Return the current turn as a program at this seat may know it.
 
     With `number`, return an earlier turn as it was known then, after that number of turns.
     """
     game, state, moment = session.playing, session.state, session.moment
     if number is not None:
-        state, moment = state_before(session, number), session.turns[number].moment
+        state, moment = state_after_turns(session, number), session.turns[number].moment
     hidden = game.hidden_options(session.options) or ()
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
@@ -140,5 +140,5 @@ def turn_of(session: Session, seat: Seat, number: int | None = None) -> MachineT
         events=tuple(tuple(plain(turn.events)) for turn in session.turns[:number]),
         is_due=is_due,
         due_s=countdown.due_s if countdown and number is None else None,
-        asked=session.lesson_action(seat),
+        lesson_action=session.lesson_action(seat),
     )

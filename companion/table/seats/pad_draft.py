@@ -14,7 +14,7 @@ from companion.games.pads import PadGrammar
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
 from companion.table.state import DraftKeys
-from companion.table.undo import may_revert, moment_to_take_back
+from companion.table.undo import moment_to_take_back, revertible_seat
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
         return _held_ready(session, seat, draft, press)
     last = session.last_turn
     # A press from before the time-out belongs to the turn that is over.
-    is_late = last.by_time and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
+    is_late = last.is_timed_out and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
     if grammar is None or not (is_due or is_late):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
     if is_back:
@@ -96,7 +96,7 @@ def _held_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     """
     earlier = session.before_turn
     # Only the press that ended the last turn counts, which has the same time.
-    is_same = session.last_turn.acted_s == press.at_s and seat is may_revert(session)
+    is_same = session.last_turn.completed_s == press.at_s and seat is revertible_seat(session)
     grammar = session.playing.pad(earlier.state, seat) if earlier and is_same else None
     if earlier is None or grammar is None or not grammar.held_ready:
         return PadStep(draft)

@@ -32,7 +32,7 @@ def handle_press(store: TableStore, press: Press) -> None:
             _press_table(store, press)
         elif press.seat not in store.session.seats:
             store.accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
-        elif not store.session.is_here(press.seat):
+        elif not store.session.is_played_here(press.seat):
             # The seat may also be played at another table.
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         else:
@@ -40,14 +40,14 @@ def handle_press(store: TableStore, press: Press) -> None:
     except CompanionError:
         if not press.held:
             seats = frozenset({press.seat}) if press.seat else BOTH
-            store.listeners.send(Signal(Cue.KEY_REFUSED, seats))
+            store.listeners.send_signals(Signal(Cue.KEY_REFUSED, seats))
 
 
 def _open_seat(store: TableStore, press: Press) -> None:
     """Open a pad's seat to a phone, after its Back key was held for two seconds."""
     if press.seat is not None and press.key is PadKey.BACK:
         open_to_phone(store, press.seat)
-        store.listeners.send(signal_to(press.seat, Cue.SEAT_TAKEN))
+        store.listeners.send_signals(signal_to(press.seat, Cue.SEAT_TAKEN))
 
 
 def _press_table(store: TableStore, press: Press) -> None:
@@ -70,11 +70,11 @@ def _press_shared_key(store: TableStore, press: Press) -> None:
     """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
     session = store.session
     # The same press has ended the turn. As the key is held, the turn goes on after all.
-    if press.held and session.last_turn.acted_s == press.at_s:
+    if press.held and session.last_turn.completed_s == press.at_s:
         store.accept(Undo())
     elif press.held:
         store.accept(Pause("table", press.at_s))
-    elif all(map(session.is_here, session.awaited)):
+    elif all(map(session.is_played_here, session.awaited)):
         (seat,) = session.awaited
         _press_order(store, seat, replace(press, key=PadKey.READY))
 
@@ -107,10 +107,10 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
     session, headline = store.session, store.live.headline
     if headline:
         if not press.held:
-            turns.read(store, by, session.moment, session.stage, headline.number)
+            turns.read_headline(store, by, session.moment, session.stage, headline.number)
     # A press that has ended another step, or started the clock, does not overrule the camera.
-    elif not press.held or store.refused_step == session.place:
-        store.refused_step = session.place
+    elif not press.held or store.refused_place == session.shown_step:
+        store.refused_place = session.shown_step
         turns.confirm(store, by, session.moment, session.stage, force=press.held)
 
 
@@ -127,7 +127,7 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
         turns.hand_in(store, HandIn(seat, session.moment, laid_action, now_s=press.at_s))
         return
     draft = live.drafts.get(seat, NO_DRAFT).keys
-    if session.awaits_tiles and _press_tiles(store, seat, press, has_draft=bool(draft)):
+    if session.may_use_tiles and _press_tiles(store, seat, press, has_draft=bool(draft)):
         return
     step = press_order(session, seat, draft, press)
     for record in step.records:
@@ -173,8 +173,8 @@ def _press_tiles(store: TableStore, seat: Seat, press: Press, *, has_draft: bool
     if press.held or seat not in session.awaited:
         return False
     if press.key is PadKey.READY and not has_draft:
-        turns.lay_tiles(store, seat, session.moment)
+        turns.set_tiles_ready(store, seat, session.moment)
         return True
     if were_laid:
-        turns.lay_tiles(store, seat, session.moment, is_ready=False)
+        turns.set_tiles_ready(store, seat, session.moment, is_ready=False)
     return were_laid and press.key is PadKey.BACK

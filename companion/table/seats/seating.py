@@ -18,7 +18,7 @@ from companion.table.state import NO_DRAFT
 from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
-OPEN_S = 30.0
+SEAT_OPEN_S = 30.0
 """Seconds for which a pad's seat is open to a phone."""
 OPEN_SENTENCES = {
     Seat.SOUTH: say(
@@ -33,7 +33,7 @@ _OPEN_SEAT_TOPIC = "open seat"
 """Topic of the notice with these sentences."""
 
 
-def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
+def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
     """Swap the players of the two seats, between two games.
 
     `sittings` names the players that are meant, as `SeatView.sitting`. Raises `Stale` if somebody
@@ -55,7 +55,7 @@ def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
         store.accept(*frees, *takes)
 
 
-def free(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
+def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
     """Free a seat. Its sealed action stays sealed.
 
     `sitting` names the player that is meant, as `SeatView.sitting`. Raises `Stale` if somebody else
@@ -63,10 +63,10 @@ def free(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
     """
     require_sitting(store, seat, sitting)
     store.accept(FreeSeat(seat))
-    send_machines_away(store)
+    free_lone_machines(store)
 
 
-def send_machines_away(store: TableStore) -> None:
+def free_lone_machines(store: TableStore) -> None:
     """Free the seats of machines that are alone between two games, because their opponents have
     left.
     """
@@ -82,8 +82,8 @@ def open_to_phone(store: TableStore, seat: Seat) -> None:
     """
     if store.session.door_of(seat) != "pad":
         raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
-    store.open_seat, store.open_until_s = seat, store.now_s() + OPEN_S
-    store.notice(_OPEN_SEAT_TOPIC, OPEN_SENTENCES[seat])
+    store.open_seat, store.open_seat_until_s = seat, store.now_s() + SEAT_OPEN_S
+    store.set_notice(_OPEN_SEAT_TOPIC, OPEN_SENTENCES[seat])
 
 
 def move_to_phone(store: TableStore, seat: Seat) -> str:
@@ -91,7 +91,7 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
 
     The pad's draft is dropped. Raises `Illegal` for a closed seat.
     """
-    close_seat(store)
+    close_seat_if_due(store)
     if seat is not store.open_seat:
         text = say("This seat is not open: hold Back at its pad for two seconds, then try again")
         raise Illegal(Refusal.SEAT_TAKEN, text)
@@ -100,16 +100,16 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
     store.accept(record)
     live = store.live
     store.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
-    close_seat(store)
+    close_seat_if_due(store)
     return record.nonce
 
 
-def close_seat(store: TableStore) -> None:
+def close_seat_if_due(store: TableStore) -> None:
     """Close the open seat if its time is over, or if it is no longer played by its pad."""
     seat = store.open_seat
-    if seat and (store.now_s() >= store.open_until_s or store.session.door_of(seat) != "pad"):
+    if seat and (store.now_s() >= store.open_seat_until_s or store.session.door_of(seat) != "pad"):
         store.open_seat = None
-        store.notice(_OPEN_SEAT_TOPIC, "")
+        store.set_notice(_OPEN_SEAT_TOPIC, "")
 
 
 def require_sitting(store: TableStore, seat: Seat, sitting: str | None) -> None:

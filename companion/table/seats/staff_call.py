@@ -15,26 +15,28 @@ class Call(StrEnum):
 
     NONE = "none"
     CALLED = "called"
+    """Nobody has answered yet."""
     COMING = "coming"
     """Somebody has answered."""
 
 
 class StaffBell:
-    """Handles one call at a time. Its methods may be called from any thread.
+    """The bell by which players call the staff. It handles one call at a time.
 
-    `when_changed` is called after every change, in the thread that made it.
+    Pages and the panel ring it. A broker or a hub listens and answers. Its methods may be called
+    from any thread. `on_change` is called after every change, in the thread that made it.
     """
 
-    def __init__(self, when_changed: Callable[[], None] = lambda: None) -> None:
-        self.when_changed = when_changed
+    def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
+        self.on_change = on_change
         self._lock = threading.Lock()
         self.call = Call.NONE
-        self.by = ""
-        """The caller: a seat, `table` or `host`."""
+        self.caller = ""
+        """Who has called: a seat, `table` or `host` (the owner). Empty without a call."""
         self.number = 0
         """Number of calls since the start."""
-        self._ears: frozenset[str] = frozenset()
-        self.is_heard = False
+        self._listeners: frozenset[str] = frozenset()
+        self.has_listener = False
         """Whether anybody would hear a call."""
 
     def sentence(self) -> str:
@@ -45,25 +47,25 @@ class StaffBell:
         }
         return sentences.get(self.call, "")
 
-    def hear(self, is_heard: bool, by: str = "broker") -> None:
-        """Note that somebody hears calls, or no longer does.
+    def set_listening(self, is_listening: bool, listener: str = "broker") -> None:
+        """Note whether a listener of this name hears calls.
 
         An open call ends with the last listener.
         """
         with self._lock:
-            if (by in self._ears) == is_heard:
+            if (listener in self._listeners) == is_listening:
                 return
-            self._ears ^= {by}
-            self.is_heard = bool(self._ears)
-        if not self.is_heard:
+            self._listeners ^= {listener}
+            self.has_listener = bool(self._listeners)
+        if not self.has_listener:
             self.cancel()
-        self.when_changed()
+        self.on_change()
 
     def ring(self, by: str) -> None:
         """Call the staff. An open call stays as it is. Raises `Illegal` if nobody would hear the
         call.
         """
-        if not self.is_heard:
+        if not self.has_listener:
             raise wrong_phase(say("Nobody can be called from here now: ask somebody in person."))
         self._change(Call.CALLED, (Call.NONE,), by)
 
@@ -73,13 +75,14 @@ class StaffBell:
 
     def answer(self) -> None:
         """Note that somebody of the staff is coming. Without a call it changes nothing."""
-        self._change(Call.COMING, (Call.CALLED,), self.by)
+        self._change(Call.COMING, (Call.CALLED,), self.caller)
 
-    def _change(self, call: Call, before: tuple[Call, ...], by: str = "") -> None:
-        """Set the call, if it is in one of these states."""
+    def _change(self, call: Call, allowed: tuple[Call, ...], caller: str = "") -> None:
+        """Set the call, if its present state is one of the allowed ones."""
         with self._lock:
-            if self.call not in before:
+            if self.call not in allowed:
                 return
-            self.number += call is Call.CALLED
-            self.call, self.by = call, by
-        self.when_changed()
+            if call is Call.CALLED:
+                self.number += 1
+            self.call, self.caller = call, caller
+        self.on_change()

@@ -24,7 +24,7 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.service.app import Companion
-from companion.table.session import Phase, chance
+from companion.table.session import Phase, turn_random
 from companion.table.table_view import TableView
 
 FRAME_S = 0.1
@@ -141,7 +141,9 @@ class Match(ABC):
         self.kit = self.game.kit(self.game.options(self.options))
         self.report = Report(self.game.name, self.seed)
         self.rng = Random(f"{self.game.name}/{self.seed}")
-        self.state: Any = self.game.setup(self.game.options(self.options), chance(self.seed, 0))
+        self.state: Any = self.game.setup(
+            self.game.options(self.options), turn_random(self.seed, 0)
+        )
 
     def play(self) -> Report:
         """Play a whole game and return its report.
@@ -250,7 +252,7 @@ class Match(ABC):
 
     def chance(self) -> Random:
         """Return the random numbers of the present turn, the same as the table's."""
-        return chance(self.seed, len(self.companion.table.progress().turns) + 1)
+        return turn_random(self.seed, len(self.companion.table.progress().turns) + 1)
 
     def round(self, frames: int = 1) -> None:
         """Run some frames, and check everything that the table accepts."""

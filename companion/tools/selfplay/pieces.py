@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import WorldPiece
 from companion.games.base import Game
-from companion.table.board_check import HandMove, Problem, hand_moves, tops
+from companion.table.board_check import HandMove, Problem, hand_moves, top_faces
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
@@ -55,7 +55,7 @@ class PieceMatch(Match):
         if before.phase is Phase.ORDERS and after.phase is Phase.STAGES and after.board.target:
             right.append(after.board.target)
         truth = self.truth()
-        is_right = any(tops(self.kit.anchored(layout)) == truth for layout in right)
+        is_right = any(top_faces(self.kit.anchored(layout)) == truth for layout in right)
         self.report.misread_layouts += not is_right
 
     def truth(self) -> dict[Square, str]:
@@ -72,7 +72,7 @@ class PieceMatch(Match):
         view = self.look()
         for instruction in view.turn.instructions:
             move = instruction.move
-            if move.done or self._is_done(move):
+            if move.is_done or self._is_done(move):
                 continue
             self.follow(move, view.board.target or {})
             # the table has moved on, so the other instructions are outdated
@@ -112,7 +112,7 @@ class PieceMatch(Match):
         self._restack(on_target, move.target)
         self.round(1)
         # a piece that has arrived may have to be turned over as well
-        for turned in move.faces if move.turned else ():
+        for turned in move.faces if move.is_turned_over else ():
             piece = self.piece(turned, move.target)
             if piece.face != turned:
                 self.turn_over(piece)
@@ -191,7 +191,7 @@ class PieceMatch(Match):
         lying = {(kind(piece.face), piece.square) for piece in self.world.pieces()}
         for instruction in view.turn.instructions:
             move = instruction.move
-            if not move.origin or move.done:
+            if not move.origin or move.is_done:
                 continue
             name = kind(move.faces[-1])
             if lying.isdisjoint({(name, move.origin), (name, move.target)}):

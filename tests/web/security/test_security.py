@@ -255,7 +255,7 @@ def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
         code, phone, host = code_of(place), stranger(place), host_of(place)
         phone.post("/join/south", data={"name": "Mara", "code": code})
         made = host.post("/api/host/new-key", json={}).json["host_key"]
-        nonce = place.table.seat_nonce(Seat.SOUTH)
+        nonce = place.table.nonce_of(Seat.SOUTH)
         assert nonce
         answers = [
             *(phone.get(path) for path in ("/nowhere", "/seat/north", "/s")),

@@ -70,7 +70,7 @@ def test_both_seats_are_taken_by_one_form_and_freed(place: Place) -> None:
     assert other.post("/pass/open", data={"seat": "south"}).location == "/pass"
     phone.post("/pass", data={"north": "Jo"})
     assert phone.post("/pass/end").location == "/join"
-    assert place.table.seat_nonce(Seat.SOUTH) is None
+    assert place.table.nonce_of(Seat.SOUTH) is None
 
 
 def test_the_cover_comes_first_and_opens_one_side_only(place: Place, phone: FlaskClient) -> None:

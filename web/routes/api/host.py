@@ -25,7 +25,7 @@ class HostRoutes(PageGroup):
         self, game: ShortText, options: GameOptions | None = None, seed: int | None = None
     ) -> None:
         """Start a game with options."""
-        self._table.host_starts(game, options or {}, seed)
+        self._table.begin_for_owner(game, options or {}, seed)
 
     @post("/api/host/preview", guard=host_only)
     def preview(

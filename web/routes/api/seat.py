@@ -68,12 +68,12 @@ class SeatRoutes(PageGroup):
     def by_pad(self, seat: Seat) -> None:
         """Play on the pad from now on. This phone can take over again."""
         self.page_context.require_pads()
-        self._table.play_by(seat, "pad", self._guard.sitting_of(seat))
+        self._table.change_door(seat, "pad", self._guard.sitting_of(seat))
 
     @seat_post("by-phone")
     def by_phone(self, seat: Seat) -> None:
         """Continue by the phone that changed to the pad."""
-        self._table.play_by(seat, "phone", self._guard.sitting_of(seat))
+        self._table.change_door(seat, "phone", self._guard.sitting_of(seat))
 
     @seat_post("hand-in")
     def hand_in(
@@ -118,7 +118,7 @@ class SeatRoutes(PageGroup):
     @seat_post("tiles")
     def tiles(self, seat: Seat, moment: ShortText, is_ready: bool) -> None:
         """Report whether the seat's tiles are laid behind its wall."""
-        self._table.lay_tiles(seat, moment, is_ready)
+        self._table.set_tiles_ready(seat, moment, is_ready)
 
     @seat_post("resign")
     def resign(self, seat: Seat) -> None:

@@ -41,7 +41,7 @@ class SharedRoutes(PageGroup):
     @shared("read", "seat", "table")
     def read(self, by: str, moment: ShortText, stage: int, told: int) -> None:
         """Confirm that a headline of a stage has been read. `told` is its number from 0."""
-        self._table.read(by, moment, stage, told)
+        self._table.read_headline(by, moment, stage, told)
 
     @shared("confirm", "seat", "host")
     def confirm(self, by: str, moment: ShortText, stage: int, force: bool = False) -> None:
@@ -58,12 +58,12 @@ class SharedRoutes(PageGroup):
 
         Nobody sits down by this, and no game starts.
         """
-        self._table.choose(game)
+        self._table.choose_game(game)
 
     @shared("home", "seat", "table")
     def home(self, by: str) -> None:
         """Return to the choice of all games, also after a game."""
-        self._table.go_home()
+        self._table.return_to_lobby()
 
     @shared("rematch", "seat", "table", "host")
     def rematch(self, by: str, swap: bool = False) -> None:
@@ -110,7 +110,7 @@ class TableRoutes(PageGroup):
     @post("/api/table/tiles", guard=at_table)
     def table_tiles(self, seat: Seat, moment: ShortText, is_ready: bool) -> None:
         """Report from the table screen whether a seat's tiles are laid."""
-        self._table.lay_tiles(seat, moment, is_ready)
+        self._table.set_tiles_ready(seat, moment, is_ready)
 
     @post(f"/api/seat/{SEAT_PART}/go-on", guard=at_table)
     def go_on(self, seat: str, by: Literal["pad", "machine", "phone"], sitting: ShortText) -> None:
@@ -124,7 +124,7 @@ class TableRoutes(PageGroup):
             raise wrong_phase(say("That phone is back."))
         if by == "pad":
             self.page_context.require_pads()
-            self._table.play_by(gone, "pad", sitting)
+            self._table.change_door(gone, "pad", sitting)
             return
         self._require_nothing_secret(gone)
         if by == "machine" and not self._features.opponents:

@@ -72,7 +72,7 @@ class PanelTrials(PageGroup):
             if trial == sent:
                 return ""
             if sent is None or trial["on"] != sent["on"]:
-                self._table.notice("trial", TRIED_OUT if trial["on"] else "")
+                self._table.set_notice("trial", TRIED_OUT if trial["on"] else "")
             sent = trial
             return message(json.dumps(trial), "trial")
 
@@ -83,7 +83,7 @@ class PanelTrials(PageGroup):
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()
-        self._table.notice("trial", "")
+        self._table.set_notice("trial", "")
 
     # ---- trying out ----
 
