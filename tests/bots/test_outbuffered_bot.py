@@ -12,11 +12,11 @@ from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot
-from companion.bots.outbuffered.turn_game import balance
+from companion.bots.outbuffered.turn_game import equilibrium
 from companion.bots.outbuffered.turns import (
     BUFFERS,
+    DRAWN,
     LOST,
-    TIED,
     WON,
     Turns,
 )
@@ -38,13 +38,13 @@ def test_its_rules_are_those_of_the_game() -> None:
         for state in states_in_a_row("outbuffered", 10, rng.getrandbits(30), options):
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             after = GAME.apply(state, actions, rng).state
-            ends, table = turns.turn(turns.position(GAME.view(state, None)))
+            ends, table = turns.ends_of_turn(turns.position(GAME.view(state, None)))
             south = BUFFERS.index(actions[Seat.SOUTH])
             north = BUFFERS.index(actions[Seat.NORTH])
             end, is_eventful = ends[table[south, north]]
             if after.outcome:
                 winners = after.outcome.winners
-                assert end == (TIED if not winners else WON if Seat.SOUTH in winners else LOST)
+                assert end == (DRAWN if not winners else WON if Seat.SOUTH in winners else LOST)
             else:
                 assert end == turns.position(GAME.view(after, None))
             assert is_eventful == (after.last_eventful == state.turn)
@@ -71,9 +71,9 @@ def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
 def test_a_small_matrix_is_balanced() -> None:
     """Scissors, paper, stone, where a win with stone counts twice."""
     payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]], np.float32) / 2
-    mine, _, safe = balance(payoff, None, 0.0)
+    mine, _, safe = equilibrium(payoff, None, 0.0)
     assert mine == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
     assert safe == pytest.approx(0, abs=0.02)
-    leaning, _, safe = balance(payoff, np.array([1, 0, 0], np.float32), 0.9)
+    leaning, _, safe = equilibrium(payoff, np.array([1, 0, 0], np.float32), 0.9)
     assert leaning[2] > 0.9
     assert safe < -0.3

@@ -1,11 +1,13 @@
 """The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers.
 
-Pairs of buffers are valued by the position after the turn. Level 3 looks these values up in a table
-that `tests/bench/bots/solve.py` computed. It plays close to the equilibrium. By a bounded amount it
-deviates towards the best answer to what people tend to play (a restricted Nash response: Johanson,
-Zinkevich and Bowling, 2007). Level 2 plays the best answer to a beginner. Level 1 is that beginner.
-Both have a noise in their evaluation that is fixed for a game. On boards without a table,
-the value of a position is the game's own lead: who is nearer to bringing a flag home.
+A buffer is the three commands that a side hands in for a turn. Pairs of buffers are valued by the
+position after the turn, which is looked up in a table that `tests/bench/bots/solve.py` computed. On
+boards without a table, the value is the game's own lead: who is nearer to bringing a flag home.
+
+Level 3 plays close to the equilibrium. By a bounded amount it deviates towards the best answer to
+what people tend to play (a restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Level
+2 plays the best answer to a beginner. Level 1 is that beginner. Both have a noise in their values
+that is fixed for a game.
 """
 
 from __future__ import annotations
@@ -20,34 +22,46 @@ from typing import Any
 import numpy as np
 
 from companion.bots.base import Bot, Choice, expected_reply, reasons_of, second_best
-from companion.bots.outbuffered.turn_game import TurnGame, Vector, balance, likely_mix, soft
-from companion.bots.outbuffered.turns import (
-    BUFFERS,
-    VALUE_OF,
-    Position,
-    Turns,
+from companion.bots.outbuffered.turn_game import (
+    TurnGame,
+    Vector,
+    equilibrium,
+    likely_mix,
+    softmax,
 )
+from companion.bots.outbuffered.turns import BUFFERS, VALUE_OF, Position, Turns
 from companion.core.i18n import joined, say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.board import NORTH, STANDARD_MAP
 from companion.games.outbuffered.turn import OutbufferedOptions, lead
 
 TABLE = Path(__file__).parents[1] / "outbuffered.npz"
+"""Value of every position on the standard board, for South: an array of int16 for each setting of
+the option about own flags, indexed by the position.
+"""
 SCALE = 30_000
 """Value of a won position in the table, which holds integers."""
 DISCOUNT = 0.98
-"""Discount factor of a position's value for each turn, so that early wins are worth more."""
+"""Discount factor of a position's value for each turn, so that early wins are worth more. The table
+was computed with it.
+"""
 _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
+"""Standard deviation of the noise in values from -1 to 1, by level. Matches judge it: each level
+has to beat the one below (`tests/bench/bots`).
+"""
 _MIN_PLAYED_SHARE = 0.003
 """Minimum share of a buffer to be played. Smaller shares are noise of the approximation."""
-_TRUST = (0.95, 0.7, 0.4)
-"""Levels of trust in the guess of the other side's buffer.
+_TRUST_LEVELS = (0.95, 0.7, 0.4)
+"""Trust in the guess of the other side's buffer, as probabilities that are tried one after another.
 
-Each resulting strategy is mixed with the equilibrium until its risk is small enough.
+Each resulting strategy is mixed with the equilibrium until its risk is small enough. More levels
+would be slower.
 """
 _MAX_RISK = 0.025
-"""Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one."""
+"""Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one.
+Chosen by hand: higher wins faster against beginners and loses more against experts.
+"""
 _GAME = Outbuffered()
 _WINS = say("This wins whatever the other side does.")
 _BALANCED = say("Orders that vary leave the other side no good answer.")
@@ -55,16 +69,16 @@ _BEST = say("This looks best against what most people do here.")
 
 
 class OutbufferedBot(Bot):
-    """Plays a seat of Outbuffered. See `Bot`."""
+    """Plays a seat of Outbuffered. It remembers only how often each position has occurred."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._options = OutbufferedOptions(**options)
         self._turns = Turns(self._options)
-        self._me = SEATS.index(seat)
         self._visits: Counter[Position] = Counter()
         self._table = None
+        """Table of values for these options, if there is one."""
         if self._options.board == STANDARD_MAP and TABLE.is_file():
             name = "blocks" if self._options.own_flag_blocks_base else "standard"
             with np.load(TABLE, allow_pickle=False) as tables:
@@ -78,13 +92,13 @@ class OutbufferedBot(Bot):
         if (sure := game.sure_win()) is not None:
             return Choice(BUFFERS[game.rows[sure]], len(BUFFERS), (_WINS,))
         if self.level == 3:
-            return self._equilibrium(game)
-        return self._guess(position, game)
+            return self._draw_near_equilibrium(game)
+        return self._best_answer(position, game)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
-        """Compare the values of buffers against the equilibrium."""
+        """Return the lead of the best buffer over this one, against the equilibrium."""
         game = self._game(self._turns.position(view), view)
-        _, theirs, _ = balance(game.payoff, None, 0.0)
+        _, theirs, _ = equilibrium(game.payoff, None, 0.0)
         gains = game.payoff @ theirs
         row = game.row_of(BUFFERS.index(action))
         # values range from -1 to 1, so half the difference is a share of a game
@@ -93,7 +107,11 @@ class OutbufferedBot(Bot):
     def _reason_lines(
         self, game: TurnGame, row: int, answer: Vector, reason: str
     ) -> tuple[str, ...]:
-        """Return the reasons for this row: the likeliest answer, and the second best row."""
+        """Return the reasons for this row: the likeliest answer, and the second best row.
+
+        :param answer: expected mix of the other side
+        :param reason: sentence that comes first
+        """
         column = int(np.argmax(answer))
         likeliest = _GAME.commands(BUFFERS[game.columns[column]])
         reply = expected_reply([joined(", ", likeliest)], float(answer[column]))
@@ -104,8 +122,8 @@ class OutbufferedBot(Bot):
         others[row] = -np.inf
         second = int(np.argmax(others))
         words = joined(", ", _GAME.commands(BUFFERS[game.rows[second]]))
-        less = second_best([words], float(gains[row] - others[second]) / 2)
-        return reasons_of(reason, reply, less)
+        comparison = second_best([words], float(gains[row] - others[second]) / 2)
+        return reasons_of(reason, reply, comparison)
 
     # ---- what a turn leads to --------------------------------------------------------------------
 
@@ -114,19 +132,21 @@ class OutbufferedBot(Bot):
 
         Values shrink near a turn limit at which the game is a draw.
         """
-        ends, table = self._turns.turn(position)
-        options = self._options
-        turns_left = options.turn_limit - int(view["turn"]) if options.turn_limit else math.inf
-        quiet = options.quiet_limit - int(view["quiet"]) - 1 if options.quiet_limit else math.inf
+        ends, table = self._turns.ends_of_turn(position)
+        turn_limit = self._options.turn_limit or math.inf
+        quiet_limit = self._options.quiet_limit or math.inf
+        turns_left = turn_limit - int(view["turn"])
+        quiet_turns_left = quiet_limit - int(view["quiet"]) - 1
         values = []
         for end, is_eventful in ends:
             value = VALUE_OF.get(end)
             if value is None:
-                quiet_left = (options.quiet_limit or math.inf) if is_eventful else quiet
                 value = DISCOUNT * self._value(end)
-                value *= 1 - 0.75 ** min(turns_left, quiet_left)
+                until_draw = min(turns_left, quiet_limit if is_eventful else quiet_turns_left)
+                # as if a game were decided with a chance of a quarter in each turn that is left
+                value *= 1 - 0.75**until_draw
             values.append(value)
-        if self._me == NORTH:
+        if self.seat.number == NORTH:
             return TurnGame(ends, np.ascontiguousarray(table.T), -np.array(values, np.float32))
         return TurnGame(ends, table, np.array(values, np.float32))
 
@@ -136,27 +156,28 @@ class OutbufferedBot(Bot):
             south, north, south_flag, north_flag = position
             # index 0 of a flag is `CARRIED`, which is -1
             return int(self._table[south, north, south_flag + 1, north_flag + 1]) / SCALE
+        # the lead is in steps. A hyperbolic tangent keeps values below 1, and the factors were
+        # chosen by eye: about 5 steps ahead are most of a win
         return 0.9 * math.tanh(0.22 * lead(self._turns.state(position)))
 
     # ---- level 3 ---------------------------------------------------------------------------------
 
-    def _equilibrium(self, game: TurnGame) -> Choice:
-        """Return a buffer drawn from a strategy near the equilibrium.
+    def _draw_near_equilibrium(self, game: TurnGame) -> Choice:
+        """Return a buffer drawn from a mixed strategy near the equilibrium.
 
         The strategy deviates towards the best answer to what people tend to play.
         """
-        mine, theirs, value = balance(game.payoff, None, 0.0)
+        mine, theirs, value = equilibrium(game.payoff, None, 0.0)
         guess = likely_mix(game, theirs)
         best = mine
         reason = _BALANCED
         answer = theirs
         best_gain = float(mine @ game.payoff @ guess)
-        # deviate towards the guess as far as the risk allows
-        for trust in _TRUST:
-            leaning, _, safe = balance(game.payoff, guess, trust)
+        for trust in _TRUST_LEVELS:
+            exploiting, _, safe_value = equilibrium(game.payoff, guess, trust)
             # mix with the equilibrium so that the risk is at most `_MAX_RISK`
-            share = np.float32(min(1.0, _MAX_RISK / max(1e-6, value - safe)))
-            mixed = share * leaning + (1 - share) * mine
+            share = np.float32(min(1.0, _MAX_RISK / max(1e-6, value - safe_value)))
+            mixed = share * exploiting + (1 - share) * mine
             gain = float(mixed @ game.payoff @ guess)
             if gain > best_gain:
                 best = mixed
@@ -170,10 +191,10 @@ class OutbufferedBot(Bot):
 
     # ---- levels 1 and 2 --------------------------------------------------------------------------
 
-    def _guess(self, position: Position, game: TurnGame) -> Choice:
-        """Return the best answer to the assumed play of the other side, with a noise in the values.
+    def _best_answer(self, position: Position, game: TurnGame) -> Choice:
+        """Return the best answer to the assumed mix of the other side, with a noise in the values.
 
-        The noise depends only on the game, the position, and the number of times it occurred.
+        The noise depends only on the seed, the position, and the number of times that it occurred.
         """
         rng = Random(f"{self.seed} {position} {self._visits[position]}")
         noise = [rng.gauss(0, _NOISE[self.level]) for _ in game.ends]
@@ -185,7 +206,8 @@ class OutbufferedBot(Bot):
             answer[0] += 0.5
             nodes = len(BUFFERS)
         else:
-            beginner = soft(-game.payoff.mean(axis=0), 0.06)
+            # assume a beginner, who in one turn of four does anything
+            beginner = softmax(-game.payoff.mean(axis=0), 0.06)
             answer = 0.75 * beginner + 0.25 * anything
             nodes = len(BUFFERS) ** 2
         row = int(np.argmax(game.payoff @ answer))

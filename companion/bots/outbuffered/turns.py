@@ -1,8 +1,11 @@
 """Turns of Outbuffered: positions as tuples, and all 216 by 216 pairs of buffers at once.
 
+A buffer is the three commands that a side hands in for a turn. Here it is an index in `BUFFERS`, as
+its owner writes it. A turn has three steps, in each of which both sides carry out one command.
+
 A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, and
 `CARRIED` is a flag that the other side carries. A turn ends in a position, or in one of `WON`,
-`LOST` and `TIED` as seen by South. Buffers are indexes in `BUFFERS`, as their owner writes them.
+`LOST` and `DRAWN` from South's point of view.
 """
 
 from __future__ import annotations
@@ -21,13 +24,16 @@ from companion.games.outbuffered.board import SOUTH, terrain_of
 from companion.games.outbuffered.turn import OutbufferedOptions, State, play
 
 Position = tuple[int, int, int, int]
+End = tuple[Position, bool]
+"""A position, and whether on the way to it a flag was taken or a robot hit."""
 CARRIED = -1
 WON: Position = (-2, 0, 0, 0)
 LOST: Position = (-3, 0, 0, 0)
-TIED: Position = (-4, 0, 0, 0)
-VALUE_OF = {WON: 1.0, LOST: -1.0, TIED: 0.0}
-"""Value of the three ends for South."""
+DRAWN: Position = (-4, 0, 0, 0)
+VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
+"""Value for South of a finished game."""
 _LETTERS = "UDLRIS"
+"""Commands in notation: up, down, left, right, idle, shoot."""
 COMMANDS = len(_LETTERS)
 BUFFERS = tuple(map("".join, product(_LETTERS, repeat=3)))
 """All 216 buffers in notation."""
@@ -44,9 +50,11 @@ class Turns:
         ]
         self.squares = [square for square in tiles if square not in terrain.walls]
         self._numbers: dict[Square | None, int] = {None: CARRIED}
+        """Number of each square. None is a flag that is carried."""
         self._numbers |= {square: number for number, square in enumerate(self.squares)}
-        self.beginning = self._position(terrain.starts, terrain.bases)
-        self.answers = cache(self._answers)
+        self.start = self._position(terrain.starts, terrain.bases)
+        """Position at the start of a game."""
+        self.step_results = cache(self._step_results)
 
     def position(self, view: Mapping[str, Any]) -> Position:
         """Return the position of a view."""
@@ -60,45 +68,50 @@ class Turns:
 
     def state(self, position: Position) -> State:
         """Return the game's state of a position, at the beginning of the first turn."""
-        south, north = (self.squares[robot] for robot in position[:2])
-        own, other = (None if flag == CARRIED else self.squares[flag] for flag in position[2:])
-        return State(self._options, self._terrain, (south, north), (own, other))
+        robots = self.squares[position[0]], self.squares[position[1]]
+        south_flag, north_flag = (
+            None if flag == CARRIED else self.squares[flag] for flag in position[2:]
+        )
+        return State(self._options, self._terrain, robots, (south_flag, north_flag))
 
-    def _answers(self, position: Position) -> list[tuple[Position, bool]]:
-        """Return the results of the 36 pairs of commands, South's command first.
-
-        Each result is the position after it, and whether a flag was taken or a robot hit.
-        """
+    def _step_results(self, position: Position) -> list[End]:
+        """Return the results of one step, for each of the 36 pairs of commands, South's first."""
         if position in VALUE_OF:
             return [(position, False)] * COMMANDS**2
         state = self.state(position)
-        answers = []
+        results = []
         for pair in product(_LETTERS, _LETTERS):
             # buffers of one command each, so that the limits of whole turns do not count
             after = play(state, pair).state
             end = self._position(after.robots, after.flags)
             if after.outcome:
                 winners = after.outcome.winners
-                end = TIED if not winners else WON if SEATS[SOUTH] in winners else LOST
-            answers.append((end, after.quiet == 0))
-        return answers
+                end = DRAWN
+                if winners:
+                    end = WON if SEATS[SOUTH] in winners else LOST
+            results.append((end, after.quiet == 0))
+        return results
 
-    def turn(self, position: Position) -> tuple[list[tuple[Position, bool]], NDArray[np.int32]]:
-        """Return the ends of a turn, and for each pair of buffers the index of its end.
+    def ends_of_turn(self, position: Position) -> tuple[list[End], NDArray[np.int32]]:
+        """Return the possible ends of a turn, and for each pair of buffers the index of its end.
 
         The array has 216 rows for South and 216 columns for North.
         """
-        ends = {(position, False): 0}
+        # each step has a table: for each state before it and pair of commands the state after it
+        numbers: dict[End, int] = {(position, False): 0}
         tables = []
         for _ in range(3):
-            layer = ends
-            ends = {}
-            table = np.empty((len(layer), COMMANDS * COMMANDS), np.int32)
-            for (at, was_eventful), row in layer.items():
-                for pair, (to, is_eventful) in enumerate(self.answers(at)):
-                    table[row, pair] = ends.setdefault((to, was_eventful or is_eventful), len(ends))
+            numbers_before = numbers
+            numbers = {}
+            table = np.empty((len(numbers_before), COMMANDS * COMMANDS), np.int32)
+            for (before, was_eventful), row in numbers_before.items():
+                for pair, (after, is_eventful) in enumerate(self.step_results(before)):
+                    end = (after, was_eventful or is_eventful)
+                    table[row, pair] = numbers.setdefault(end, len(numbers))
             tables.append(table)
         first, second, third = tables
         # axes: South's and North's command alternately, for each step
         steps = third[second[first[0]]].reshape((COMMANDS,) * 6)
-        return list(ends), steps.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)
+        # rows are South's three commands, columns North's
+        by_buffer = steps.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)
+        return list(numbers), by_buffer

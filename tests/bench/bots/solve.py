@@ -25,10 +25,10 @@ Floats = NDArray[np.float32]
 
 def reachable(turns: Turns) -> list[Position]:
     """Return every position that can follow from the beginning, and the three ends at last."""
-    positions = {turns.beginning: None}
-    todo = [turns.beginning]
+    positions = {turns.start: None}
+    todo = [turns.start]
     for position in todo:
-        for after, _ in turns.answers(position):
+        for after, _ in turns.step_results(position):
             if after not in positions and after not in VALUE_OF:
                 positions[after] = None
                 todo.append(after)
@@ -75,7 +75,7 @@ def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
     count = len(positions) - len(VALUE_OF)
     number_of = {position: number for number, position in enumerate(positions)}
     step = np.array(
-        [[number_of[after] for after, _ in turns.answers(at)] for at in positions], np.int32
+        [[number_of[after] for after, _ in turns.step_results(at)] for at in positions], np.int32
     )
     values = np.array([VALUE_OF.get(position, 0.0) for position in positions], np.float32)
     discount = np.where(np.arange(len(positions)) < count, DISCOUNT, 1).astype(np.float32)
