@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 import settings_table
 
-from companion.bots.characters import cast
+from companion.bots.characters import all_characters
 from companion.cli.main import parser
 from companion.core.config import NORTH_PINS, SOUTH_PINS, read_settings
 from companion.games import game_named
@@ -212,7 +212,7 @@ def test_the_engine_dialogue() -> None:
 def test_the_settings_examples() -> None:
     (whole,) = map(read_settings, blocks("docs/settings.md", "toml"))
     engines, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
-    assert [character.name for character in cast(engines.bots.engines)][3:] == ["Ada"]
+    assert [character.name for character in all_characters(engines.bots.engines)][3:] == ["Ada"]
     assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
     assert whole.panel.south.up == ""
     assert whole.camera.source == "usb:0"

@@ -18,7 +18,7 @@ from werkzeug.test import Cookie
 
 from companion.archive.history import History
 from companion.bots.bot_process import BotProcess
-from companion.bots.characters import cast
+from companion.bots.characters import all_characters
 from companion.bots.coach import Coach
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings, TableSettings, WebSettings
@@ -142,7 +142,7 @@ def open_place(
                 paint=moving_picture,
             ),
             health=health,
-            opponents=cast(()),
+            opponents=all_characters(()),
             coach=Coach(table, b"k" * 32, open_coach),
         )
         site = Site(

@@ -1,10 +1,9 @@
-"""An opponent as JSON lines: one request a line, one reply a line.
+"""An opponent as JSON lines: the program behind a seat that the machine plays.
 
-The process behind a seat that the machine plays.
-
-Requests: `new` (seat and options), `see` (the view after a turn, and its events), `choose` (the
-view in which the seat has to act), `judge` (such a view, and an action: how good is it?). See
-docs/interfaces.md. Whatever is wrong gets an `error` and changes nothing.
+It reads one request a line and writes one reply a line. `new` begins a game with a seat and
+options. `see` shows the view after a turn, and its events. `choose` asks for an action in a view in
+which the seat has to act. `judge` asks how good an action is in such a view. docs/interfaces.md
+describes the messages. A request that is wrong gets an `error` and changes nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +25,12 @@ from companion.core.i18n import Sentence
 from companion.core.kit import Seat
 from companion.games import game_named
 
-MAX_LINE = 1_000_000
-"""Maximum size of a request or a reply, in bytes."""
-MEMORY_BYTES = 192 << 20
-"""Maximum private memory: about three times the peak of an opponent."""
+MAX_LINE_BYTES = 1_000_000
+"""Maximum size of a request or a reply, so that a faulty program cannot fill the other's memory."""
+MAX_OWN_MEMORY_BYTES = 192 << 20
+"""Maximum private memory of a built-in opponent: about three times the peak of one."""
 NICENESS = 10
+"""Priority of the process (nice(2)), lower than that of the table's own threads."""
 MAX_TASKS = 1000
 """Maximum number of the user's processes and threads at which an opponent may still start one.
 
@@ -40,13 +40,18 @@ _OOM_SCORE = 800
 """Score from 0 to 1,000. The kernel kills processes with high scores first when memory runs out."""
 
 
-class _New(msgspec.Struct, forbid_unknown_fields=True):
+class _NewGame(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `new`."""
+
     seat: Seat
     options: dict[str, Any] = {}
 
 
 class _Turn(msgspec.Struct, forbid_unknown_fields=True):
-    """A view, the events that led to it, and the action to judge."""
+    """The body of `see`, `choose` and `judge`.
+
+    `events` led to the view, and are only in `see`. `action` is only in `judge`.
+    """
 
     view: dict[str, Any]
     events: list[dict[str, Any]] = []
@@ -55,13 +60,13 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
 
 _Verb = Literal["new", "see", "choose", "judge"]
 _parse_request = msgspec.json.Decoder(dict[_Verb, msgspec.Raw]).decode
-_parse_new = msgspec.json.Decoder(_New).decode
+_parse_new_game = msgspec.json.Decoder(_NewGame).decode
 _parse_turn = msgspec.json.Decoder(_Turn).decode
 _encode = msgspec.json.Encoder().encode
 
 
 class BotEngine:
-    """An opponent that answers requests. `answer` never raises.
+    """The opponent of one seat of a game, which answers requests. `answer` never raises.
 
     >>> BotEngine("outbuffered", level=1, seed=7).answer(b'{"new": {"seat": "south"}}')
     b'{"ready":true}'
@@ -81,21 +86,24 @@ class BotEngine:
             fault = {"kind": error.kind, "message": str(error.message)}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             fault = {"kind": Malformed.kind, "message": f"Not a request: {error}"}
-        except Exception as error:  # keep running: the table chooses another move
+        except Exception as error:  # keep running: the table gets an error and acts at random
             message = f"The opponent cannot play this view ({type(error).__name__})"
             fault = {"kind": "error", "message": message}
         return _encode({"error": fault})
 
     def _reply(self, line: bytes) -> dict[str, Any]:
-        if len(line) > MAX_LINE:
-            raise Malformed(f"A request has at most {MAX_LINE} bytes")
+        """Return the reply to one request. Raises whatever is wrong with it."""
+        if len(line) > MAX_LINE_BYTES:
+            raise Malformed(f"A request has at most {MAX_LINE_BYTES} bytes")
         request = _parse_request(line)
         if len(request) != 1:
             raise Malformed("A request has exactly one of new, see, choose, judge")
         ((verb, body),) = request.items()
         if verb == "new":
-            new = _parse_new(body)
-            self._bot = bot_for(self._game, new.seat, new.options, self._level, self._seed)
+            new_game = _parse_new_game(body)
+            self._bot = bot_for(
+                self._game, new_game.seat, new_game.options, self._level, self._seed
+            )
             return {"ready": True}
         turn = _parse_turn(body)
         if self._bot is None:
@@ -103,36 +111,40 @@ class BotEngine:
         if verb == "see":
             self._bot.see(turn.view, turn.events)
             return {"ok": True}
-        _require_due(self._bot, turn.view)
+        _require_to_act(self._bot, turn.view)
         if verb == "choose":
             return _choice_json(self._bot.choose(turn.view))
+        # refuse an action that is not in the game's notation
         game_named(self._game).parse(turn.action)
         verdict = self._bot.judge(turn.view, turn.action)
         return {**_choice_json(verdict.best), "loss": verdict.loss}
 
 
-def _require_due(bot: Bot, view: dict[str, Any]) -> None:
+def _require_to_act(bot: Bot, view: dict[str, Any]) -> None:
     """Raise `Malformed` or `Illegal` unless the bot's seat has to act in this view."""
-    due = view.get("to_act")
-    if not isinstance(due, list):
+    seats = view.get("to_act")
+    if not isinstance(seats, list):
         raise Malformed("This is no view: its to_act says who has to act")
-    if bot.seat not in due:
+    if bot.seat not in seats:
         raise Illegal(
             Refusal.NOT_TO_ACT, f"{bot.seat.capitalize()} has nothing to decide in this view"
         )
 
 
 def _choice_json(choice: Choice) -> dict[str, Any]:
-    why = [_sentence_json(line) for line in choice.why]
+    why = [_sentence_json(reason) for reason in choice.why]
     return {"action": choice.action, "nodes": choice.nodes, "why": why}
 
 
-def _sentence_json(line: object) -> object:
-    """Return a sentence with its parts, so that the table can translate it."""
-    if isinstance(line, Sentence) and line.parts:
-        parts = {name: _sentence_json(part) for name, part in line.parts.items()}
-        return {"say": line.pattern, "with": parts}
-    return line if isinstance(line, int) else str(line)
+def _sentence_json(sentence: object) -> object:
+    """Return a sentence, or a part of one, with its parts, so that the table can translate it.
+
+    `bot_process.sentence_of` reads it.
+    """
+    if isinstance(sentence, Sentence) and sentence.parts:
+        parts = {name: _sentence_json(part) for name, part in sentence.parts.items()}
+        return {"say": sentence.pattern, "with": parts}
+    return sentence if isinstance(sentence, int) else str(sentence)
 
 
 def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
@@ -155,25 +167,25 @@ def limit_process(pid: int, memory_bytes: int) -> None:
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text(str(_OOM_SCORE))
     # The kernel groups processes by session, and niceness counts only within a group. So the leader
-    # of a session also lowers its group. Others do not, since the engine may run in somebody's
+    # of a session also lowers its group. Others do not, because their group may be somebody's
     # terminal.
     with contextlib.suppress(OSError):
         if os.getsid(pid) == pid:
             Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
-    for limit, most in (
+    for resource_number, maximum in (
         (resource.RLIMIT_DATA, memory_bytes),
         (resource.RLIMIT_NPROC, MAX_TASKS),
         (resource.RLIMIT_CORE, 0),
     ):
         with contextlib.suppress(OSError, ValueError):
-            resource.prlimit(pid, limit, (most, most))
+            resource.prlimit(pid, resource_number, (maximum, maximum))
 
 
 def run_bot(game: str, level: int, seed: int) -> int:
     """Play a seat over standard input and output until the input ends. Return the exit status."""
     if not has_opponent(game):
         raise Malformed(f"There is no opponent for {game}")
-    limit_process(os.getpid(), MEMORY_BYTES)
+    limit_process(os.getpid(), MAX_OWN_MEMORY_BYTES)
     serve_lines(BotEngine(game, level, seed), sys.stdin.buffer, sys.stdout.buffer)
     return 0
 

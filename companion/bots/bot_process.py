@@ -1,4 +1,8 @@
-"""Run an opponent in a separate process, which gets only one seat's views over two pipes."""
+"""Run an opponent in a separate process, which gets only one seat's views over two pipes.
+
+`machine_players` and `coach` use it. The program behind the pipes is `bot_engine`, or one from
+outside that speaks the same protocol.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from typing import IO, Any, NoReturn
 import msgspec
 
 from companion.bots.base import Choice, Verdict, reasons_of
-from companion.bots.bot_engine import MAX_LINE, limit_process
+from companion.bots.bot_engine import MAX_LINE_BYTES, limit_process
 from companion.core.errors import CompanionError
 from companion.core.i18n import Verbatim, plain_words, unpack
 from companion.core.kit import Seat
@@ -28,12 +32,14 @@ from companion.core.ports import Closeable
 
 MAX_MEMORY_BYTES = 512 << 20
 """Maximum private memory of any opponent. Built-in ones set a lower limit for themselves."""
-_MAX_ACTION = 10_000
-"""Maximum number of characters of an action."""
+_MAX_ACTION_CHARS = 10_000
+"""Maximum length of an action, far longer than any game has."""
 _MAX_REASONS = 12
-_MAX_REASON = 400
-"""Maximum number of characters of a reason."""
+"""Maximum number of reasons that are shown. Built-in opponents give up to six."""
+_MAX_REASON_CHARS = 400
+"""Maximum length of a reason, so that it does not fill a phone."""
 _CHUNK_BYTES = 65_536
+"""Number of bytes read at once: the usual capacity of a pipe on Linux (pipe(7))."""
 _ROOT = Path(__file__).parents[2]
 """Folder of the packages. The child runs there, so that it finds this program whether installed or
 not.
@@ -51,7 +57,7 @@ class BotFailure(CompanionError, RuntimeError):
 
 
 class _Reply(msgspec.Struct):
-    """All fields that an opponent may send in any reply."""
+    """Any reply of an opponent: `ready` to `new`, `ok` to `see`, the rest to the others."""
 
     ready: bool = False
     ok: bool = False
@@ -69,27 +75,32 @@ def seed_of(key: bytes, purpose: str) -> int:
     return int.from_bytes(hmac.digest(key, purpose.encode(), hashlib.sha256)[:6])
 
 
-_OUR_PROGRAM = [sys.executable, "-m", "companion.bots.bot_engine"]
+_BUILT_IN_PROGRAM = [sys.executable, "-m", "companion.bots.bot_engine"]
 
 
 def bot_command(game: str, level: int, seed: int) -> list[str]:
     """Return the command that starts a built-in opponent."""
-    return [*_OUR_PROGRAM, game, "--level", str(level), "--seed", str(seed)]
+    return [*_BUILT_IN_PROGRAM, game, "--level", str(level), "--seed", str(seed)]
 
 
 class BotProcess(Closeable):
-    """One opponent and its process. A context manager.
+    """One opponent and its process, the child. A context manager.
 
     Every failure kills the child and raises `BotFailure`. After that, and after `close`, every call
     fails. Calls are serialised. `close` may be called from another thread and ends a call that is
     waiting.
 
-    :param command: a program that speaks the protocol of `bot_engine`
+    The methods `new`, `see`, `choose` and `judge` send the request of that name (see `bot_engine`).
+    Their `timeout_s` is the timeout of the reply.
+
+    :param command: a program that speaks the protocol of `bot_engine`, with its arguments
     """
 
     def __init__(self, command: Sequence[str]) -> None:
         self._call_lock = Lock()
-        self._end_lock = Lock()
+        """Held while a request waits for its reply."""
+        self._kill_lock = Lock()
+        """Held while the child is killed, which does not wait for a request."""
         # a minimal environment: the search paths, and what makes every run of a child the same
         environment = {
             "LANG": "C.UTF-8",
@@ -117,13 +128,13 @@ class BotProcess(Closeable):
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
         limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
-        self._is_ours = list(command[:3]) == _OUR_PROGRAM
+        self._is_built_in = list(command[:3]) == _BUILT_IN_PROGRAM
         if self.child.stdin is None or self.child.stdout is None:
             raise AssertionError("the child was started with pipes")
         self._pipes = (self.child.stdin, self.child.stdout)
 
     def new(self, seat: Seat, options: Mapping[str, Any], timeout_s: float) -> None:
-        """Start a game in a seat. `timeout_s` is the timeout of the reply."""
+        """Begin a game in a seat."""
         reply = self._ask({"new": {"seat": seat, "options": dict(options)}}, timeout_s)
         if not reply.ready:
             self._fail("is not ready")
@@ -137,10 +148,7 @@ class BotProcess(Closeable):
             self._fail("did not take what it was shown")
 
     def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
-        """Return the action for this view.
-
-        The caller has to check that it is legal.
-        """
+        """Return the action for this view. The caller has to check that it is legal."""
         return self._choice(self._ask({"choose": {"view": view}}, timeout_s))
 
     def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
@@ -151,37 +159,38 @@ class BotProcess(Closeable):
         return Verdict(self._choice(reply), reply.loss)
 
     def _choice(self, reply: _Reply) -> Choice:
-        if not 0 < len(reply.action) <= _MAX_ACTION:
+        if not 0 < len(reply.action) <= _MAX_ACTION_CHARS:
             self._fail("answered nonsense")
         # the words of a program from outside are shown as they are, and only in one line
-        clean = sentence_of if self._is_ours else _one_line
+        clean = sentence_of if self._is_built_in else _one_line
         reasons = map(clean, reply.why[:_MAX_REASONS])
         return Choice(reply.action, max(0, reply.nodes), reasons_of(*reasons))
 
     def close(self) -> None:
         """Kill the child. May be called twice, and while another thread waits for a reply."""
-        self._end()
+        self._kill()
         with self._call_lock:
             for pipe in self._pipes:
                 pipe.close()
 
-    def _end(self) -> None:
+    def _kill(self) -> None:
         """Kill the child and its session."""
-        with self._end_lock:
+        with self._kill_lock:
             self._is_open = False
             if self.child.returncode is None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.child.pid, signal.SIGKILL)
                 self.child.wait()
 
-    def _fail(self, what: str) -> NoReturn:
-        """Kill the child and raise `BotFailure` with the reason."""
-        self._end()
-        raise BotFailure(f"The opponent {what}")
+    def _fail(self, predicate: str) -> NoReturn:
+        """Kill the child and raise `BotFailure`. The predicate says what the opponent did."""
+        self._kill()
+        raise BotFailure(f"The opponent {predicate}")
 
     def _ask(self, request: Mapping[str, Any], timeout_s: float) -> _Reply:
+        """Send a request and return the reply. Raises `BotFailure`."""
         line = _encode(request) + b"\n"
-        if len(line) > MAX_LINE:
+        if len(line) > MAX_LINE_BYTES:
             self._fail("cannot be sent a line that is too long")
         with self._call_lock:
             if not self._is_open:
@@ -193,9 +202,9 @@ class BotProcess(Closeable):
             except OSError:
                 self._fail("has ended")
         if not answer.endswith(b"\n"):
-            self._fail(
-                "answered a line that is too long" if len(answer) > MAX_LINE else "has ended"
-            )
+            is_too_long = len(answer) > MAX_LINE_BYTES
+            self._fail("answered a line that is too long" if is_too_long else "has ended")
+        # `{"error": …` at the beginning, with white space or without
         if b'"error"' in answer[:12]:
             self._fail("refused a request")
         try:
@@ -203,21 +212,23 @@ class BotProcess(Closeable):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._fail("answered nonsense")
 
-    def _exchange(self, line: bytes, ends_s: float) -> bytes:
+    def _exchange(self, line: bytes, deadline_s: float) -> bytes:
         """Send a line to the child and return its answer, without an end of line if it has ended.
 
-        Raises `TimeoutError` at `ends_s`. No pipe is waited for otherwise, because a child's child
-        may keep it open.
+        Raises `TimeoutError` at the deadline, which is on the monotonic clock. Every access waits
+        for the pipe with this timeout first. A plain read could wait for good, even after the child
+        has ended, because a process that it started may keep the pipe open.
         """
         to_child, from_child = self._pipes
         remaining = memoryview(line)
         while remaining:
-            _wait_for(to_child, select.POLLOUT, ends_s)
-            # so much fits at once into a pipe that is ready
-            remaining = remaining[to_child.write(remaining[: select.PIPE_BUF]) :]
+            _wait_for(to_child, select.POLLOUT, deadline_s)
+            # a pipe that is ready takes PIPE_BUF bytes without blocking
+            written = to_child.write(remaining[: select.PIPE_BUF])
+            remaining = remaining[written:]
         answer = b""
-        while not answer.endswith(b"\n") and len(answer) <= MAX_LINE:
-            _wait_for(from_child, select.POLLIN, ends_s)
+        while not answer.endswith(b"\n") and len(answer) <= MAX_LINE_BYTES:
+            _wait_for(from_child, select.POLLIN, deadline_s)
             chunk = from_child.read(_CHUNK_BYTES)
             if not chunk:
                 break
@@ -225,17 +236,20 @@ class BotProcess(Closeable):
         return answer
 
 
-def _wait_for(pipe: IO[bytes], event: int, ends_s: float) -> None:
-    """Wait until a pipe is ready. Raises `TimeoutError` at `ends_s`."""
+def _wait_for(pipe: IO[bytes], event: int, deadline_s: float) -> None:
+    """Wait until a pipe is ready. Raises `TimeoutError` at the deadline on the monotonic clock."""
     poll = select.poll()
     poll.register(pipe, event)
-    left_s = ends_s - time.monotonic()
-    if left_s <= 0 or not poll.poll(left_s * 1000):
+    remaining_s = deadline_s - time.monotonic()
+    if remaining_s <= 0 or not poll.poll(remaining_s * 1000):
         raise TimeoutError
 
 
 def sentence_of(reason: Any) -> Any:
-    """Return a reason of a built-in opponent, or a part of one, as a translatable sentence."""
+    """Return a reason of a built-in opponent, or a part of one, as a translatable sentence.
+
+    `bot_engine` writes it as a number, a plain sentence, or a pattern with its parts.
+    """
     if isinstance(reason, int):
         return reason
     pattern, parts = (reason, {}) if isinstance(reason, str) else (reason["say"], reason["with"])
@@ -243,8 +257,8 @@ def sentence_of(reason: Any) -> Any:
     return unpack({"say": pattern, "many": "", "parts": sentences})
 
 
-def _one_line(words: Any) -> str:
+def _one_line(text: Any) -> str:
     """Return a program's text in one line, without unprintable or direction characters."""
-    letters = str(words)[:_MAX_REASON]
-    shown = [letter for letter in letters if letter.isspace() or is_printable(letter)]
-    return Verbatim(" ".join("".join(shown).split()))
+    letters = str(text)[:_MAX_REASON_CHARS]
+    printable = "".join(letter for letter in letters if letter.isspace() or is_printable(letter))
+    return Verbatim(" ".join(printable.split()))

@@ -1,4 +1,7 @@
-"""The machine's characters: three of our own, one for each level, and external engines."""
+"""The characters of the machine: three built-in ones, one for each level, and external engines.
+
+Players choose a character by its name when they let the machine play a seat.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from companion.core.i18n import say
 class Character:
     """An opponent as players see it.
 
-    `level` is 0 if it is unknown. `command` starts the external engine of this character.
+    :param level: one of `LEVELS`, or 0 for an external engine, whose strength is unknown
+    :param style: how it plays, in a few words
+    :param drawing: name of its picture
+    :param command: program of an external engine with its arguments, empty for a built-in one
     """
 
     name: str
@@ -25,48 +31,28 @@ class Character:
 
 
 CHARACTERS = (
-    Character(
-        "Pip",
-        1,
-        say("bold, cheerful, forgetful"),
-        "face-pip",
-    ),
-    Character(
-        "Bo",
-        2,
-        say("steady, patient, stubborn"),
-        "face-bo",
-    ),
-    Character(
-        "Zeno",
-        3,
-        say("quiet, exact, sly"),
-        "face-zeno",
-    ),
+    Character("Pip", 1, say("bold, cheerful, forgetful"), "face-pip"),
+    Character("Bo", 2, say("steady, patient, stubborn"), "face-bo"),
+    Character("Zeno", 3, say("quiet, exact, sly"), "face-zeno"),
 )
+"""The built-in characters, by rising level."""
 
 
-def cast(engines: Iterable[str]) -> tuple[Character, ...]:
-    """Return all characters: our own, then the engines of the settings (`NAME=COMMAND`).
+def all_characters(engines: Iterable[str]) -> tuple[Character, ...]:
+    """Return the built-in characters, then the engines of the settings (`NAME=COMMAND`).
 
-    An engine cannot take the name of one of our own.
+    An engine cannot take the name of a built-in character. An engine whose command has unbalanced
+    quotation marks is left out.
 
-    >>> [character.name for character in cast(["Ada=/opt/ada --fast", "Bo=/opt/other"])]
+    >>> [character.name for character in all_characters(["Ada=/opt/ada --fast", "Bo=/opt/other"])]
     ['Pip', 'Bo', 'Zeno', 'Ada']
     """
     by_name = {character.name: character for character in CHARACTERS}
     for engine in engines:
-        name, _, text = engine.partition("=")
-        with suppress(ValueError):  # unbalanced quotation marks
-            command = tuple(shlex.split(text))
-            by_name.setdefault(
-                name.strip(),
-                Character(
-                    name.strip(),
-                    0,
-                    say("an external engine"),
-                    "laptop",
-                    command,
-                ),
-            )
+        text, _, command_line = engine.partition("=")
+        name = text.strip()
+        with suppress(ValueError):
+            command = tuple(shlex.split(command_line))
+            character = Character(name, 0, say("an external engine"), "laptop", command)
+            by_name.setdefault(name, character)
     return tuple(by_name.values())

@@ -1,7 +1,8 @@
-"""The coach: the strongest opponent, which answers questions from the learner's own view.
+"""The coach: the strongest opponent, which gives advice from the learner's own view.
 
-Each question runs in a separate process. It gets a `MachineTurn`, the same data as a machine at
-that seat. Its answer goes to that seat only.
+Each question runs in a separate process (`bot_process`). It gets a `MachineTurn`, the same data as
+a machine at that seat. Its answer goes to that seat only. Pages ask about the present turn, the
+last action, or the reasons of a machine, and replays about a turn of a finished game.
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 2
-"""Maximum number of attempts for one question."""
-_MAX_GOOD_LOSS = 0.02
-_MAX_FAIR_LOSS = 0.08
-"""Maximum loss, as a share of a game, of an action that is as good as the best, and of a fair
-one.
+"""Maximum number of attempts for one question. A player waits for the answer, so there is only one
+more if a process fails.
 """
+_MAX_GOOD_LOSS = 0.02
+"""Maximum loss, as a share of a game, of an action that counts as good as the best. Chosen by eye:
+a smaller difference is within the error of the opponents' evaluations.
+"""
+_MAX_FAIR_LOSS = 0.08
+"""Maximum loss, as a share of a game, of an action that is called fine. Chosen by eye."""
 
-
-Spell = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
-"""Returns a seat's action for a moment in words.
+Speller = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
+"""Returns an action in words, from the seat, the moment and the action in notation.
 
 Raises `Malformed` or `Illegal` if it is not legal there.
 """
@@ -44,11 +47,14 @@ Raises `Malformed` or `Illegal` if it is not legal there.
 
 @dataclass(frozen=True)
 class Hint:
-    """The coach's answer: an action in notation and in words, with reasons as sentences.
+    """The coach's answer.
 
-    `judgement` is a sentence on the action that was taken, or empty if there was none. `is_best`
-    says that no other action would have been better. `is_theirs` says that action and reasons are
-    the machine's own, and `judgement` says whose and when.
+    :param action: the best action in notation, and in `orders` the same in words
+    :param why: reasons for it as sentences
+    :param judgement: sentence on the action that was taken, or empty if there was none
+    :param is_best: whether the action that was taken is as good as the best
+    :param is_theirs: whether action and reasons are those of the machine at the other seat. Then
+        `judgement` says whose they are and of which turn
     """
 
     action: str
@@ -62,8 +68,11 @@ class Hint:
 class Coach:
     """Answers the seats of a table, one question at a time. Any thread may ask.
 
-    `key` is the installation's secret, from which the seeds are derived. The same question always
-    gets the same answer.
+    Questions during another one are refused, since a process takes a whole core. The same question
+    always gets the same answer.
+
+    :param key: the installation's secret, from which the seeds are derived
+    :param open_process: opens the process of a command. Tests replace it
     """
 
     def __init__(
@@ -75,7 +84,8 @@ class Coach:
         self._table = table
         self._key = key
         self._open_process = open_process
-        self._busy = threading.Lock()
+        self._lock = threading.Lock()
+        """Held while a question is answered."""
 
     def ask(self, seat: Seat, moment: str, about: About) -> Hint:
         """Return advice on the present turn or the seat's last action, or the machine's reasons.
@@ -89,14 +99,17 @@ class Coach:
             )
         self._require_known(self._table.view().game)
         with self._one_at_a_time():
-            turn, done = self._table.coaching.ask(seat, moment, about)
-            return self._answer(turn, done, self._table.coaching.spell_action)
+            turn, action = self._table.coaching.ask(seat, moment, about)
+            return self._answer(turn, action, self._table.coaching.spell_action)
 
-    def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
-        """Return a judgement of an action in a finished game, from the seat's view then."""
+    def review(self, turn: MachineTurn, action: str, spell: Speller) -> Hint:
+        """Return a judgement of an action in a finished game, from the seat's view then.
+
+        Raises a `CompanionError` with a sentence for the player.
+        """
         self._require_known(turn.game)
         with self._one_at_a_time():
-            return self._answer(turn, done, spell)
+            return self._answer(turn, action, spell)
 
     def _require_known(self, game: str | None) -> None:
         if game is None or not has_opponent(game):
@@ -104,7 +117,8 @@ class Coach:
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
+        """Hold the lock. Raises `Illegal` if another question is being answered."""
+        if not self._lock.acquire(blocking=False):
             raise Illegal(
                 Refusal.WRONG_PHASE,
                 say("The coach is busy with another question: ask again in a moment"),
@@ -112,32 +126,31 @@ class Coach:
         try:
             yield
         finally:
-            self._busy.release()
+            self._lock.release()
 
-    def _answer(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
+    def _answer(self, turn: MachineTurn, action: str, spell: Speller) -> Hint:
+        """Return the coach's hint for a turn. `action` is the one that was taken, or empty."""
         for _ in range(MAX_ATTEMPTS):
             try:
-                verdict = self._verdict(turn, done)
-                orders = spell(turn.seat, turn.moment, verdict.best.action)
+                verdict = self._verdict(turn, action)
+                best = verdict.best
+                orders = spell(turn.seat, turn.moment, best.action)
             except (BotFailure, Malformed, Illegal) as error:
                 log.warning("The coach gave no answer (%s)", error.kind)
                 continue
-            why = verdict.best.why
-            if not done:
-                return Hint(verdict.best.action, orders, why)
+            if not action:
+                return Hint(best.action, orders, best.why)
             is_nearly_best = verdict.loss is not None and verdict.loss <= _MAX_GOOD_LOSS
-            is_best = done == verdict.best.action or is_nearly_best
-            return Hint(
-                verdict.best.action,
-                orders,
-                why,
-                _sentence(verdict, is_best),
-                is_best,
-            )
+            is_best = action == best.action or is_nearly_best
+            judgement = _judgement(verdict.loss, is_best)
+            return Hint(best.action, orders, best.why, judgement, is_best)
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
-    def _verdict(self, turn: MachineTurn, done: str) -> Verdict:
-        """Start a process, send it what the seat knows, and ask it."""
+    def _verdict(self, turn: MachineTurn, action: str) -> Verdict:
+        """Start a process, send it what the seat knows, and ask it for a verdict or a choice.
+
+        Raises `BotFailure`.
+        """
         # the same question gets the same seed, and so the same answer
         seed = seed_of(self._key, f"coach {turn.game} {turn.number} {turn.seat}")
         process = self._open_process(bot_command(turn.game, LEVELS[-1], seed))
@@ -145,8 +158,8 @@ class Coach:
             process.new(turn.seat, turn.options, START_TIMEOUT_S)
             if events := [event for events in turn.events for event in events]:
                 process.see(turn.view, events, START_TIMEOUT_S)
-            if done:
-                return process.judge(turn.view, done, DECISION_TIMEOUT_S)
+            if action:
+                return process.judge(turn.view, action, DECISION_TIMEOUT_S)
             return Verdict(process.choose(turn.view, DECISION_TIMEOUT_S), None)
         finally:
             process.close()
@@ -158,12 +171,12 @@ class CoachFailure(CompanionError, RuntimeError):
     kind = "coach"
 
 
-def _sentence(verdict: Verdict, is_best: bool) -> str:
+def _judgement(loss: float | None, is_best: bool) -> str:
     """Return the judgement of an action as a sentence."""
     if is_best:
         return say("That was as good as anything the coach can think of.")
-    if verdict.loss is None:
+    if loss is None:
         return say("The coach would have done something else.")
-    if verdict.loss <= _MAX_FAIR_LOSS:
+    if loss <= _MAX_FAIR_LOSS:
         return say("That was fine; this would have been a little better.")
     return say("This would have been much better.")

@@ -1,7 +1,8 @@
 """Plays the seats of machines: asks a process for each action, and hands it in like a player.
 
-Each seat has a thread and, during a game, a separate process. The process gets only the data of
-`MachineTurn`.
+Each seat has a thread and, during a game, a separate process (`bot_process`). The process gets only
+the data of `MachineTurn`, which is what the seat may know. If it fails too often, the action is
+random, so that the game goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from random import Random
 from companion.bots import has_opponent
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
-from companion.bots.characters import CHARACTERS, Character, cast
+from companion.bots.characters import CHARACTERS, Character, all_characters
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Stale
 from companion.core.i18n import Verbatim, say
@@ -28,30 +29,33 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 
 TEMPO_S = (1.0, 3.0)
-"""Range of the minimum delay of a decision in seconds, at the pace of a person."""
+"""Range of the minimum delay of a decision in seconds, at the pace of a person. Chosen by eye."""
 DECISION_TIMEOUT_S = 8.0
-"""Timeout in seconds for one decision, with or without a clock. After it the process is
-restarted.
+"""Timeout in seconds for one decision, with or without a clock. After it the process is restarted.
+It is many times what any opponent takes (docs/measurements.md).
 """
 START_TIMEOUT_S = 15.0
 """Timeout in seconds for a process to start and to process past turns."""
 MAX_ATTEMPTS = 3
 """Maximum number of attempts for one decision, each with a new process. Then it is random."""
 ATTEMPTS_TIMEOUT_S = 15.0
-"""Timeout in seconds for all attempts together."""
-_RESERVE_S = 0.3
-"""Seconds of the clock that are left for handing in."""
-LOOK_S = 0.5
+"""Timeout in seconds for all attempts together, so that a person need not wait longer for a random
+action.
+"""
+_HAND_IN_RESERVE_S = 0.3
+"""Time in seconds that is kept on the clock for handing in."""
+STEP_INTERVAL_S = 0.5
 """Maximum interval in seconds between two steps."""
-_RETRY_S = 2.0
+_JOURNAL_RETRY_S = 2.0
 """Pause in seconds after the journal could not be written."""
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The action to hand in for a moment, not before `at_s`.
+    """What a machine will hand in for a moment.
 
-    Without a choice the action is random.
+    :param choice: the action, or None for a random one
+    :param at_s: earliest time to hand it in, on the monotonic clock
     """
 
     moment: str
@@ -62,8 +66,12 @@ class _Plan:
 class MachinePlayers(Closeable):
     """The machines of both seats. A context manager. `close` may be called twice.
 
-    `key` is a secret of this installation, from which the seeds of the opponents are derived.
     Without `start` the caller has to call `step`, which blocks while a process is thinking.
+
+    :param key: a secret of this installation, from which the seeds of the opponents are derived
+    :param engines: the engines of the settings (`NAME=COMMAND`)
+    :param tempo_s: range of the minimum delay of a decision in seconds
+    :param open_process: opens the process of a command. Tests replace it
     """
 
     def __init__(
@@ -76,7 +84,7 @@ class MachinePlayers(Closeable):
         tempo_s: tuple[float, float] = TEMPO_S,
         open_process: Callable[[Sequence[str]], BotProcess] = BotProcess,
     ) -> None:
-        self.characters = cast(engines)
+        self.characters = all_characters(engines)
         self.table = table
         self.clock = clock
         self.key = key
@@ -84,7 +92,7 @@ class MachinePlayers(Closeable):
         self.open_process = open_process
         self._players = {seat: _MachinePlayer(seat, self) for seat in SEATS}
         self._followers = [
-            Follower(table, f"machine at {seat}", player.step, LOOK_S)
+            Follower(table, f"machine at {seat}", player.step, STEP_INTERVAL_S)
             for seat, player in self._players.items()
         ]
 
@@ -95,7 +103,7 @@ class MachinePlayers(Closeable):
 
     def character(self, name: str) -> Character | None:
         """Return the character of this name, or None."""
-        return next((known for known in self.characters if known.name == name), None)
+        return next((other for other in self.characters if other.name == name), None)
 
     def start(self) -> None:
         """Start the threads, which step after every change of the table."""
@@ -127,7 +135,8 @@ class _MachinePlayer:
         self._plan: _Plan | None = None
         self._complaint = ""
         """Present complaint about the program, as the pages show it."""
-        self._closing = False
+        self._is_closing = False
+        """Whether the service ends, so that no new decision is begun."""
 
     def step(self) -> float:
         """Do the work that is due.
@@ -141,14 +150,14 @@ class _MachinePlayer:
             self.close()
             self._complain("")
             return 0.0
-        if not turn.is_due or self._closing:
+        if not turn.is_due or self._is_closing:
             self._plan = None
             return 0.0
         if self._plan is None or self._plan.moment != turn.moment:
-            # thinking counts as a part of the pause
+            # thinking counts as a part of the delay
             begun_s = self._clock.monotonic_s()
             choice = self._choose(turn)
-            self._plan = _Plan(turn.moment, choice, begun_s + self._pause_s(turn, begun_s))
+            self._plan = _Plan(turn.moment, choice, begun_s + self._delay_s(turn, begun_s))
         wait_s = self._plan.at_s - self._clock.monotonic_s()
         if wait_s > 0:
             return wait_s
@@ -156,7 +165,7 @@ class _MachinePlayer:
 
     def interrupt(self) -> None:
         """Stop a decision that is being made, and start no new one."""
-        self._closing = True
+        self._is_closing = True
         process = self._process
         if process is not None:
             process.close()
@@ -170,6 +179,10 @@ class _MachinePlayer:
             process.close()
 
     def _hand_in(self, plan: _Plan) -> float:
+        """Hand in a plan whose time has come. Return the seconds until the next step, as `step`.
+
+        If the plan cannot be handed in now, the next step tries again or makes another one.
+        """
         reasons = plan.choice.why if plan.choice else ()
         self._table.machines.store_reasons(self._seat, plan.moment, reasons)
         try:
@@ -180,8 +193,9 @@ class _MachinePlayer:
         except Stale:
             self._plan = None
         except JournalError:
-            self._plan = _Plan(plan.moment, plan.choice, self._clock.monotonic_s() + _RETRY_S)
-            return _RETRY_S
+            retry_s = self._clock.monotonic_s() + _JOURNAL_RETRY_S
+            self._plan = _Plan(plan.moment, plan.choice, retry_s)
+            return _JOURNAL_RETRY_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
             name = Verbatim(self._known_turn.name if self._known_turn else "")
@@ -189,22 +203,22 @@ class _MachinePlayer:
                 say("{name}’s program played against the rules: its move was random.", name=name)
             )
             self._plan = _Plan(plan.moment, None, self._clock.monotonic_s())
-            return LOOK_S
+            return STEP_INTERVAL_S
         else:
             if plan.choice is not None:
                 self._complain("")
         return 0.0
 
-    def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
+    def _delay_s(self, turn: MachineTurn, now_s: float) -> float:
         """Return the minimum delay before handing in.
 
         It is at most a third of the time that is left on the clock.
         """
         low_s, high_s = self._machines.tempo_s
-        pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
+        delay_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
         if turn.due_s is None:
-            return pause_s
-        return min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
+            return delay_s
+        return min(delay_s, max(0.0, (turn.due_s - now_s) / 3))
 
     def _choose(self, turn: MachineTurn) -> Choice | None:
         """Return the action that a lesson wants, or else the choice of the process.
@@ -214,18 +228,18 @@ class _MachinePlayer:
         if turn.lesson_action is not None:
             return Choice(turn.lesson_action, 0)
         character = self._machines.character(turn.name)
-        is_foreign = character is not None and bool(character.command)
-        if not is_foreign and not has_opponent(turn.game):
+        is_external = character is not None and bool(character.command)
+        if not is_external and not has_opponent(turn.game):
             self._complain(
                 say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             )
             return None
         deadline_s = self._clock.monotonic_s() + ATTEMPTS_TIMEOUT_S
         if turn.due_s is not None:
-            deadline_s = min(deadline_s, turn.due_s - _RESERVE_S)
+            deadline_s = min(deadline_s, turn.due_s - _HAND_IN_RESERVE_S)
         for _ in range(MAX_ATTEMPTS):
             remaining_s = deadline_s - self._clock.monotonic_s()
-            if remaining_s <= 0 or self._closing:
+            if remaining_s <= 0 or self._is_closing:
                 break
             try:
                 process = self._informed_process(turn, min(START_TIMEOUT_S, remaining_s))
@@ -233,7 +247,7 @@ class _MachinePlayer:
             except BotFailure as error:
                 log.warning("%s at %s, restarted: %s", turn.name, self._seat, error.message)
                 self.close()
-        if not self._closing:
+        if not self._is_closing:
             self._complain(
                 say(
                     "{name}’s program does not respond: the moves are random.",
@@ -251,23 +265,24 @@ class _MachinePlayer:
     def _informed_process(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
         """Return the process, once it has got every turn up to this one. Raises `BotFailure`."""
         known = self._known_turn
-        is_known = (
+        # not for another game or character, or after a turn was taken back
+        is_continued = (
             known is not None
             and (known.number, known.name, known.game) == (turn.number, turn.name, turn.game)
             and turn.events[: len(known.events)] == known.events
         )
         process = self._process
-        # restart for another game or character, or after a turn was taken back
-        if not is_known or process is None:
+        if not is_continued or process is None:
             self.close()
             self._process = process = self._machines.open_process(self._command(turn))
             process.new(self._seat, turn.options, timeout_s)
             known = None
         # send only the turns that the process does not know yet
-        count = len(known.events) if known else 0
-        new_events = [event for events in turn.events[count:] for event in events]
-        if len(turn.events) > count:
-            process.see(turn.view, new_events, timeout_s)
+        known_turns = len(known.events) if known else 0
+        new_turns = turn.events[known_turns:]
+        if new_turns:
+            events = [event for turn_events in new_turns for event in turn_events]
+            process.see(turn.view, events, timeout_s)
         self._known_turn = turn
         return process
 
@@ -276,6 +291,7 @@ class _MachinePlayer:
 
         A built-in opponent's seed is the same after a restart.
         """
+        # a name that the settings no longer have is played by the middle character
         character = self._machines.character(turn.name) or CHARACTERS[1]
         if character.command:
             return [*character.command, turn.game]

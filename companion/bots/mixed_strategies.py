@@ -1,6 +1,8 @@
 """Mixed strategies for small matrix games, by regret matching+ (Tammelin, 2014).
 
-It is plain Python, so that opponents that need nothing else run without numpy.
+In a matrix game both sides choose at once, one a row and the other a column. A mixed strategy gives
+each choice a share, the probability to play it. This module is plain Python, so that the process of
+an opponent that needs nothing else does not load numpy.
 """
 
 from __future__ import annotations
@@ -10,7 +12,11 @@ from operator import mul
 
 
 def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], list[float]]:
-    """Return the mixed strategies of both sides. Rows maximise `payoff`, columns minimise it.
+    """Return the mixed strategies of both sides: the shares of the rows and of the columns.
+
+    :param payoff: value of each pair for the side that chooses a row, which maximises it. The other
+        side minimises it
+    :param rounds: number of rounds of regret matching. The more, the closer to equilibrium
 
     >>> mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
     >>> round(mine[0], 1), round(theirs[0], 1)
@@ -38,8 +44,10 @@ def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], 
 
 
 def _next_mix(regrets: list[float], gains: list[float], mix: list[float]) -> list[float]:
-    """Update the regrets in place, at least 0, and return the mix in proportion to them."""
-    # regret: how much better a plan would have done than the mix
+    """Update the regrets in place, with a minimum of 0, and return shares in proportion to them.
+
+    The regret of a choice is how much better it would have done than the mix, in all rounds.
+    """
     mean = sum(map(mul, gains, mix))
     for index, gain in enumerate(gains):
         regrets[index] = max(0.0, regrets[index] + gain - mean)

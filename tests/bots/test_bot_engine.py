@@ -12,7 +12,7 @@ from bot_tools import ask
 
 from companion.bots import bot_for, has_opponent
 from companion.bots.base import Bot, Choice
-from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
+from companion.bots.bot_engine import MAX_LINE_BYTES, BotEngine, serve_lines
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
@@ -54,7 +54,7 @@ def test_the_protocol_as_documented() -> None:
         b'{"new": {"seat": "south"}, "choose": {"view": {}}}',
         b'{"new": {"seat": "south", "options": {"nonsense": 1}}}',
         b"[" * 10_000,
-        b'{"choose": {"view": {"x": "' + b"y" * MAX_LINE + b'"}}}',
+        b'{"choose": {"view": {"x": "' + b"y" * MAX_LINE_BYTES + b'"}}}',
     ],
     ids=range(8),
 )
@@ -120,7 +120,7 @@ def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.Mo
 def test_lines_in_lines_out() -> None:
     lines = (
         b'{"new": {"seat": "south"}}\n\n   \n'
-        + b"x" * (MAX_LINE + 10)
+        + b"x" * (MAX_LINE_BYTES + 10)
         + b"\n"
         + json.dumps({"see": {"view": START}}).encode()
     )
@@ -142,11 +142,11 @@ def test_who_is_known() -> None:
 def test_its_process_is_small_and_modest() -> None:
     code = (
         "import os, resource, sys\n"
-        "from companion.bots.bot_engine import MEMORY_BYTES, BotEngine, limit_process\n"
+        "from companion.bots.bot_engine import MAX_OWN_MEMORY_BYTES, BotEngine, limit_process\n"
         "group = lambda: os.path.exists('/proc/self/autogroup') and "
         "open('/proc/self/autogroup').read()\n"
         "before = group()\n"
-        "limit_process(os.getpid(), MEMORY_BYTES)\n"
+        "limit_process(os.getpid(), MAX_OWN_MEMORY_BYTES)\n"
         "assert group() == before, 'the terminal that it was begun in is slowed down'\n"
         "from companion.bots import bot_for\n"
         "from companion.core.kit import Seat\n"

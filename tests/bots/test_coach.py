@@ -136,7 +136,7 @@ def test_a_coach_that_fails_says_so_and_the_game_goes_on(played: Played, what: s
 
 def test_one_question_at_a_time(played: Played) -> None:
     coach = Coach(played.table, KEY, advisers())
-    with coach._busy, pytest.raises(Illegal, match="The coach is busy"):
+    with coach._lock, pytest.raises(Illegal, match="The coach is busy"):
         coach.ask(Seat.SOUTH, moment_of(played), "now")
 
 
