@@ -17,7 +17,7 @@ from companion.core import network
 from companion.core.config import load_settings
 from companion.core.errors import Malformed, SystemTrouble
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES_FILE, InterfaceAddress, addresses
-from web.security.host_names import Names
+from web.security.host_names import MachineNames
 
 CONNECTION = "tabletop-companion-hotspot"
 PROFILE = f"etc/NetworkManager/system-connections/{CONNECTION}.nmconnection"
@@ -164,5 +164,5 @@ def test_without_any_network_it_is_the_machine_itself(monkeypatch: pytest.Monkey
 
 
 def test_the_names_in_the_hotspot_are_the_tables_own() -> None:
-    assert Names([]).knows("table.lan:8080")
-    assert Names([]).knows("table")
+    assert MachineNames([]).knows("table.lan:8080")
+    assert MachineNames([]).knows("table")
