@@ -1,4 +1,10 @@
-"""Settings: one TOML file, read strictly. Unknown keys are refused with their place."""
+"""Settings: one TOML file, read strictly. Unknown keys are refused with their place.
+
+Each section of the file is a frozen class, each entry a field with its default. The docstrings of
+the fields are the words of docs/settings.md. `load_settings` reads a file at the start of the
+program, and every part is given the section that it needs. `companion.maintenance.settings` shows
+and writes the file.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +25,36 @@ from companion.core.i18n import LANGUAGES, Verbatim, say, with_heading
 from companion.core.resources import is_small_machine
 
 RETIRED_SETTINGS = (("panel", "brightness"), ("table", "demonstration_minutes"), ("web", "metrics"))
-"""Sections and entries that no longer exist. If a file has one, the start reports it and
+"""Pairs (section, entry) that no longer exist. If a file has one, the start reports it and
 continues.
 """
 
+
+# ---- types of values -----------------------------------------------------------------------------
+
+
+# The languages are those of the catalogues, which a type checker cannot know.
 if TYPE_CHECKING:
     Language = str
 else:
     Language = Literal[("auto", *LANGUAGES)]
 Pin = Annotated[int, Meta(ge=0, le=27)]
+"""BCM number of a pin. The header of a Raspberry Pi has GPIO 0 to 27."""
 WiredPin = Pin | Literal[""]
-"""BCM number of a pin. Empty: it is not wired."""
+"""A pin, or empty if it is not wired."""
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
 """Hours and minutes on the machine's clock, `08:30`. Empty: none."""
+HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
+"""A name or address of a machine, without a port."""
+TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
+"""Pattern of an MQTT topic. A broker or Home Assistant would misinterpret other characters."""
+
+
+# ---- sections ------------------------------------------------------------------------------------
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of every section: frozen, strict."""
+    """Base class of every section. Sections are frozen and refuse unknown entries."""
 
 
 class PadPins(_Section, frozen=True):
@@ -59,6 +78,7 @@ class PadPins(_Section, frozen=True):
     """Lamps that are wired between 3V3 and the pin."""
 
 
+# The default wiring of both pads, in the order of the fields above (docs/hardware.md).
 SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
 NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "lamp_3", "lamp_turn"))
 
@@ -85,6 +105,7 @@ class PanelSettings(_Section, frozen=True):
     """Whether the system lamp is wired between 3V3 and its pin."""
     silent: bool = False
     """Whether the turn lamps show every tone instead of the buzzer."""
+    # shorter: one press of a worn key counts twice; longer: quick presses are lost
     debounce_ms: Annotated[int, Meta(ge=1, le=200)] = 20
     """Milliseconds for which a key has to be up before it counts again."""
 
@@ -99,7 +120,7 @@ class CameraSettings(_Section, frozen=True):
     JPEGs and `rtsp://…` a video in the network.
     """
     size: Literal["auto", "1280x720", "1920x1080"] = "auto"
-    """Size that is asked of the camera. `auto` is 1920x1080, with little memory 1280x720."""
+    """Size of the pictures. `auto` is 1920x1080, or 1280x720 with little memory."""
     model: Literal[
         "auto",
         "camera-module-1",
@@ -112,10 +133,12 @@ class CameraSettings(_Section, frozen=True):
     """Model of the camera, for its lens. `auto` asks the sensor."""
     field_of_view_deg: Annotated[float, Meta(ge=20, le=140)] | None = None
     """Horizontal angle of any other lens in degrees, from its data sheet."""
+    # more: a move is read sooner; fewer: less work for the processor
     fps: Annotated[float, Meta(ge=0.1, le=60)] = 10.0
     """Maximum number of pictures a second that are read."""
     mains_hz: Literal[50, 60] = 50
     """Frequency of the mains, whose lamps flicker."""
+    # some 6,600 turns of 30 kB each
     photographs_mb: Annotated[int, Meta(ge=0, le=100_000)] = 200
     """Megabytes that photographs of turns may take. With 0 none is taken."""
 
@@ -133,10 +156,6 @@ class CameraSettings(_Section, frozen=True):
         return self.size == "auto" and is_small_machine()
 
 
-HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
-"""A name or address of a machine, without a port."""
-
-
 class WebSettings(_Section, frozen=True):
     """The pages: their address, and who gets in."""
 
@@ -144,12 +163,13 @@ class WebSettings(_Section, frozen=True):
     """Address to listen on."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 8080
     """Port of the pages."""
+    # each takes an open connection and a share of every new page
     viewers: Annotated[int, Meta(ge=4, le=1000)] = 64
     """Maximum number of spectators."""
     join: Literal["open", "code"] = "open"
     """Who may sit down: everybody, or who enters the code of the table screen."""
     names: tuple[HostName, ...] = ()
-    """Further names under which the pages are asked for."""
+    """Further host names by which browsers open the pages."""
     proxies: tuple[str, ...] = ()
     """Addresses or networks of proxies whose forwarded headers count, such as `172.30.32.0/23`."""
     path: str = ""
@@ -185,7 +205,7 @@ class TableSettings(_Section, frozen=True):
 
 
 class HistorySettings(_Section, frozen=True):
-    """Which finished games are kept. Those that were brought in from elsewhere always are."""
+    """Which finished games are kept. Imported games always are."""
 
     keep: Literal["all", "games", "days"] = "all"
     """Games that are kept: all, the newest, or those of the last days."""
@@ -203,14 +223,14 @@ class WifiSettings(_Section, frozen=True):
     password: Annotated[str, Meta(pattern=r"^([ -~]{8,63})?$")] = ""
     """Password, which the table screen shows. Empty is an open network."""
     hidden: bool = False
-    """Whether the network does not tell its name."""
+    """Whether the network hides its name."""
 
     def __repr__(self) -> str:
         return f"WifiSettings(name={self.name!r}, password=…)"
 
 
 class VoiceSettings(_Section, frozen=True):
-    """The voice that says aloud what happens."""
+    """The voice that says what happens."""
 
     by: Literal["auto", "screen", "machine", "off"] = "auto"
     """Speaker: the table screen's browser, `espeak-ng` on the machine, or nobody.
@@ -222,11 +242,11 @@ class VoiceSettings(_Section, frozen=True):
     volume: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.6
     """Loudness from 0 to 1."""
     speed: Annotated[float, Meta(ge=0.5, le=2.0)] = 1.0
-    """Speed, where 1 is a calm talker's."""
+    """Speed, where 1 is that of a calm speaker."""
 
 
 class QuietSettings(_Section, frozen=True, rename={"begin": "from", "end": "to"}):
-    """Hours without tones and voice. Both times alike are the whole day."""
+    """Hours without tones and voice. Two equal times mean the whole day."""
 
     begin: TimeOfDay = ""
     """Beginning of the quiet hours, such as `22:00`."""
@@ -235,21 +255,17 @@ class QuietSettings(_Section, frozen=True, rename={"begin": "from", "end": "to"}
 
 
 class LogSettings(_Section, frozen=True):
-    """What the log says."""
+    """How much the log says."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """Lowest level that is written."""
-
-
-TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
-"""Pattern of a topic. A broker or Home Assistant would misinterpret other characters."""
+    """Lowest level that is logged."""
 
 
 class MqttSettings(_Section, frozen=True):
-    """What the table tells a broker of the house."""
+    """What the table publishes on an MQTT broker."""
 
     enabled: bool = False
-    """Whether a broker is told anything."""
+    """Whether the table publishes anything."""
     host: Annotated[str, Meta(min_length=1, max_length=200)] = "localhost"
     """Name or address of the broker."""
     port: Annotated[int, Meta(ge=1, le=65535)] = 1883
@@ -259,21 +275,21 @@ class MqttSettings(_Section, frozen=True):
     password_file: Annotated[str, Meta(max_length=200)] = ""
     """File whose only line is the password."""
     tls: bool = False
-    """Whether the line is encrypted."""
+    """Whether the connection is encrypted."""
     ca_file: Annotated[str, Meta(max_length=200)] = ""
     """PEM file of the authority that signed the broker's certificate."""
     topic: Annotated[str, Meta(max_length=64, pattern=rf"^({TOPIC})?$")] = ""
     """Beginning of all topics. Empty is `tabletop/` and the machine's name."""
     home_assistant: bool = True
-    """Whether Home Assistant makes a device of the table."""
+    """Whether Home Assistant finds the table as a device."""
     discovery: Annotated[str, Meta(max_length=64, pattern=rf"^{TOPIC}$")] = "homeassistant"
-    """Beginning of the topics by which it finds devices."""
+    """Beginning of the topics by which Home Assistant finds devices."""
     name: Annotated[str, Meta(min_length=1, max_length=64)] = "Tabletop"
     """Name of the device."""
     names: bool = False
-    """Whether players' names are told."""
+    """Whether players' names are published."""
     staff: bool = False
-    """Whether there is a key that calls somebody."""
+    """Whether pages have a key that calls the staff."""
     pause: bool = False
     """Whether a message may stop the clock."""
 
@@ -288,7 +304,7 @@ class MqttSettings(_Section, frozen=True):
 
 
 class BotsSettings(_Section, frozen=True):
-    """Opponents from outside. They are programs that run here: write them into the file by hand."""
+    """Opponents from outside. They are programs that run here, so only this file can name them."""
 
     engines: tuple[
         Annotated[str, Meta(max_length=300, pattern=r"^[^\W_][\w .-]{0,23}=\S.*$")], ...
@@ -329,20 +345,39 @@ class Settings(_Section, frozen=True):
         return self.journal_path.with_name("lenses.json")
 
 
+# ---- reading -------------------------------------------------------------------------------------
+
+
+def load_settings(path: Path | None) -> Settings:
+    """Read the settings from a file, or return the defaults for None. Raises `ConfigError`."""
+    if path is None:
+        return Settings()
+    try:
+        # some editors start a file with a byte order mark
+        text = read_file(path, MAX_TEXT_BYTES).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            say("{file}: cannot be read: {error}", file=str(path), error=str(error))
+        ) from None
+    return read_settings(text, str(path))
+
+
 def read_settings(text: str, name: str = "settings.toml") -> Settings:
-    """Read settings from TOML. Raises `ConfigError` that names the place.
+    """Read settings from TOML. `name` is the file's in messages.
+
+    Raises `ConfigError` that names the place.
 
     >>> read_settings("[web]\\nport = 8765").web.port
     8765
     """
     try:
-        tree = _tree_of(text)
+        tree = _parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(say("{file}: not TOML: {error}", file=name, error=str(error))) from None
     return settings_of(tree, name)
 
 
-def _tree_of(text: str) -> dict[str, Any]:
+def _parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML. Raises `tomllib.TOMLDecodeError`, also if it is nested too deeply."""
     try:
         return tomllib.loads(text)
@@ -351,7 +386,11 @@ def _tree_of(text: str) -> dict[str, Any]:
 
 
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
-    """Make settings from sections and their values. Raises `ConfigError` that names the place."""
+    """Make settings from sections and their values.
+
+    Retired settings are left out. Raises `ConfigError` that names the place.
+    """
+    # copy the sections, because retired entries are removed from them
     current: dict[str, Any] = {
         key: dict(part) if isinstance(part, Mapping) else part for key, part in tree.items()
     }
@@ -360,7 +399,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     try:
         settings = msgspec.convert(current, Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(with_heading(name, _place(str(error)))) from None
+        raise ConfigError(with_heading(name, _with_place(str(error)))) from None
     require_web(settings.web, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
@@ -376,7 +415,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
 def retired_settings(path: Path) -> tuple[str, ...]:
     """Return a sentence for each retired setting in a file. A file that cannot be read has none."""
     try:
-        tree = _tree_of(read_file(path, MAX_TEXT_BYTES).decode())
+        tree = _parse_toml(read_file(path, MAX_TEXT_BYTES).decode())
     except (OSError, ValueError):
         return ()
     return tuple(
@@ -391,7 +430,11 @@ def retired_settings(path: Path) -> tuple[str, ...]:
 def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return those of `RETIRED_SETTINGS` that are in the tree."""
     sections = {name: part for name, part in tree.items() if isinstance(part, Mapping)}
-    return [place for place in RETIRED_SETTINGS if place[1] in sections.get(place[0], {})]
+    return [
+        (section, entry)
+        for section, entry in RETIRED_SETTINGS
+        if entry in sections.get(section, {})
+    ]
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
@@ -415,33 +458,20 @@ def _state_folder(state_dir: str) -> Path:
         ) from None
 
 
-def load_settings(path: Path | None) -> Settings:
-    """Read the settings from a file, or return the defaults for None. Raises `ConfigError`."""
-    if path is None:
-        return Settings()
-    try:
-        # some editors start a file with a byte order mark
-        text = read_file(path, MAX_TEXT_BYTES).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            say("{file}: cannot be read: {error}", file=str(path), error=str(error))
-        ) from None
-    return read_settings(text, str(path))
-
-
-def _place(message: str) -> str:
-    """Translate msgspec's path (`$.web`) into the notation of the file (`[web]`)."""
-    text, separator, path = message.partition(" - at `$")
+def _with_place(message: str) -> str:
+    """Return msgspec's message with the place (`$.web`) in the notation of the file (`[web]`)."""
+    text, _, path = message.partition(" - at `$")
     place = path.rstrip("`").lstrip(".")
-    return say("{error} in [{place}]", error=text, place=place) if separator and place else text
+    return say("{error} in [{place}]", error=text, place=place) if place else text
 
 
 _PAGE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 
 
 def is_page_path(text: str) -> bool:
-    """Return whether pages can be served under this path: plain characters, no slash at the end, no
-    `..`.
+    """Return whether pages can be served under this path. The empty path is the root.
+
+    It has plain characters, no slash at the end, and no `..`.
 
     >>> [is_page_path(text) for text in ("", "/table", "/api/ingress/x_1", "table", "/table/",
     ... "//evil", "/..")]
@@ -451,8 +481,9 @@ def is_page_path(text: str) -> bool:
 
 
 def require_web(web: WebSettings, name: str) -> None:
-    """Raise `ConfigError` for a path, a proxy or a certificate with which pages cannot be
-    served.
+    """Raise `ConfigError` for a path, a proxy or a certificate with which no page can be served.
+
+    `name` is the settings file's in the message.
     """
     if not is_page_path(web.path):
         raise ConfigError(

@@ -1,11 +1,18 @@
 """The things on the table: the board's geometry in millimetres, its pieces, their faces and their
 markers.
 
+A game describes them once, as a `Kit`. `companion.printing` prints it, and `vision` looks for it in
+pictures, so that both always agree. All values are frozen.
+
+A piece is a thing that hands move. It has one face, or two if it can be turned over, and each face
+carries a marker: a printed square that OpenCV's ArUco detector reads. Faces have names, by which
+layouts, events and sentences speak of them.
+
 Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away
-from South, z up from the paper. All lengths are in mm. Markers are squares of the dictionary
-`DICTIONARY`. The upper edge of a marker points away from South. Marker ids 0-19 are board corners
-(four for each game), pieces begin at 20, cards at 100, tiles with orders at 180. An id has the same
-meaning in all games, so that a piece of another game is recognised as such.
+from South, z up from the paper. All lengths are in mm. The upper edge of a printed marker points
+away from South. Marker ids 0-19 are board corners (four for each game), pieces begin at 20, cards
+at 100, tiles with orders at 180. An id has the same meaning in all games of the project, so that a
+piece of another game is recognised as such.
 """
 
 import math
@@ -20,13 +27,13 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 
 DICTIONARY = "DICT_5X5_100"
-"""Name of the OpenCV marker dictionary. It had no false reads in measurements, and needs 1-2 px
-more than 4x4.
+"""Name of the OpenCV marker dictionary of boards and pieces. It had no false reads in measurements,
+and its markers need 1-2 px more in the picture than those of 4x4 modules.
 """
 
 CARD_DICTIONARY = "DICT_5X5_250"
-"""Dictionary of cards, of which there are many. It begins with the markers of `DICTIONARY`,
-followed by those of cards.
+"""Name of the dictionary of cards and order tiles, of which there are many. Its first 100 markers
+are those of `DICTIONARY`.
 """
 
 
@@ -49,6 +56,8 @@ class Seat(StrEnum):
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
 
+# Widths that are printed, chosen by eye. Later versions must read every kit that was printed, so
+# they stay (docs/stability.md).
 LINE_MM, FRAME_MM = 0.5, 0.8
 """Width of the line around each square, inside the square, and of the frame around a board without
 gaps.
@@ -66,6 +75,7 @@ LOOSE_MM = 4.0
 nor its neighbours get stuck.
 """
 _SQUARE_PLAY_MM = 0.4
+"""Least difference between a square and a piece on it with a wide rim."""
 
 SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
 """Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as
@@ -88,8 +98,8 @@ SIDE_COLOURS = (
     "ice",
     "crimson",
 )
-"""Colours that a side can have. Each is a token of the style sheets, readable in light and in
-dark.
+"""Names of the colours that a side can have. Each is a variable of the pages' style sheets, and
+readable on light and on dark pages.
 """
 
 
@@ -111,7 +121,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Face:
-    """One visible face of a piece."""
+    """One face of a piece: what is visible from above while that side is up."""
 
     name: str
     """Name in a layout and in sentences, such as `purple robot`."""
@@ -148,7 +158,7 @@ class Face:
 
 @dataclass(frozen=True)
 class Mark:
-    """Printed art on a square."""
+    """Printed art on a square: the name of a drawing, in the colour of a seat or of the lines."""
 
     square: Square
     drawing: str
@@ -158,9 +168,13 @@ class Mark:
 @dataclass(frozen=True)
 class Board:
     """A printed board: squares, the strips beyond the first and last rank, and four corner markers
-    in the strips.
+    in the strips, by which the camera finds it.
 
-    `corners` are the marker ids at south-west, south-east, north-east, north-west.
+    `name` tells the boards of a game apart, such as “standard”. Squares are `square_mm` wide and,
+    without `depth_mm`, as deep. `gap_mm` lies between neighbours. `corners` are the marker ids at
+    south-west, south-east, north-east, north-west, with a side of `corner_mm`. Each strip is
+    `strip_mm` deep. With `labels_in_squares` each square has its name in it. Otherwise files and
+    ranks are labelled outside.
     """
 
     name: str
@@ -174,13 +188,11 @@ class Board:
     marks: tuple[Mark, ...] = ()
     labels_in_squares: bool = False
     holes: frozenset[Square] = frozenset()
-    """Squares on which no piece can be."""
+    """Squares on which no piece can be, such as walls."""
     tones: int = 1
-    """Number of tones. With 2, neighbouring squares differ, as on a chess board."""
+    """Number of shades. With 2, neighbouring squares differ, as on a chess board."""
     has_goals: bool = False
-    """Whether the strips beyond the first and last rank are goals, in the pattern of the side that
-    defends them.
-    """
+    """Whether the strips are goals, in the pattern of the side that defends them."""
     depth_mm: float = 0.0
     """Depth of each rank if it differs from the width of a square: the zones of a board of
     cards.
@@ -226,21 +238,23 @@ class Board:
     def nearest_first(
         self, size: tuple[int, int], x_mm: float, y_mm: float
     ) -> tuple[Square, float, float]:
-        """Return the square that is the lower left of the best position for a piece with this
-        middle, and the offset of the piece from that position.
+        """Return where a piece of several squares with this middle fits best.
 
-        The square may be off the board. The offset is in squares.
+        The result is the lower left square of the best position, which may be off the board, and
+        the offset of the piece from that position to the right and upwards, in squares (-0.5 to
+        0.5). `size` is the number of squares across and along.
         """
         zero_x, zero_y = self.middle_mm(Square(0, 0), size)
         # offset from the position at a1, in squares
-        files, ranks = (x_mm - zero_x) / self.pitch_mm, (y_mm - zero_y) / self.rank_pitch_mm
+        files = (x_mm - zero_x) / self.pitch_mm
+        ranks = (y_mm - zero_y) / self.rank_pitch_mm
         first = Square(math.floor(files + 0.5), math.floor(ranks + 0.5))
         return first, files - first.file, ranks - first.rank
 
     def square_at(self, x_mm: float, y_mm: float) -> Square | None:
-        """Return the square whose cell (including half the gap) contains the point.
+        """Return the square whose cell contains a point, or None beside the board.
 
-        None beside the board.
+        The cell of a square reaches to the middle of the gaps around it.
         """
         half_gap = self.gap_mm / 2
         file = int((x_mm + half_gap) // self.pitch_mm)
@@ -253,9 +267,9 @@ class Board:
         strips.
         """
         left, right = self.corner_mm / 2, self.width_mm - self.corner_mm / 2
-        low, high = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
-        places = ((left, low), (right, low), (right, high), (left, high))
-        return dict(zip(self.corners, places, strict=True))
+        south, north = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
+        centres = ((left, south), (right, south), (right, north), (left, north))
+        return dict(zip(self.corners, centres, strict=True))
 
 
 @dataclass(frozen=True)
@@ -276,21 +290,25 @@ class Card:
 
 @dataclass(frozen=True)
 class Deck:
-    """Cards with a common back, in poker size. They look the same when turned by 180 degrees.
+    """Cards with a common back, in poker size (63 x 88 mm).
 
-    Value and suit are in the upper left and, upside down, in the lower right corner. The marker is
-    in the upper right and, upside down, in the lower left corner. The top of each marker points to
-    the nearer short edge, so that either of them gives the position of the card. Both are
-    `inset_mm` from the edges. On the board, cards are fanned in zones. `zones` has the rank of each
-    seat's zones. A fan begins at the edge of its seat and grows away from it.
+    They look the same when turned by 180 degrees. Value and suit are in the upper left and, upside
+    down, in the lower right corner. The marker is in the upper right and, upside down, in the lower
+    left corner. The top of each marker points to the nearer short edge, so that either of them
+    gives the position of the card.
+
+    On the board, each square is the zone of a seat, in which its cards lie as a fan. The fan begins
+    at the edge of its seat and grows away from it.
     """
 
     cards: tuple[Card, ...]
     zones: Mapping[Seat, int] = field(hash=False)
+    """Rank of the zones of each seat. Each file is a lane."""
     width_mm: float = 63.0
     height_mm: float = 88.0
     marker_mm: float = 12.5
     inset_mm: float = 3.0
+    """Distance of markers, value and suit from the edges of the card."""
     step_mm: float = 17.0
     """Offset between two cards of a fan, so that marker and value of each are visible."""
     lane_piles: tuple[str, ...] = (say("deck"), say("discard"))
@@ -305,11 +323,16 @@ class Deck:
 class OrderTiles:
     """Orders laid as tiles behind a wall, where the camera reads them: one row for each seat.
 
-    A row has the axes of its owner, in mm: the origin is the middle of a strip of markers at the
-    owner's edge, which no wall hides from a camera, x runs to the right, y away from the owner.
-    Beyond the strip follow the places, the first at the left, the foot of the wall, and the wall.
-    Markers are of `CARD_DICTIONARY`, with ids that nothing else has, so that a board reader ignores
-    them.
+    A row is measured from its owner's seat: x runs to the owner's right, y away from the owner, and
+    the origin is the middle of the strip. From the owner outwards lie a strip of markers, which no
+    wall hides from a camera, then the places of the tiles, the first at the left, then the foot of
+    the wall, and the wall. Markers are of `CARD_DICTIONARY`, with ids that nothing else has, so
+    that a board reader ignores them.
+
+    A row has `places` tiles of `width_mm` x `depth_mm`, `gap_mm` apart, with markers of
+    `marker_mm`. The strip is `strip_mm` deep, and its markers have `strip_marker_mm`. The foot of
+    the wall is `foot_mm` deep, and the wall `wall_mm` high. The sizes are chosen by eye. They stay,
+    because later versions read what was printed before.
     """
 
     rows: Mapping[Seat, tuple[int, ...]]
@@ -330,7 +353,7 @@ class OrderTiles:
 
     @property
     def row_width_mm(self) -> float:
-        """Length of strip, wall and places."""
+        """Length of the strip and the wall, and of all places together."""
         return self.places * (self.width_mm + self.gap_mm) + self.gap_mm
 
     @property
@@ -388,7 +411,8 @@ class Kit:
                 raise ValueError(f"marker {marker} means two things in the kit of {self.game}")
 
     @cached_property
-    def _turned(self) -> dict[str, tuple[str, ...]]:
+    def _faces_of_piece(self) -> dict[str, tuple[str, ...]]:
+        """All faces of the piece by each of its faces."""
         return {face: piece for piece in self.pieces for face in piece}
 
     @cached_property
@@ -405,7 +429,7 @@ class Kit:
 
     @cached_property
     def tags(self) -> tuple[tuple[tuple[Face, int], ...], ...]:
-        """Every physical piece as its faces with their markers.
+        """Every physical piece as a tag to print: its faces, each with its marker.
 
         The n-th piece with a face has the n-th marker of the face.
         """
@@ -427,37 +451,39 @@ class Kit:
         return max(map(attrgetter("height_mm"), self.faces), default=0.0)
 
     def has_wide_rim(self, face: Face) -> bool:
-        """Return whether there is something to read around the marker: a letter, or which of two
-        faces this is.
+        """Return whether there is something to read around the marker.
+
+        That is a letter, or a drawing that distinguishes the faces of a piece.
         """
         return face.size == (1, 1) and (bool(face.letter) or len(self.faces_beside(face.name)) > 1)
 
     @cached_property
     def tops_mm(self) -> Mapping[str, tuple[float, float]]:
-        """Width and depth of the cut-out piece for each face, with its marker upright in the
-        middle.
-        """
+        """Width and depth of the top of the piece, by face. The marker is upright in its middle."""
         board, tops = self.board, {}
         for face in self.faces:
             across, along = face.size
             side = self.tag_mm * TOP_TO_TAG
             if self.has_wide_rim(face):
                 # 9/7: seven modules of marker and border, and one of quiet zone on each side
-                side = min(board.square_mm - _SQUARE_PLAY_MM, self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM)
+                with_rim = self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM
+                side = min(board.square_mm - _SQUARE_PLAY_MM, with_rim)
+            # a piece of several squares is that much smaller than its squares with their gaps
             loose = board.gap_mm + LOOSE_MM
             large = across * board.pitch_mm - loose, along * board.rank_pitch_mm - loose
             tops[face.name] = (side, side) if face.size == (1, 1) else large
         return tops
 
     def kind(self, face: str) -> str:
-        """Return the first face of the piece with this face. It stays the same when the piece is
-        turned over.
+        """Return the first face of the piece with this face, as a name of the piece itself.
+
+        It stays the same when the piece is turned over.
         """
-        return self._turned.get(face, (face,))[0]
+        return self.faces_beside(face)[0]
 
     def faces_beside(self, face: str) -> tuple[str, ...]:
         """Return all faces of the piece with this face, including this one."""
-        return self._turned.get(face, (face,))
+        return self._faces_of_piece.get(face, (face,))
 
     @cached_property
     def large(self) -> frozenset[str]:
@@ -465,9 +491,12 @@ class Kit:
         return frozenset(face.name for face in self.faces if face.size != (1, 1))
 
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
-        """Return the layout with every piece of several squares only on its first square."""
-        big = self.large
-        if not big:
+        """Return the layout with every piece of several squares only on its lower left square.
+
+        Each face of such a piece is on one piece only.
+        """
+        large = self.large
+        if not large:
             return layout
         anchors: dict[str, Square] = {}
         for square in sorted(layout):
@@ -475,7 +504,7 @@ class Kit:
                 # sorted by file, then rank: the first square of a piece is its lower left
                 anchors.setdefault(face, square)
         anchored = {
-            square: tuple(face for face in faces if face not in big or anchors[face] == square)
+            square: tuple(face for face in faces if face not in large or anchors[face] == square)
             for square, faces in layout.items()
         }
         return {square: faces for square, faces in anchored.items() if faces}
@@ -485,11 +514,11 @@ class Kit:
         return self._by_marker.get(marker)
 
 
-# ---- what the camera tells of rows of order tiles ------------------------------------------------
+# ---- readings of order tiles ---------------------------------------------------------------------
 
 
 class RowFault(StrEnum):
-    """Reason why a row cannot be read."""
+    """Reason why a row of order tiles cannot be read."""
 
     NO_BOARD = "no_board"
     """There is no camera, or it does not see the board, from which rows are measured."""
@@ -506,10 +535,10 @@ class RowFault(StrEnum):
 
 @dataclass(frozen=True)
 class RowSeen:
-    """One seat's row: the letters of its tiles from left to right, or the fault and its place (from
-    1).
+    """The row of one seat as the camera sees it: the letters of its tiles, or a fault.
 
-    The text is a secret of the seat's owner and is not part of the repr.
+    `text` has the letters from left to right. It is a secret of the seat's owner and not part of
+    the repr. `place` is that of the fault, counted from 1, or 0 if it has none.
     """
 
     text: str = ""
@@ -522,8 +551,9 @@ class RowSeen:
 
 @dataclass(frozen=True)
 class RowsWanted:
-    """A request to read the rows of some seats, from pictures taken after `since_s`. `number`
-    identifies the request.
+    """A request to the board reader: read the rows of some seats once.
+
+    It uses pictures taken after `since_s` (monotonic). `number` identifies the request.
     """
 
     number: int
