@@ -16,7 +16,7 @@ from typing import Any
 from inside import journal_of, session_of
 from table_tools import Played
 
-from companion.archive.game_file import game_file, play_again
+from companion.archive.game_file import game_file, replay_turns
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Stale
 from companion.core.kit import SEATS, Seat
@@ -254,7 +254,7 @@ def same_game(*tables: Table) -> None:
     for table in tables:
         session = session_of(table)
         assert game_file(journal_of(table).fold(session.number)) == game_file(session)
-        assert len(list(play_again(game_file(session)))) == len(session.turns)
+        assert len(list(replay_turns(game_file(session)))) == len(session.turns)
 
 
 def _game(session: Session) -> tuple[object, ...]:

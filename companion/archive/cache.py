@@ -1,6 +1,6 @@
 """Disk cache of files that can be made again from played games: summaries and pictures.
 
-It may be deleted at any time.
+Its folder may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ class FileCache:
     """Cached files by game and stamp. The stamp of a game changes whenever the game does.
 
     Errors of the disk are ignored, since a missing file only costs time. Without `folder` nothing
-    is stored. `most` is the maximum number of files, of which the newest stay (None: no limit).
+    is stored. `max_files` is the maximum number of files, of which the newest stay (None: no
+    limit).
     """
 
-    def __init__(self, folder: Path | None, suffix: str, most: int | None = None) -> None:
+    def __init__(self, folder: Path | None, suffix: str, max_files: int | None = None) -> None:
         self._folder = folder
         self._suffix = suffix
-        self._max_files = most
+        self._max_files = max_files
 
     def get(self, number: int, stamp: str) -> bytes | None:
         """Return the file of a game with this stamp, or None."""
@@ -29,7 +30,7 @@ class FileCache:
                 return self._path(self._folder, number, stamp).read_bytes()
         return None
 
-    def keep(self, number: int, stamp: str, content: bytes) -> None:
+    def store(self, number: int, stamp: str, content: bytes) -> None:
         """Store a file atomically, and delete the oldest ones beyond the limit."""
         if self._folder is None:
             return

@@ -19,7 +19,7 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent
 
 _MORNING_H = 5
-"""Hour at which an evening ends, instead of midnight."""
+"""Hour of the local time at which an evening ends, instead of midnight."""
 
 
 def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
@@ -53,17 +53,18 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
         return None
     # leads are South's, so North leads where they are negative
     sign = 1 if winners[0] is Seat.SOUTH else -1
-    since = len(leads)
-    while since and leads[since - 1] * sign > 0:
-        since -= 1
-    has_turned = 0 < since < len(leads) - 1 and any(lead * sign < 0 for lead in leads[:since])
-    return since if has_turned else None
+    # go back from the end, as far as the winner led
+    turn = len(leads)
+    while turn and leads[turn - 1] * sign > 0:
+        turn -= 1
+    was_behind = any(lead * sign < 0 for lead in leads[:turn])
+    return turn if was_behind and turn < len(leads) - 1 else None
 
 
 def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[int, ...]:
     """Return the turns that are worth a review, in ascending order.
 
-    They are the turning point, and the turn in which each seat lost most.
+    They are the turning point, and for each seat the turn in which its lead fell most.
 
     >>> turns_to_review((0, 1, -2, 0, 3, 4), (Seat.SOUTH,))
     (2, 4)
@@ -73,15 +74,18 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
     swings = [after - before for before, after in itertools.pairwise(leads)]
     # South lost most in the lowest swing below 0, North in the highest above 0
     worst_swings = (min(0, *swings), max(0, *swings))
-    numbers = {swings.index(worst) + 1 for worst in worst_swings if worst}
-    return tuple(sorted(numbers | ({turn} if (turn := turning_point(leads, winners)) else set())))
+    turns = {swings.index(worst) + 1 for worst in worst_swings if worst}
+    if turn := turning_point(leads, winners):
+        turns.add(turn)
+    return tuple(sorted(turns))
 
 
-def evening_of(at: float) -> date:
+def evening_of(time_s: float) -> date:
     """Return the local date of the evening of a Unix time. The hours before 5 belong to the day
     before.
     """
-    return (datetime.fromtimestamp(at, UTC).astimezone() - timedelta(hours=_MORNING_H)).date()
+    local_time = datetime.fromtimestamp(time_s, UTC).astimezone()
+    return (local_time - timedelta(hours=_MORNING_H)).date()
 
 
 def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
@@ -89,38 +93,45 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
 
     A draw counts half a game for each. Return None if a player has no name, or both have the same.
     """
-    pair = _player_names(line)
-    if pair is None:
+    players = _player_names(line)
+    if players is None:
         return None
-    wins: Counter[str] = Counter()
-    for other, sides in _counted_games(pair, evening):
+    # counted in halves, so that a draw gives one to each
+    halves: Counter[str] = Counter()
+    for other, other_players in _counted_games(players, evening):
         if other.ending is Ending.WON:
-            # counted in halves, so that a draw gives one to each
-            wins.update({sides[winner]: 2 for winner in other.winners})
+            halves.update({other_players[winner]: 2 for winner in other.winners})
         elif other.ending is Ending.TIE:
-            wins.update(sides.values())
-    return {seat: wins[name] / 2 for seat, name in pair.items()}
+            halves.update(other_players.values())
+    return {seat: halves[name] / 2 for seat, name in players.items()}
 
 
 def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
     """Return the seats whose players asked the coach in any game of the score."""
-    pair = _player_names(line) or {}
-    names = {
-        sides[seat] for other, sides in _counted_games(pair, evening) for seat in other.coached
+    players = _player_names(line) or {}
+    coached_names = {
+        other_players[seat]
+        for other, other_players in _counted_games(players, evening)
+        for seat in other.coached
     }
-    return tuple(seat for seat in SEATS if seat in line.coached or pair.get(seat) in names)
+    return tuple(
+        seat for seat in SEATS if seat in line.coached or players.get(seat) in coached_names
+    )
 
 
 def _counted_games(
-    pair: Mapping[Seat, str], evening: Iterable[GameLine]
+    players: Mapping[Seat, str], evening: Iterable[GameLine]
 ) -> Iterator[tuple[GameLine, Mapping[Seat, str]]]:
-    """Yield the games of the score with each seat's player: those of the same two people, on
-    whichever sides they sat.
+    """Yield the games of the score, each with its own players by seat.
+
+    They are those of the same two people, on whichever sides they sat.
     """
     for other in evening:
-        sides = _player_names(other)
-        if sides and {*sides.values()} == {*pair.values()} and not other.is_imported:
-            yield other, sides
+        other_players = _player_names(other)
+        if not other_players or other.is_imported:
+            continue
+        if {*other_players.values()} == {*players.values()}:
+            yield other, other_players
 
 
 def _player_names(line: GameLine) -> dict[Seat, str] | None:
@@ -131,6 +142,7 @@ def _player_names(line: GameLine) -> dict[Seat, str] | None:
 
 
 def _names(replay: Replay) -> dict[Seat, str]:
+    """Return how each seat is called: by its last player's name, or else by its side."""
     last = {seat: sitters[-1].name for seat, sitters in replay.line.players.items() if sitters}
     sides = replay.game.sides
     return {
@@ -145,11 +157,12 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
     Among equals, an action of the winner or a loss of the other side comes first.
     """
     past = replay.turns[turn - 1]
-    # the last event is preferred, so sort the winner's actions and the other's losses to the end
-    events = sorted(
-        past.step.events, key=lambda event: (event.seat is winner) is not event.kind.is_loss
-    )
-    event = _memorable_event(events)
+
+    def is_for_winner(event: Event) -> bool:
+        return (event.seat is winner) is not event.kind.is_loss
+
+    # `False` sorts first, so what is for the winner comes last, which is preferred
+    event = _memorable_event(sorted(past.step.events, key=is_for_winner))
     return TurningPoint(past.counted, past.last, event.text if event else "")
 
 

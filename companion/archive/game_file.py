@@ -101,7 +101,7 @@ def game_file(
     )
 
 
-def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
+def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
     """Yield every turn with the state before it and the step that `apply` returns.
 
     Raises a `CompanionError` if file, rules and receipts disagree. The outcome is checked after the
@@ -189,7 +189,7 @@ def check_chance(played: GameFile) -> list[str]:
     ]
 
 
-def retell(played: GameFile) -> Iterator[str]:
+def game_sentences(played: GameFile) -> Iterator[str]:
     """Yield the game in sentences, turn by turn.
 
     Raises a `CompanionError` if file, rules and receipts disagree.
@@ -198,7 +198,7 @@ def retell(played: GameFile) -> Iterator[str]:
         yield from chance_lines
     for seat in played.coached:
         yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
-    for number, (_, turn, step) in enumerate(play_again(played), start=1):
+    for number, (_, turn, step) in enumerate(replay_turns(played), start=1):
         orders = "  ".join(
             f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders
         )

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from companion.archive.game_file import GameFile, check_chance, play_again
+from companion.archive.game_file import GameFile, check_chance, replay_turns
 from companion.archive.played_games import MAX_GAME_BYTES
 from companion.archive.replay import outcome_without_rules
 from companion.core.errors import Malformed
@@ -73,6 +73,6 @@ def end_reason(played: GameFile) -> str:
     check_chance(played)
     game = game_named(played.game)
     by_rules = None
-    for _, _, step in play_again(played):
+    for _, _, step in replay_turns(played):
         by_rules = game.outcome(step.state)
     return (by_rules or outcome_without_rules(game, played.outcome or {})).reason

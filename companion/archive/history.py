@@ -244,7 +244,7 @@ class History:
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
         picture = self._paint(replay)
-        self._pictures.keep(number, stamp, picture)
+        self._pictures.store(number, stamp, picture)
         return picture
 
     # ---- bringing in, removing, forgetting -------------------------------------------------------

@@ -73,7 +73,7 @@ class PhotographFolder:
         """Return the path of a moment's photograph, whether or not it exists."""
         return self.folder / str(game) / f"{moment}.jpg"
 
-    def keep(self, game: int, moment: str, picture: bytes) -> None:
+    def store(self, game: int, moment: str, picture: bytes) -> None:
         """Write a photograph atomically, and delete the oldest if needed. Raises `OSError`."""
         if not self._limit or not _MOMENT.fullmatch(moment):
             return
@@ -198,7 +198,7 @@ class Photographer(Closeable):
     def _write(self, due: _DueTurn, picture: bytes) -> None:
         folder, trouble = self._folder, ""
         try:
-            folder.keep(due.game, due.moment, picture)
+            folder.store(due.game, due.moment, picture)
         except OSError as error:
             trouble = say(
                 "Photographs of the turns cannot be kept ({error}): free some space on the disk.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from companion.archive.game_file import GameFile, PlayedOrder, PlayedTurn, chance_of, play_again
+from companion.archive.game_file import GameFile, PlayedOrder, PlayedTurn, chance_of, replay_turns
 from companion.archive.played_games import GameLine, HighlightedEvent, ReplayStep
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
@@ -63,7 +63,7 @@ class Replay:
         self.chance = chance_of(played, line.number)
         self.turns: list[PastTurn] = []
         try:
-            for state, turn, step in play_again(played):
+            for state, turn, step in replay_turns(played):
                 self._add(state, turn, step)
         except CompanionError as error:
             self.trouble = error.message
@@ -122,7 +122,7 @@ class Replay:
                         highlights.append(HighlightedEvent(place, turn.number, event))
         return tuple(highlights)
 
-    def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
+    def known_to(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
         """Return what a seat could know when it acted in a turn (from 1), and its action.
 
         Return None if the seat did not act.

@@ -49,7 +49,7 @@ class PlayerRecord:
         return sorted(self.titles.values(), key=lambda tally: (-tally.games, tally.name))
 
     @property
-    def against(self) -> list[Tally]:
+    def by_machine(self) -> list[Tally]:
         """Return the results against each of the machine's characters, by name."""
         return sorted(self.machines.values(), key=lambda tally: tally.name)
 
@@ -81,7 +81,7 @@ def records_of(games: Iterable[GameLine]) -> tuple[PlayerRecord, ...]:
                 player.add(line, seat)
 
     def rank(record: PlayerRecord) -> tuple[int, str]:
-        games = record.total.games + sum(tally.games for tally in record.against)
+        games = record.total.games + sum(tally.games for tally in record.by_machine)
         return -games, record.name.casefold()
 
     return tuple(sorted(players.values(), key=rank))

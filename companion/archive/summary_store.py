@@ -36,8 +36,8 @@ class SummaryStore:
         self._files = FileCache(folder, ".summary")
         self._lock = threading.RLock()
         self._cache: dict[int, tuple[str, Summary]] = {}
+        # the inputs that changed seats, up to the input of this number
         self._seat_changes: tuple[int, list[Entry]] = (-1, [])
-        """The inputs that changed seats, up to the input of this number."""
 
     def stamp(self, number: int) -> str | None:
         """Return a text that changes with the game, or None if there is no such game."""
@@ -72,7 +72,7 @@ class SummaryStore:
                 if summary.is_over:
                     # files from before the game's last change are of no use any more
                     self._files.remove(number)
-                    self._files.keep(number, _cache_stamp(stamp), msgspec.json.encode(summary))
+                    self._files.store(number, _cache_stamp(stamp), msgspec.json.encode(summary))
             self._cache[number] = (stamp, summary)
         return summary
 

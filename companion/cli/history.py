@@ -131,7 +131,7 @@ def import_game(options: argparse.Namespace) -> None:
     argument("game", metavar="ID|FILE", help="a number from history, or an exported file"),
 )
 def replay(options: argparse.Namespace) -> None:
-    from companion.archive.game_file import retell  # noqa: PLC0415
+    from companion.archive.game_file import game_sentences  # noqa: PLC0415
     from companion.archive.game_import import read_game  # noqa: PLC0415 - imports all games, which is slow
 
     if options.game.isdigit():
@@ -139,5 +139,5 @@ def replay(options: argparse.Namespace) -> None:
             played = past.file(int(options.game))
     else:
         played = read_game(read_named_file(Path(options.game), MAX_GAME_BYTES))
-    for sentence in retell(played):
+    for sentence in game_sentences(played):
         print(sentence)

@@ -73,7 +73,8 @@ def join(
     """
     base = base_url(address)
     try:
-        scheme, host = urlsplit(base).scheme, urlsplit(base).hostname
+        url = urlsplit(base)
+        scheme, host = url.scheme, url.hostname
     except ValueError:  # half an IPv6 address
         scheme, host = "", None
     if not host or scheme not in ("http", "https"):

@@ -104,19 +104,19 @@ class PairLine:
         self.is_shared = False
         """Whether another machine claims to be this table."""
         self._wake = wake
+        # requests to the hub, and the futures on which their callers wait
         self._queue: deque[tuple[PairRequest, Future[PairAnswer]]] = deque()
-        """Requests to the hub, and the futures on which their callers wait."""
         self._pair: Pair | None = None
+        # the pair's game if it is not on the table, because it may still have messages to send
         self._past_game: RemoteGame | None = None
-        """The pair's game if it is not on the table. It may still have messages to send."""
+        # number of our messages at the hub, -1 if the hub has to be asked
         self._sent_count = -1
-        """Number of our messages at the hub. -1 if the hub has to be asked."""
+        # sentence on why the game cannot go on, empty if it can
         self._fault = ""
-        """Sentence on why the game cannot go on. Empty if it can."""
         self._last_heard_s = 0.0
         self._presence_sent_s = -PRESENCE_S
+        # highest number of the other table's messages that the hub has announced
         self._announced_number = 0
-        """Highest number of the other table's messages that the hub has announced."""
         self._polled_s = -POLL_S
         self._announcements: Subscription | None = None
         self._shown_trouble = ""

@@ -105,8 +105,8 @@ class HubLine:
         self._is_closing = False
         self._sent_state: bytes = b""
         self._state_sent_s = 0.0
+        # time in the loop from which the hub is asked for our game at two tables
         self._ask_pair_s = 0.0
-        """Time in the loop from which the hub is asked for our game at two tables."""
         self.is_connected = False
         self.trouble = ""
         """Why the hub does not receive everything, as a sentence. Empty if it does."""

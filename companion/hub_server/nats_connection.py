@@ -131,12 +131,12 @@ class NatsConnection:
         self._is_closing = False
         self._flood = TokenBuckets(FLOOD, time.monotonic)
         self._has_last_records = False
+        # error because of which a record could not be stored, and which ends the connection
         self._record_error: CompanionError | None = None
-        """Error because of which a record could not be stored. It ends the connection."""
         self._checked_s = -CHECK_INTERVAL_S
         self.is_ready = threading.Event()
+        # streams and subjects that have to be purged
         self._purge_queue: set[tuple[str, str]] = set()
-        """Streams and subjects that have to be purged."""
         self._thread = LoopThread("hub-store", self._run)
         self._start_error: CompanionError | None = None
 
@@ -230,8 +230,13 @@ class NatsConnection:
 
     async def _listen(self) -> None:
         """Connect, and handle messages until the connection breaks. Raises what broke it."""
-        # messages that wait to be sent may take 8 MB, four times nats-py's default
-        options = {"tls": self._tls(), "pending_size": 8 * 1024 * 1024}
+        # the server is on this machine, so the name in its certificate does not matter
+        is_secure = self._server.url.startswith("tls:")
+        options = {
+            "tls": ssl._create_unverified_context() if is_secure else None,
+            # messages that wait to be sent may take 8 MB, four times nats-py's default
+            "pending_size": 8 * 1024 * 1024,
+        }
         async with connection([self._server.url], self._seed, lambda: None, **options) as client:
             self._client = client
             stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
@@ -299,11 +304,6 @@ class NatsConnection:
         """Return whether the disk is or was full. NATS then stores nothing until the next start."""
         self._was_full = self._was_full or shutil.disk_usage(self._folder).free < MIN_FREE_BYTES
         return self._was_full
-
-    def _tls(self) -> ssl.SSLContext | None:
-        # the server is on this machine, so the name in its certificate does not matter
-        is_secure = self._server.url.startswith("tls:")
-        return ssl._create_unverified_context() if is_secure else None
 
     async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
         """Create or update the streams. Return the state of the tables' records."""

@@ -52,8 +52,8 @@ class Sessions:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        # the claims of each machine, by table, the oldest first
         self._claims: dict[str, dict[str, _Claims]] = {}
-        """The claims of each machine, by table, the oldest first."""
 
     def claim(self, table: str, machine: str) -> Session:
         """Handle a machine's claim to be a table.
@@ -100,8 +100,8 @@ class PairKeeper:
         self._when_over = when_over
         self._sessions = Sessions(clock)
         self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
+        # code and offer by the table that offers
         self._offers: dict[str, tuple[str, PairOffer]] = {}
-        """Code and offer by the table that offers."""
 
     def answer(self, table: str, payload: bytes) -> bytes:
         """Return the encoded answer to a table's request."""
@@ -159,7 +159,8 @@ class PairKeeper:
         tables = {offer.seat: offering_table, offer.seat.other: table}
         names = {offer.seat: offer.name, offer.seat.other: acceptance.name}
         number = max(offer.number, acceptance.number)
-        return self._store(Pair(_new_id(), offer.game, offer.options, number, tables, names))
+        pair_id = secrets.token_hex(8)
+        return self._store(Pair(pair_id, offer.game, offer.options, number, tables, names))
 
     def _store(self, pair: Pair) -> Pair:
         """Store a new game of two tables and report the games that it replaces."""
@@ -188,7 +189,3 @@ class PairKeeper:
                 Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table")
             )
         return owner, offer
-
-
-def _new_id() -> str:
-    return secrets.token_hex(8)

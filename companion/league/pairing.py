@@ -266,8 +266,8 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
 def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None]:
     """Return the pair of two slots, of which one may be empty."""
     if south is None:
-        south, north = north, None
-    assert south is not None  # two empty slots never meet
+        assert north is not None  # two empty slots never meet
+        return north, None
     return south, north
 
 

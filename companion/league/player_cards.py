@@ -22,8 +22,8 @@ class PlayerCards:
     def __init__(self, file: LeagueFile) -> None:
         self._file = file
         self._people = {person.number: person for person in file.people()}
+        # number of each card's owner, by the card's identifier
         self._numbers = {person.card: person.number for person in self._people.values()}
-        """Number of each card's owner, by the card's identifier."""
         self._shown = file.shown_cards()
 
     def people(self) -> tuple[Person, ...]:

@@ -141,15 +141,15 @@ class BrokerLine(Closeable):
         self._on_message = on_message
         self._on_state = on_state
         self._lock = threading.RLock()
+        # The newest payload of each retained topic.
         self._state: dict[str, bytes] = {}
-        """The newest payload of each retained topic."""
         self.is_connected = False
         self._client: Client | None = None
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         """State of the connection as a sentence, and what to do about it."""
+        # Sentence on why the broker has refused the login. Empty if it has not.
         self._refusal = ""
-        """Sentence on why the broker has refused the login. Empty if it has not."""
 
     # ---- from any thread ----
 

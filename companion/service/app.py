@@ -118,8 +118,8 @@ class Companion(Closeable):
         """What was found at the start, as sentences."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
+        # Reason why there is no panel, and what to do.
         self._no_panel = ""
-        """Reason why there is no panel, and what to do."""
         self.panel_trial: PanelTrial | None = None
         """Test of keys and lamps, which a page starts. None without a panel."""
         self.power_key: PowerKey | None = None

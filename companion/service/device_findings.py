@@ -18,7 +18,6 @@ from companion.games.plugins import plugin_games
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.storage.journal import Journal
 from hardware.panel import Panel
-from vision.watcher import Watcher
 
 
 def camera_finding(status: CameraStatus, name: str | None) -> Finding:
@@ -36,12 +35,6 @@ def camera_finding(status: CameraStatus, name: str | None) -> Finding:
         sentence = joined("", (sentence, "."))
     text = say("{name!c}: {sentence}", name=name, sentence=sentence)
     return Finding("camera", grades[status.state], text)
-
-
-def camera_oddities(watcher: Watcher | None) -> Iterator[Finding]:
-    """Yield oddities of the camera."""
-    if watcher and watcher.link.oddity:
-        yield note("camera", watcher.link.oddity)
 
 
 def pad_findings(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:

@@ -31,7 +31,6 @@ from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
 from companion.service.device_findings import (
     camera_finding,
-    camera_oddities,
     installation_findings,
     journal_finding,
     pad_findings,
@@ -119,10 +118,9 @@ class ServiceHealth(Closeable):
         self._begun_s = self._clock.monotonic_s()
         self.support_zip = support_zip
         self._watch_begun_s = self._journal_checked_s = self._begun_s
+        # Functions that return the monotonic time of a loop's last round. Without threads no loop
+        # is watched.
         self._loops: dict[str, Callable[[], float]] = {}
-        """Functions that return the monotonic time of a loop's last round. Without threads no loop
-        is watched.
-        """
         if threads:
             self._loops = {
                 TABLE: lambda: companion.table.last_beat_s,
@@ -270,7 +268,8 @@ class ServiceHealth(Closeable):
             companion.table.view().devices.camera,
             companion.watcher.link.camera if companion.watcher else None,
         )
-        yield from camera_oddities(companion.watcher)
+        if companion.watcher and companion.watcher.link.oddity:
+            yield note("camera", companion.watcher.link.oddity)
         yield from pad_findings(companion.panel, companion.simulation is not None)
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)

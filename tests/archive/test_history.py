@@ -204,7 +204,7 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
 
 def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
     for moment in ("1.0", "1.2"):
-        room.album.keep(1, moment, b"jpeg")
+        room.album.store(1, moment, b"jpeg")
     room.play(turns=2)
     replay = room.past.replay(1)
     assert [replay.photograph(turn) for turn in range(3)] == ["1.0", "", "1.2"]
@@ -279,7 +279,7 @@ def test_files_of_no_sense_are_refused(room: Room) -> None:
 
 def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) -> None:
     room.play(turns=1)
-    room.album.keep(1, "1.0", b"jpeg")
+    room.album.store(1, "1.0", b"jpeg")
     room.play(turns=1, seed=2)
     room.past.lines()
     with pytest.raises(Illegal, match="Game 2 lies on the table"):
@@ -340,9 +340,9 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     records = {record.name: record for record in room.past.statistics()}
     assert set(records) == {"Ann", "Bob"}
     assert (records["Ann"].total.games, records["Bob"].total.games) == (1, 1)
-    (against,) = records["Ann"].against
+    (against,) = records["Ann"].by_machine
     assert (against.name, against.games, against.wins, against.ties) == ("Bo", 1, 0, 0)
-    assert not records["Bob"].against
+    assert not records["Bob"].by_machine
 
 
 def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:

@@ -122,14 +122,14 @@ def test_nothing_half_written_is_ever_a_photograph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = PhotographFolder(tmp_path)
-    folder.keep(1, "1.0", JPEG)
+    folder.store(1, "1.0", JPEG)
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("companion.archive.photographs.os.fsync", fail)
     with pytest.raises(OSError, match="No space"):
-        folder.keep(1, "1.1", JPEG)
+        folder.store(1, "1.1", JPEG)
     assert folder.moments(1) == ("1.0",)
     assert [path.name for path in (tmp_path / "1").iterdir()] == ["1.0.jpg"]
 
@@ -138,7 +138,7 @@ def test_nothing_half_written_is_ever_a_photograph(
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
     (tmp_path / "secret.jpg").write_bytes(JPEG)
     folder = PhotographFolder(tmp_path / "photographs")
-    folder.keep(1, moment, JPEG)
+    folder.store(1, moment, JPEG)
     assert folder.photograph(1, moment) is None
     assert not (tmp_path / "photographs").exists()
 
@@ -175,9 +175,9 @@ def test_old_games_make_room(tmp_path: Path) -> None:
     for game, ticks in ((1, 6), (2, 6), (3, 12)):
         folder = PhotographFolder(tmp_path, limit_mb=1)  # as after a restart
         for tick in range(ticks):
-            folder.keep(game, f"{game}.{tick}", bytes(50_000))
+            folder.store(game, f"{game}.{tick}", bytes(50_000))
     assert [len(folder.moments(game)) for game in (1, 2, 3)] == [2, 6, 12]
     assert folder.moments(1) == ("1.4", "1.5"), "the oldest have gone"
     tight = PhotographFolder(tmp_path, limit_mb=1)
-    tight.keep(3, "3.12", bytes(990_000))
+    tight.store(3, "3.12", bytes(990_000))
     assert tight.moments(3) == ("3.12",), "what was just taken stays"

@@ -23,7 +23,7 @@ from inside import journal_of, session_of
 from table_tools import hands_follow
 from web_fixtures import HOST_KEY, Place, open_place, view_of
 
-from companion.archive.game_file import game_file, retell
+from companion.archive.game_file import game_file, game_sentences
 from companion.core.config import Settings
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat
@@ -182,7 +182,7 @@ def test_a_chosen_chance_is_announced(
     place.table.resign(Seat.SOUTH)
     played = game_file(session_of(place.table))
     assert played.is_chosen is ("seed" in body)
-    assert words in "\n".join(retell(played))
+    assert words in "\n".join(game_sentences(played))
 
 
 # ---- files and older versions --------------------------------------------------------------------
@@ -205,7 +205,9 @@ def test_the_check_for_outsiders_is_all_it_takes(
     Path("game-1.json").write_bytes(msgspec.json.encode(played))
     known: dict[str, Any] = {}
     exec(block[1], known)
-    assert f"Card {known['first'].randint(1, 6)}: the ball lies on" in "\n".join(retell(played))
+    assert f"Card {known['first'].randint(1, 6)}: the ball lies on" in "\n".join(
+        game_sentences(played)
+    )
     given = {Seat.SOUTH: Contribution("11" * 32, "phone")}
     fair = msgspec.structs.replace(played.chance, contributions=given)
     forged = msgspec.structs.replace(played, chance=fair)
@@ -213,7 +215,7 @@ def test_the_check_for_outsiders_is_all_it_takes(
     with pytest.raises(AssertionError):
         exec(block[1], known)
     with pytest.raises(Malformed, match="does not come from"):
-        list(retell(forged))
+        list(game_sentences(forged))
 
 
 def test_no_backup_holds_the_secret_of_a_game_that_is_on(place: Place, tmp_path: Path) -> None:

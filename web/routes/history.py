@@ -160,7 +160,7 @@ class HistoryPages(PageGroup):
             raise NotFound
         reviews = self._reviews.setdefault(replay, {})
         if turn not in reviews:
-            known = {seat: replay.known(turn, seat) for seat in SEATS}
+            known = {seat: replay.known_to(turn, seat) for seat in SEATS}
             # who did nothing in this turn is not judged
             reviews[turn] = {
                 seat: coach.review(*view_and_action, replay.spell_action)

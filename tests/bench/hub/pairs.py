@@ -28,7 +28,7 @@ from bench.hub import WAIT_S, HubProcess
 from bench.hub.line import CuttableLine
 from bench.kills import LOST
 from bench.processes import LOCAL, Process, play_command
-from companion.archive.game_file import game_file, play_again
+from companion.archive.game_file import game_file, replay_turns
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import SystemTrouble
@@ -262,7 +262,7 @@ def _faults(tables: list[PairService]) -> str:
     moments = [turn.moment for turn in south.turns]
     if files[0] != files[1] or south.state != north.state or south.tick != north.tick:
         return "the tables have different games"
-    if len(set(moments)) != len(moments) or len(list(play_again(files[0]))) != len(moments):
+    if len(set(moments)) != len(moments) or len(list(replay_turns(files[0]))) != len(moments):
         return "a turn is there twice, or is missing"
     return ""
 
