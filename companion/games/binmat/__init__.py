@@ -86,7 +86,7 @@ class Binmat(Game[Any, str]):
     def setup(self, options: BinmatOptions, rng: Random) -> Position:
         """Return the dealt lane decks, or with real cards only the number of turns."""
         check_options(options)
-        if options.way == "full":
+        if self.hides(options):
             return deal(options, rng)
         return RealCardsState(options, options.turns)
 
@@ -95,9 +95,7 @@ class Binmat(Game[Any, str]):
 
         With a chosen deal it is still `SETUP`, because later reshuffles of empty decks are random.
         """
-        if options.way == "full":
-            return Drawn.SETUP
-        return Drawn.NEVER
+        return Drawn.SETUP if self.hides(options) else Drawn.NEVER
 
     def chosen(self, options: BinmatOptions) -> str | None:
         """Return a sentence on a chosen deal or chosen hands, which only the full game has."""
@@ -109,7 +107,7 @@ class Binmat(Game[Any, str]):
 
     def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
         """Return whether people deal the cards themselves, which they do with real cards."""
-        return options.way != "full"
+        return not self.hides(options)
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
         """Return the names of the options for the deal and the first hands."""

@@ -132,8 +132,11 @@ def check_action(state: State, seat: Seat, action: str) -> None:
     """
     parts = ACTION_PARTS.get(action)
     if parts is None:
-        text = say("The full game has no such action: draw, play, declare combat or pass")
-        raise Illegal(Reason.OTHER_WAY, text, "turns")
+        raise Illegal(
+            Reason.OTHER_WAY,
+            say("The full game has no such action: draw, play, declare combat or pass"),
+            "turns",
+        )
     if refusal := _refusal(state, seat, parts):
         raise Illegal(*refusal)
 
@@ -181,14 +184,20 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if may_draw:
         return None
     if seat is ATTACKER and state.defence[lane]:
-        text = say(
-            "A defender stack lies in front of the deck of lane {lane}: draw from a lane without "
-            "one",
-            lane=lane,
+        return (
+            Reason.LANE_DEFENDED,
+            say(
+                "A defender stack lies in front of the deck of lane {lane}: draw from a lane "
+                "without one",
+                lane=lane,
+            ),
+            "drawing",
         )
-        return Reason.LANE_DEFENDED, text, "drawing"
-    text = say("The deck and the discard pile of lane {lane} are empty", lane=lane)
-    return Reason.NOTHING_TO_DRAW, text, "reshuffle"
+    return (
+        Reason.NOTHING_TO_DRAW,
+        say("The deck and the discard pile of lane {lane} are empty", lane=lane),
+        "reshuffle",
+    )
 
 
 def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
@@ -222,10 +231,13 @@ def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
     is_attacker = seat is ATTACKER
     stack = (state.attack if is_attacker else state.defence)[parts.lane]
     if parts.card[0] == BREAK and not stack:
-        text = say(
-            "Your stack in lane {lane} is empty: a BREAK needs a card below it", lane=parts.lane
+        return (
+            Reason.STACK_EMPTY,
+            say(
+                "Your stack in lane {lane} is empty: a BREAK needs a card below it", lane=parts.lane
+            ),
+            "break-up",
         )
-        return Reason.STACK_EMPTY, text, "break-up"
     if is_attacker:
         return _attacker_play_refusal(state, parts, stack)
     return _defender_play_refusal(state, parts, stack)
@@ -235,14 +247,21 @@ def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     is_face_up = parts.kind == PLAY_UP
     value = parts.card[0]
     if is_face_up and value == BOUNCE and stack:
-        text = say(
-            "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one",
-            lane=parts.lane,
+        return (
+            Reason.STACK_NOT_EMPTY,
+            say(
+                "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty "
+                "one",
+                lane=parts.lane,
+            ),
+            "bounce-up",
         )
-        return Reason.STACK_NOT_EMPTY, text, "bounce-up"
     if is_face_up and value not in (BOUNCE, BREAK) and not state.is_hackmud:
-        text = say("The attacker plays only BOUNCE and BREAK face up")
-        return Reason.WRONG_FACE, text, "playing-attacker"
+        return (
+            Reason.WRONG_FACE,
+            say("The attacker plays only BOUNCE and BREAK face up"),
+            "playing-attacker",
+        )
     return None
 
 
@@ -252,25 +271,33 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     if parts.kind == PLAY_DOWN:
         if not is_stack_up:
             return None
-        text = say("Your stack in lane {lane} lies face up: play face up there", lane=lane)
-        return Reason.WRONG_FACE, text, "playing-defender"
+        return (
+            Reason.WRONG_FACE,
+            say("Your stack in lane {lane} lies face up: play face up there", lane=lane),
+            "playing-defender",
+        )
     if parts.card[0] != BREAK:
         # all cards of a stack have one face, which the first card decides in the hackmud edition
         # (ruling)
         if is_stack_up or (state.is_hackmud and not stack):
             return None
-        text = say(
-            "Your stack in lane {lane} does not lie face up: play face down there", lane=lane
+        return (
+            Reason.WRONG_FACE,
+            say("Your stack in lane {lane} does not lie face up: play face down there", lane=lane),
+            "playing-defender",
         )
-        return Reason.WRONG_FACE, text, "playing-defender"
     if not state.attack[lane]:
-        text = say(
-            "Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane
+        return (
+            Reason.NO_ATTACKER_STACK,
+            say("Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane),
+            "break-up",
         )
-        return Reason.NO_ATTACKER_STACK, text, "break-up"
     if is_stack_up and any(card[0] == BREAK for card in stack):
-        text = say("A BREAK lies face up in your stack in lane {lane} already", lane=lane)
-        return Reason.BREAK_LIES_OPEN, text, "break-up"
+        return (
+            Reason.BREAK_LIES_OPEN,
+            say("A BREAK lies face up in your stack in lane {lane} already", lane=lane),
+            "break-up",
+        )
     return None
 
 
@@ -282,16 +309,25 @@ def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
             "discarding",
         )
     if seat is DEFENDER and parts.lane == ATTACKER_PILE:
-        text = say("The defender discards to a lane: expected 0 to 5 after the card")
-        return Reason.OTHER_PILE, text, "discarding"
+        return (
+            Reason.OTHER_PILE,
+            say("The defender discards to a lane: expected 0 to 5 after the card"),
+            "discarding",
+        )
     if seat is ATTACKER and parts.lane != ATTACKER_PILE:
-        text = say("The attacker discards to the attacker discard: expected a after the card")
-        return Reason.OTHER_PILE, text, "discarding"
+        return (
+            Reason.OTHER_PILE,
+            say("The attacker discards to the attacker discard: expected a after the card"),
+            "discarding",
+        )
     if refusal := _hand_refusal(state, seat, parts.card):
         return refusal
     if seat is ATTACKER and not (state.attacker_deck or state.attacker_discard):
-        text = say(
-            "The attacker deck and its discard pile are empty: there is nothing to draw for it"
+        return (
+            Reason.NOTHING_TO_DRAW,
+            say(
+                "The attacker deck and its discard pile are empty: there is nothing to draw for it"
+            ),
+            "discarding",
         )
-        return Reason.NOTHING_TO_DRAW, text, "discarding"
     return None

@@ -111,10 +111,11 @@ def check(state: State, seat: Seat, action: Action) -> None:
     elif isinstance(action, Card):
         _check_card(state, side, action)
     elif state.course:
-        sentence = say(
-            "A face-off waits for cards: choose one of {cards}.", cards=_hand(state, side)
+        _refuse(
+            Reason.FACE_OFF_DUE,
+            say("A face-off waits for cards: choose one of {cards}.", cards=_hand(state, side)),
+            "face-off",
         )
-        _refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
     elif isinstance(action, Run):
         _check_run(state, action)
     elif isinstance(action, Pass):
@@ -128,35 +129,52 @@ def check(state: State, seat: Seat, action: Action) -> None:
 
 def _check_placement(state: State, seat: int, action: Placement) -> None:
     if not state.is_placing:
-        sentence = say("The pieces are placed already: run, pass, kick, tackle or end the turn.")
-        _refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
+        _refuse(
+            Reason.ALREADY_PLACED,
+            say("The pieces are placed already: run, pass, kick, tackle or end the turn."),
+            "setting-up",
+        )
     for place, square in enumerate(action.squares):
         if square not in OWN_RANKS[seat]:
-            sentence = say(
-                "{square} is not on {ranks}: {side} places its pieces there.",
-                square=NAMES[square],
-                ranks=OWN_RANK_WORDS[seat],
-                side=SIDE_NAMES[seat],
+            _refuse(
+                Reason.OUTSIDE_OWN_RANKS,
+                say(
+                    "{square} is not on {ranks}: {side} places its pieces there.",
+                    square=NAMES[square],
+                    ranks=OWN_RANK_WORDS[seat],
+                    side=SIDE_NAMES[seat],
+                ),
+                "setting-up",
+                square,
             )
-            _refuse(Reason.OUTSIDE_OWN_RANKS, sentence, "setting-up", square)
         if square in action.squares[:place]:
-            sentence = say(
-                "Two pieces are placed on {square}: give each a square of its own.",
-                square=NAMES[square],
+            _refuse(
+                Reason.PLACED_TWICE,
+                say(
+                    "Two pieces are placed on {square}: give each a square of its own.",
+                    square=NAMES[square],
+                ),
+                "setting-up",
+                square,
             )
-            _refuse(Reason.PLACED_TWICE, sentence, "setting-up", square)
 
 
 def _check_card(state: State, seat: int, action: Card) -> None:
     if state.course is None:
-        sentence = say("No face-off waits for a card: run, pass, kick, tackle or end the turn.")
-        _refuse(Reason.NO_FACE_OFF, sentence, "face-off")
+        _refuse(
+            Reason.NO_FACE_OFF,
+            say("No face-off waits for a card: run, pass, kick, tackle or end the turn."),
+            "face-off",
+        )
     if action.value not in state.cards[seat]:
         cards = _hand(state, seat)
-        sentence = say(
-            "Card {card} has been used: choose one of {cards}.", card=action.value, cards=cards
+        _refuse(
+            Reason.CARD_SPENT,
+            say(
+                "Card {card} has been used: choose one of {cards}.", card=action.value, cards=cards
+            ),
+            "face-off",
         )
-        _refuse(Reason.CARD_SPENT, sentence, "face-off")
 
 
 def _hand(state: State, seat: int) -> str:
@@ -171,12 +189,20 @@ def _own_piece(state: State, square: int, kind: str) -> int:
     piece = state.board[square]
     parts = {"square": NAMES[square], "deed": _VERBS[kind], "side": SIDE_NAMES[state.seat]}
     if piece == EMPTY:
-        sentence = say("Nobody stands on {square}: {deed} with a piece of {side}.", **parts)
-        _refuse(Reason.NOBODY_THERE, sentence, "round", square)
+        _refuse(
+            Reason.NOBODY_THERE,
+            say("Nobody stands on {square}: {deed} with a piece of {side}.", **parts),
+            "round",
+            square,
+        )
     if SEAT_OF[piece] != state.seat:
         parts["piece"] = PIECE_NAMES[piece]
-        sentence = say("{piece!c} stands on {square}: {deed} with a piece of {side}.", **parts)
-        _refuse(Reason.OTHER_SIDE, sentence, "round", square)
+        _refuse(
+            Reason.OTHER_SIDE,
+            say("{piece!c} stands on {square}: {deed} with a piece of {side}.", **parts),
+            "round",
+            square,
+        )
     return piece
 
 
@@ -185,11 +211,15 @@ def _check_runner(state: State, square: int, kind: str) -> int:
     piece = _own_piece(state, square, kind)
     # This check comes first, because a stopped runner is turned over as well.
     if piece in state.ran:
-        sentence = say(
-            "{piece!c} on {square} has run already: each piece runs once in a turn.",
-            **names_of(piece, square),
+        _refuse(
+            Reason.RAN_ALREADY,
+            say(
+                "{piece!c} on {square} has run already: each piece runs once in a turn.",
+                **names_of(piece, square),
+            ),
+            "round",
+            square,
         )
-        _refuse(Reason.RAN_ALREADY, sentence, "round", square)
     if state.turns_down[piece]:
         parts = {**names_of(piece, square), "side": SIDE_NAMES[state.seat]}
         sentence = say(
@@ -216,20 +246,26 @@ def _check_path(piece: int, path: Path, extra_steps: int = 0) -> None:
     """Check the steps of a path, and that the piece is fast enough for it and the extra steps."""
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
-            sentence = say(
-                "{square} to {to} is not a step: a step goes to an adjacent square, not "
-                "diagonally.",
-                square=NAMES[square],
-                to=NAMES[following],
+            _refuse(
+                Reason.NOT_A_STEP,
+                say(
+                    "{square} to {to} is not a step: a step goes to an adjacent square, not "
+                    "diagonally.",
+                    square=NAMES[square],
+                    to=NAMES[following],
+                ),
+                "running",
+                following,
             )
-            _refuse(Reason.NOT_A_STEP, sentence, "running", following)
     # The path includes its start square.
     steps = len(path) - 1 + extra_steps
     if steps > SPEED[piece]:
-        sentence = say(
-            "Too far: {piece!c} runs {speed}.", piece=ROLE_OF[piece].name, speed=SPEED[piece]
+        _refuse(
+            Reason.TOO_FAR,
+            say("Too far: {piece!c} runs {speed}.", piece=ROLE_OF[piece].name, speed=SPEED[piece]),
+            "running",
+            path[-1],
         )
-        _refuse(Reason.TOO_FAR, sentence, "running", path[-1])
 
 
 def _check_run(state: State, run: Run) -> None:
@@ -242,11 +278,15 @@ def _check_run(state: State, run: Run) -> None:
     has_ball = carrier == piece
     for square in path[1:]:
         if square == state.ball and state.opposing_carrier != EMPTY:
-            sentence = say(
-                "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.",
-                **names_of(carrier, square),
+            _refuse(
+                Reason.INTO_CARRIER,
+                say(
+                    "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.",
+                    **names_of(carrier, square),
+                ),
+                "in-the-way",
+                square,
             )
-            _refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
         # The runner picks up a loose ball on its way.
         has_ball = has_ball or (square == state.ball and carrier == EMPTY)
     if run.into_goal:
@@ -259,19 +299,27 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
     """Check that a run may go into goal from its last square."""
     goal_rank = OWN_LINE[1 - seat]
     if rank_of(last) != goal_rank:
-        sentence = say(
-            "{square} is not on rank {rank}: {side} runs into goal from there.",
-            square=NAMES[last],
-            rank=goal_rank + 1,
-            side=SIDE_NAMES[seat],
+        _refuse(
+            Reason.GOAL_TOO_EARLY,
+            say(
+                "{square} is not on rank {rank}: {side} runs into goal from there.",
+                square=NAMES[last],
+                rank=goal_rank + 1,
+                side=SIDE_NAMES[seat],
+            ),
+            "try",
+            last,
         )
-        _refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
     if not has_ball:
-        sentence = say(
-            "{piece!c} does not have the ball on this path: only a carrier runs into goal.",
-            piece=PIECE_NAMES[piece],
+        _refuse(
+            Reason.GOAL_WITHOUT_BALL,
+            say(
+                "{piece!c} does not have the ball on this path: only a carrier runs into goal.",
+                piece=PIECE_NAMES[piece],
+            ),
+            "try",
+            last,
         )
-        _refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
 
 
 def _check_stop(state: State, piece: int, path: Path) -> None:
@@ -283,13 +331,22 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
         return
     names = names_of(other, last)
     if state.turns_down[other]:
-        sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **names)
-        _refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
-    if SEAT_OF[other] == state.seat:
-        sentence = say(
-            "{piece!c} stands on {square}: a run goes through team-mates and stops beyond.", **names
+        _refuse(
+            Reason.STOPS_ON_TURNED_OVER,
+            say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **names),
+            "running",
+            last,
         )
-        _refuse(Reason.STOPS_ON_TEAM_MATE, sentence, "running", last)
+    if SEAT_OF[other] == state.seat:
+        _refuse(
+            Reason.STOPS_ON_TEAM_MATE,
+            say(
+                "{piece!c} stands on {square}: a run goes through team-mates and stops beyond.",
+                **names,
+            ),
+            "running",
+            last,
+        )
     sentence = say(
         "{piece!c} stands on {square}: a run that meets it needs a step beyond.", **names
     )
@@ -305,12 +362,16 @@ def _check_carrier(state: State, square: int, kind: str) -> None:
     """Check that the piece on a square has the ball. `kind` is also the id of the rule."""
     piece = _own_piece(state, square, kind)
     if piece != state.carrier:
-        sentence = say(
-            "{piece!c} on {square} does not have the ball: {deed} with the carrier.",
-            **names_of(piece, square),
-            deed=_VERBS[kind],
+        _refuse(
+            Reason.NO_BALL,
+            say(
+                "{piece!c} on {square} does not have the ball: {deed} with the carrier.",
+                **names_of(piece, square),
+                deed=_VERBS[kind],
+            ),
+            kind,
+            square,
         )
-        _refuse(Reason.NO_BALL, sentence, kind, square)
 
 
 def _check_pass(state: State, action: Pass) -> None:
@@ -319,14 +380,23 @@ def _check_pass(state: State, action: Pass) -> None:
     ranks_back = ranks_ahead(action.end, action.start, state.seat)
     files_aside = abs(file_of(action.start) - file_of(action.end))
     if ranks_back < 1:
-        sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks back.", **ends)
-        _refuse(Reason.PASS_NOT_BEHIND, sentence, "pass", action.end)
-    if ranks_back > PASS_REACH or files_aside > PASS_REACH:
-        sentence = say(
-            "{square} to {to} is too far: a pass goes at most 2 ranks back and 2 files sideways.",
-            **ends,
+        _refuse(
+            Reason.PASS_NOT_BEHIND,
+            say("{to} is not behind {square}: a pass goes 1 or 2 ranks back.", **ends),
+            "pass",
+            action.end,
         )
-        _refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
+    if ranks_back > PASS_REACH or files_aside > PASS_REACH:
+        _refuse(
+            Reason.PASS_TOO_FAR,
+            say(
+                "{square} to {to} is too far: a pass goes at most 2 ranks back and 2 files "
+                "sideways.",
+                **ends,
+            ),
+            "pass",
+            action.end,
+        )
     receiver = state.board[action.end]
     if receiver == EMPTY:
         sentence = say(
@@ -355,21 +425,35 @@ def _check_kick(state: State, action: Kick) -> None:
         square = state.places[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
             parts = {**names_of(mate, square), "side": SIDE_NAMES[state.seat]}
-            sentence = say(
-                "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts
+            _refuse(
+                Reason.TEAM_MATE_AHEAD,
+                say(
+                    "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.",
+                    **parts,
+                ),
+                "kick",
+                square,
             )
-            _refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
     ranks = ranks_ahead(action.start, action.end, state.seat)
     files_aside = abs(file_of(action.end) - file_of(action.start))
     if ranks < 1:
-        sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
-        _refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
-    if ranks > KICK_REACH or files_aside > KICK_REACH:
-        sentence = say(
-            "{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files sideways.",
-            **ends,
+        _refuse(
+            Reason.KICK_NOT_AHEAD,
+            say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends),
+            "kick",
+            action.end,
         )
-        _refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
+    if ranks > KICK_REACH or files_aside > KICK_REACH:
+        _refuse(
+            Reason.KICK_TOO_FAR,
+            say(
+                "{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files "
+                "sideways.",
+                **ends,
+            ),
+            "kick",
+            action.end,
+        )
 
 
 def _check_tackle(state: State, action: Tackle) -> None:
@@ -377,31 +461,43 @@ def _check_tackle(state: State, action: Tackle) -> None:
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
         names = names_of(tacklers[0], square)
-        sentence = say(
-            "{piece!c} on {square} is named twice: two tacklers are two pieces.", **names
+        _refuse(
+            Reason.SAME_TACKLER,
+            say("{piece!c} on {square} is named twice: two tacklers are two pieces.", **names),
+            "tackle",
+            square,
         )
-        _refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
     if len(tacklers) > state.runs_left:
         used_runs = RUNS_PER_TURN - state.runs_left
-        sentence = say(
-            "Two tacklers need both runs of the turn: {number} is used.", number=used_runs
+        _refuse(
+            Reason.NO_RUN_LEFT,
+            say("Two tacklers need both runs of the turn: {number} is used.", number=used_runs),
+            "tackle",
         )
-        _refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
     carrier = state.carrier
     # EMPTY stands for an empty square and for a loose ball, so both are checked.
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
-        sentence = say(
-            "Nobody on {square} has the ball: only the carrier is tackled.",
-            square=NAMES[action.target],
+        _refuse(
+            Reason.NO_CARRIER,
+            say(
+                "Nobody on {square} has the ball: only the carrier is tackled.",
+                square=NAMES[action.target],
+            ),
+            "tackle",
+            action.target,
         )
-        _refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     if SEAT_OF[carrier] == state.seat:
         names = names_of(carrier, action.target)
-        sentence = say(
-            "{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.",
-            **names,
+        _refuse(
+            Reason.NO_CARRIER,
+            say(
+                "{piece!c} on {square} is a team-mate: only a carrier of the other side is "
+                "tackled.",
+                **names,
+            ),
+            "tackle",
+            action.target,
         )
-        _refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     for piece, path in zip(tacklers, action.paths, strict=True):
         # The speed must cover the step to the carrier, although the tackler goes back.
         _check_path(piece, (*path, action.target))
@@ -410,12 +506,16 @@ def _check_tackle(state: State, action: Tackle) -> None:
             other = state.board[square]
             if state.is_standing_opponent(other):
                 names = names_of(other, square)
-                sentence = say(
-                    "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
-                    "opponent.",
-                    **names,
+                _refuse(
+                    Reason.WAY_BLOCKED,
+                    say(
+                        "{piece!c} stands on {square}: the path to a tackle may not cross a "
+                        "standing opponent.",
+                        **names,
+                    ),
+                    "tackle",
+                    square,
                 )
-                _refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)
 
 
 # ---- what hands have attempted -------------------------------------------------------------------

@@ -15,7 +15,6 @@ from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.board import (
     IN_GOAL,
     NAMES,
-    NUMBERS,
     OWN_RANKS,
     PIECE_NAMES,
     ROLE_OF,
@@ -36,7 +35,7 @@ from companion.games.kahmate.state import FULL_HAND, RUNS_PER_TURN, Course, Kind
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
-_FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
+_FORMATIONS = ("c2 f2 d2 e2 a2 d1", "f10 c10 e10 d10 h10 e11")
 """Proposed squares for R R B T F S of each seat: a line on the second rank with smart behind it."""
 _KEYS = (
     ChoiceKey("kick", say("Kick")),
@@ -119,7 +118,7 @@ def _placing(seat: int) -> Placing:
     return Placing(
         tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat]),
         tuple(SQUARES[square] for square in OWN_RANKS[seat]),
-        tuple(SQUARES[NUMBERS[name]] for name in _FORMATIONS[seat]),
+        tuple(map(Square.parse, _FORMATIONS[seat].split())),
     )
 
 

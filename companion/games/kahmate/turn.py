@@ -169,12 +169,10 @@ class _ActionLog(TurnLog):
         quiet_turns = state.turn - self.changes.get("last_face_off", state.last_face_off)
         if state.turn == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.turn)
-            short = say("Turn {number} was the last.", number=state.turn)
-            self.end(None, text, "limits", short)
+            self.end(None, text, "limits", say("Turn {number} was the last.", number=state.turn))
         elif options.quiet_limit and quiet_turns >= options.quiet_limit:
             text = say("{number} turns without a face-off: a draw.", number=quiet_turns)
-            short = say("{number} turns, no face-off.", number=quiet_turns)
-            self.end(None, text, "limits", short)
+            self.end(None, text, "limits", say("{number} turns, no face-off.", number=quiet_turns))
 
     def result(self) -> Step[State]:
         """Return the step to the next state. Events after the last stage are part of that stage."""

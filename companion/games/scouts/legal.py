@@ -83,8 +83,11 @@ def check(state: State, decision: Decision) -> None:
         due = position.plays_due
         # A possible play must be made (ruling).
         if due and has_play(position):
-            text = say_n("{n} scout is still to move.", "{n} scouts are still to move.", due)
-            raise Illegal(Reason.PLAY_DUE, text, "turns")
+            raise Illegal(
+                Reason.PLAY_DUE,
+                say_n("{n} scout is still to move.", "{n} scouts are still to move.", due),
+                "turns",
+            )
     elif kind in (Kind.BOULDER, Kind.ROCK):
         _check_rock(position, decision)
     else:
@@ -142,11 +145,19 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
     if not position.own & bit:
         foe = SIDE_NAMES[1 - position.seat]
         if position.own_low & bit:
-            why = say("The scout on {square} waits under a {colour} one.", square=name, colour=foe)
-            raise _refused_play(Reason.BURIED, why, "stacks", start)
+            raise _refused_play(
+                Reason.BURIED,
+                say("The scout on {square} waits under a {colour} one.", square=name, colour=foe),
+                "stacks",
+                start,
+            )
         if position.foe & bit:
-            why = say("The scout on {square} is {side}’s.", square=name, side=foe)
-            raise _refused_play(Reason.NOT_YOUR_SCOUT, why, "turns", start)
+            raise _refused_play(
+                Reason.NOT_YOUR_SCOUT,
+                say("The scout on {square} is {side}’s.", square=name, side=foe),
+                "turns",
+                start,
+            )
         raise _refused_play(
             Reason.NO_SCOUT, say("There is no scout on {square}.", square=name), "turns", start
         )
@@ -175,11 +186,19 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     if not position.scouts & bit:
         return
     if not position.may_stack:
-        why = say("A scout is on {square}, and this game has no stacks.", square=name)
-        raise _refused_play(Reason.STACKING_OFF, why, "stacks", target)
+        raise _refused_play(
+            Reason.STACKING_OFF,
+            say("A scout is on {square}, and this game has no stacks.", square=name),
+            "stacks",
+            target,
+        )
     if is_stack(position, bit):
-        why = say("Two scouts are on {square}, and a stack has two at most.", square=name)
-        raise _refused_play(Reason.STACK_FULL, why, "stacks", target)
+        raise _refused_play(
+            Reason.STACK_FULL,
+            say("Two scouts are on {square}, and a stack has two at most.", square=name),
+            "stacks",
+            target,
+        )
 
 
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
@@ -202,11 +221,15 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
                 )
             raise _refused_play(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
         if there in squares[: index + 1]:
-            why = say(
-                "A move visits no square twice, and this one returns to {square}.",
-                square=NAMES[there],
+            raise _refused_play(
+                Reason.VISITED_TWICE,
+                say(
+                    "A move visits no square twice, and this one returns to {square}.",
+                    square=NAMES[there],
+                ),
+                "jump",
+                there,
             )
-            raise _refused_play(Reason.VISITED_TWICE, why, "jump", there)
         _check_jump(position, squares, here, there)
 
 
@@ -215,15 +238,21 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     files = abs(SQUARES[here].file - SQUARES[there].file)
     ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
     if (files, ranks) == (2, 2):
-        why = say("A jump goes along a file or a rank, never diagonally.")
-        raise _refused_play(Reason.DIAGONAL_JUMP, why, "jump")
-    if {files, ranks} != {0, 2}:
-        why = say(
-            "{square} to {to} is not a jump: it goes two squares along a file or a rank.",
-            square=NAMES[here],
-            to=NAMES[there],
+        raise _refused_play(
+            Reason.DIAGONAL_JUMP,
+            say("A jump goes along a file or a rank, never diagonally."),
+            "jump",
         )
-        raise _refused_play(Reason.NOT_A_JUMP, why, "jump")
+    if {files, ranks} != {0, 2}:
+        raise _refused_play(
+            Reason.NOT_A_JUMP,
+            say(
+                "{square} to {to} is not a jump: it goes two squares along a file or a rank.",
+                square=NAMES[here],
+                to=NAMES[there],
+            ),
+            "jump",
+        )
     # The square between has the mean of both numbers, along a file or a rank.
     between = (here + there) // 2
     over = 1 << between
@@ -236,18 +265,28 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
                 Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square
             )
     if not scouts & over:
-        why = say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between])
-        raise _refused_play(Reason.NOTHING_TO_JUMP, why, "jump", between)
+        raise _refused_play(
+            Reason.NOTHING_TO_JUMP,
+            say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between]),
+            "jump",
+            between,
+        )
     if is_stack(position, over):
-        why = say(
-            "Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between]
+        raise _refused_play(
+            Reason.JUMP_OVER_STACK,
+            say(
+                "Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between]
+            ),
+            "stacks",
+            between,
         )
-        raise _refused_play(Reason.JUMP_OVER_STACK, why, "stacks", between)
     if scouts & landing:
-        why = say(
-            "A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there]
+        raise _refused_play(
+            Reason.LANDING_TAKEN,
+            say("A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there]),
+            "jump",
+            there,
         )
-        raise _refused_play(Reason.LANDING_TAKEN, why, "jump", there)
 
 
 # ---- rocks ---------------------------------------------------------------------------------------
@@ -272,12 +311,15 @@ def _check_rock(position: Position, decision: Decision) -> None:
     covered = decision.covered
     parts = {"rock": name, "squares": squares}
     if not has_rock(position, decision.kind):
-        text = say(
-            "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
-            **parts,
-            side=SIDE_NAMES[position.seat],
+        raise Illegal(
+            Reason.ROCK_SPENT,
+            say(
+                "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
+                **parts,
+                side=SIDE_NAMES[position.seat],
+            ),
+            "rocks",
         )
-        raise Illegal(Reason.ROCK_SPENT, text, "rocks")
     # A boulder that leaves the board has an empty mask.
     if not covered:
         reason = Reason.OFF_BOARD

@@ -37,6 +37,7 @@ OPTION_ROWS = (
     ),
 )
 _PLACINGS = ("@b1", "@b10", "@d1", "@d10", "@e1", "@e10", "@g1", "@g10", "@h1", "@h10")
+"""Actions of a set-up, with which the examples begin."""
 RULES = (
     Rule(
         "goal",
