@@ -1,4 +1,7 @@
-"""The check of the panel: every key, lamp and tone by itself, without any effect on the table."""
+"""The check of the panel: every key, lamp and tone by itself, without any effect on the table.
+
+The owner does it on the page Health.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from companion.maintenance.panel_check import Trial
 from hardware.panel import Panel
 
 LEASE_S = 6.0
-"""Seconds for which a check continues after its page was last open."""
+"""Seconds for which a check continues after its page has renewed it last."""
 
 
 class PanelTrial:
-    """Implements `companion.maintenance.panel_check.PanelCheck` on a panel, real or simulated."""
+    """Implements `companion.maintenance.panel_check.PanelCheck` on a panel, real or simulated.
+
+    Any thread may call. The names of the methods are the interface's.
+    """
 
     def __init__(self, panel: Panel, clock: Clock) -> None:
         self.buttons = panel.buttons
@@ -32,42 +38,43 @@ class PanelTrial:
         """Start a check. Nothing counts as tried before it."""
         with self._lock:
             self._until_s = self._clock.monotonic_s() + LEASE_S
-            self._lit = self._panel.tried = frozenset()
-            self._tell()
+            self._lit = self._panel.checked_buttons = frozenset()
+            self._update_panel()
 
     def renew(self) -> None:
-        """Extend the check, which otherwise ends within seconds."""
+        """Extend the check by `LEASE_S`. One that has ended stays so."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             if now_s < self._until_s:
                 self._until_s = now_s + LEASE_S
-                self._tell()
+                self._update_panel()
 
     def end(self) -> None:
         """End the check. Lamps show the table's state and keys count again."""
         with self._lock:
             if self._clock.monotonic_s() < self._until_s:
                 self._until_s, self._lit = 0.0, frozenset()
-                self._tell()
+                self._update_panel()
 
     def light(self, lamp: str, on: bool) -> None:
         """Switch a lamp on or off."""
         with self._lock:
             self._lit = self._lit | {lamp} if on else self._lit - {lamp}
-            self._tell()
+            self._update_panel()
 
     def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
         """Play a cue on lamps and buzzer."""
         with self._lock:
             self._lit = frozenset()
-            self._tell(Signal(cue, seats, 1))
+            self._update_panel(Signal(cue, seats, 1))
 
     def trial(self) -> Trial:
-        """Return the state of the check."""
+        """Return the state of the check. It is off after its time, also without `end`."""
         with self._lock:
             if self._clock.monotonic_s() >= self._until_s:
                 return Trial()
-            return Trial(True, self._panel.down, self._panel.tried, self._lit)
+            panel = self._panel
+            return Trial(True, panel.pressed_buttons, panel.checked_buttons, self._lit)
 
-    def _tell(self, signal: Signal | None = None) -> None:
+    def _update_panel(self, signal: Signal | None = None) -> None:
         self._panel.check(self._until_s, self._lit, signal)

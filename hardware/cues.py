@@ -2,10 +2,10 @@
 
 A seat has three order lamps (1 2 3) and a turn lamp. Lasting patterns are the table's state and
 arrive as `SeatLamps`. A cue adds a tone and short patterns, after which the lamps return to that
-state, so that a lost cue does no harm. Tones are written as in `tone`: a note and its ms, `·n` for
-a pause of n ms.
+state, so that a lost cue does no harm. Tones are written as in `companion.core.event_cues.tone`: a
+note and its ms, `·n` for a pause of n ms.
 
-Cues of game events (`companion.core.event_cues`) stand beside the events: those of several games in
+Cues of game events are declared beside the events: those of several games in
 `companion/games/events.py`, those of one game in its `events.py`.
 """
 
@@ -30,14 +30,18 @@ panel.
 ORDER_LAMPS = LAMPS[:3]
 
 FLASH_MS = 80.0
-FASTEST_BLINK_MS = 400.0
-"""Minimum time in ms between two flashes, so that nothing blinks faster than 2.5 times a second."""
-SAME_TONE_MS = 300.0
+"""Duration of a flash in ms, long enough to be seen from the corner of the eye."""
+MIN_FLASH_INTERVAL_MS = 400.0
+"""Minimum time in ms from one flash to the next: 2.5 flashes a second. WCAG 2 (2.3.1) allows three,
+because faster ones can trigger seizures.
+"""
+MIN_TONE_INTERVAL_MS = 300.0
 """Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt."""
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
 """Cues that are repeated after this time in ms while the turn lamp still shows `TurnLamp.WRONG`."""
-SILENT_NOTE_MS = 60.0
-SILENT_GAP_MS = 40.0
+MIN_RHYTHM_NOTE_MS = 60.0
+"""Minimum duration in ms of a note that a lamp shows. A shorter one is easily missed."""
+RHYTHM_GAP_MS = 40.0
 """Gap in ms between two notes without a pause. Without it a lamp would show them as one."""
 
 
@@ -64,7 +68,7 @@ class LampLevel(Enum):
 
 
 class LampStep(NamedTuple):
-    """A level and its duration."""
+    """A level and its duration in ms."""
 
     ms: float
     level: LampLevel
@@ -81,57 +85,62 @@ class Track:
     is_cycle: bool = False
 
     @property
-    def ms(self) -> float:
-        """Return the duration, infinite for a repeated track."""
+    def duration_ms(self) -> float:
+        """Duration in ms, infinite for a repeated track."""
         return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
 
-    def at(self, t_ms: float) -> tuple[LampLevel | None, float]:
-        """Return the level at a time after the start (None after the end), and the ms until it may
-        change.
+    def at(self, elapsed_ms: float) -> tuple[LampLevel | None, float]:
+        """Return the level at a time after the start, and the ms until it may change.
+
+        After the end these are None and infinite.
         """
         if self.is_cycle:
-            t_ms %= sum(step.ms for step in self.steps)
-        step, left_ms = step_at(self.steps, t_ms)
-        return step.level if step else None, left_ms
+            elapsed_ms %= sum(step.ms for step in self.steps)
+        step, change_ms = step_at(self.steps, elapsed_ms)
+        return step.level if step else None, change_ms
 
 
-def step_at(steps: Iterable[_Step], t_ms: float) -> tuple[_Step | None, float]:
-    """Return the step at a time after the start (None after the end), and the ms that it has
-    left.
+def step_at(steps: Iterable[_Step], elapsed_ms: float) -> tuple[_Step | None, float]:
+    """Return the step at a time after the start, and the ms until it ends.
+
+    After the end of all steps these are None and infinite.
     """
     for step in steps:
-        if t_ms < step.ms:
-            return step, step.ms - t_ms
-        t_ms -= step.ms
+        if elapsed_ms < step.ms:
+            return step, step.ms - elapsed_ms
+        elapsed_ms -= step.ms
     return None, math.inf
 
 
 def _track(*steps: tuple[float, LampLevel], is_cycle: bool = False) -> Track:
+    """Return a track of steps, each a duration in ms and a level."""
     return Track(tuple(LampStep(*step) for step in steps), is_cycle)
 
 
 def _blink(period_ms: float) -> Track:
+    """Blink evenly without end."""
     return _track((period_ms / 2, LampLevel.ON), (period_ms / 2, LampLevel.OFF), is_cycle=True)
 
 
 def _flashes(count: int, period_ms: float) -> Track:
-    """Flash `count` times, then stay dark until the period ends."""
-    flash = ((FLASH_MS, LampLevel.ON), (FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF))
-    # The rest of the period is dark.
-    rest_ms = period_ms - count * FASTEST_BLINK_MS
-    return _track(*(flash * count), (rest_ms, LampLevel.OFF), is_cycle=True)
+    """Flash `count` times, then stay dark until the period ends, without end."""
+    flash = ((FLASH_MS, LampLevel.ON), (MIN_FLASH_INTERVAL_MS - FLASH_MS, LampLevel.OFF))
+    dark_ms = period_ms - count * MIN_FLASH_INTERVAL_MS
+    return _track(*(flash * count), (dark_ms, LampLevel.OFF), is_cycle=True)
 
 
 # ---- tones and ranks -----------------------------------------------------------------------------
 
 
 class CueRow(NamedTuple):
-    """Rank and tone of a cue. The keys of both seats sound alike, so that a tone tells nobody's."""
+    """Rank and tone of a cue. The keys of both seats sound alike, so that no tone tells whose key
+    it was.
+    """
 
     rank: Rank
     tone: Tone
     for_both: bool = False
-    """Whether the cue concerns both seats, whatever the signal names."""
+    """Whether the cue concerns both seats, whichever the signal names."""
 
 
 _ROWS: Mapping[Cue, CueRow] = {
@@ -184,53 +193,59 @@ def seats_of(signal: Signal) -> frozenset[Seat]:
 
 # ---- lamps of a cue ------------------------------------------------------------------------------
 
-_RUN_STEP_MS = 100.0
-_WON_RUNS = 3
+_FILL_STEP_MS = 100.0
+"""Time in ms from one lamp to the next when the lamps fill."""
+_WINNER_FILLS = 3
+"""Number of times that the winner's lamps fill."""
+_CHASE_STEP_MS = 60.0
+"""Time in ms for which each lamp is on when a light runs over them."""
 
 
-def _run_up(runs: int) -> dict[str, Track]:
-    """Fill the lamps from left to right, 100 ms each, `runs` times."""
+def _fill(times: int) -> dict[str, Track]:
+    """Light one lamp after the other from left to right until all are on, several times."""
     tracks = {}
     for place, lamp in enumerate(LAMPS):
         once = (
-            (place * _RUN_STEP_MS, LampLevel.OFF),
-            ((len(LAMPS) - place) * _RUN_STEP_MS, LampLevel.ON),
+            (place * _FILL_STEP_MS, LampLevel.OFF),
+            ((len(LAMPS) - place) * _FILL_STEP_MS, LampLevel.ON),
         )
-        tracks[lamp] = _track(*(once * runs))
+        tracks[lamp] = _track(*(once * times))
     return tracks
 
 
-def _awake() -> dict[str, Track]:
-    """Light each lamp for 60 ms, from left to right."""
+def _chase() -> dict[str, Track]:
+    """Light one lamp at a time, from left to right."""
     tracks = {}
     for place, lamp in enumerate(LAMPS):
-        before_ms, after_ms = 60.0 * place, 60.0 * (len(LAMPS) - 1 - place)
+        before_ms = _CHASE_STEP_MS * place
+        after_ms = _CHASE_STEP_MS * (len(LAMPS) - 1 - place)
         tracks[lamp] = _track(
-            (before_ms, LampLevel.OFF), (60.0, LampLevel.ON), (after_ms, LampLevel.OFF)
+            (before_ms, LampLevel.OFF), (_CHASE_STEP_MS, LampLevel.ON), (after_ms, LampLevel.OFF)
         )
     return tracks
 
 
 def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:
+    """Return the same track for all these lamps."""
     return dict.fromkeys(lamps, track)
 
 
 _FLASH_TWICE = _track(
     (FLASH_MS, LampLevel.OPPOSITE),
-    (FASTEST_BLINK_MS - FLASH_MS, LampLevel.SAME),
+    (MIN_FLASH_INTERVAL_MS - FLASH_MS, LampLevel.SAME),
     (FLASH_MS, LampLevel.OPPOSITE),
 )
 _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
-    Cue.AWAKE: _awake(),
+    Cue.AWAKE: _chase(),
     Cue.SEAT_TAKEN: _all(_FLASH_TWICE),
     Cue.KEY_REFUSED: _all(_track((FLASH_MS, LampLevel.OFF)), ORDER_LAMPS),
     Cue.REVEAL: _all(_track((400.0, LampLevel.ON)), ORDER_LAMPS),
     Cue.BOARD_AGREES: {"turn": _track((400.0, LampLevel.ON))},
     Cue.TIME_OUT: {"turn": _track((600.0, LampLevel.OFF))},
-    Cue.WON: _run_up(_WON_RUNS),
+    Cue.WON: _fill(_WINNER_FILLS),
     Cue.TIE: {
-        lamp: Track((*once.steps, LampStep(1000.0, LampLevel.ON)))
-        for lamp, once in _run_up(1).items()
+        lamp: Track((*track.steps, LampStep(1000.0, LampLevel.ON)))
+        for lamp, track in _fill(1).items()
     },
     Cue.OFF_WAIT: _all(_blink(500.0)),
     Cue.OFF: _all(_track((math.inf, LampLevel.OFF))),
@@ -240,18 +255,18 @@ _EVENT_LAMPS: Mapping[CueLamps, Mapping[str, Track]] = {
     CueLamps.ORDER_LAMPS: _all(_track((600.0, LampLevel.ON)), ORDER_LAMPS),
     CueLamps.TURN_FLASHES: {"turn": _FLASH_TWICE},
 }
-_LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, LampLevel.OFF)))
+_LOSER_LAMPS = _all(_track((_WINNER_FILLS * len(LAMPS) * _FILL_STEP_MS, LampLevel.OFF)))
 
 
-def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, Track]:
+def lamps_of(signal: Signal, seat: Seat, is_silent: bool = False) -> Mapping[str, Track]:
     """Return what a signal does to a seat's lamps until they return to their state.
 
-    Lamps that are left out keep their state. With `silent` the turn lamp plays the rhythm of the
-    tone. The result is empty for a seat that the signal does not concern. The loser of a game goes
-    dark without being named.
+    Lamps that are omitted keep their state. With `is_silent` the turn lamp shows the rhythm of the
+    tone. The result is empty for a seat that the signal does not concern. Only `Cue.WON` also
+    concerns the seat that it does not name: the loser's lamps are dark while the winner's fill.
     """
     if signal.cue is Cue.WON and signal.seats and seat not in signal.seats:
-        return _LOST
+        return _LOSER_LAMPS
     if seat not in seats_of(signal):
         return {}
     tracks = (
@@ -260,14 +275,15 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         else _EVENT_LAMPS[signal.cue.lamps]
     )
     # These two already blink or darken the turn lamp without an end.
-    if silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):
+    if is_silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):
         return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
     return tracks
 
 
 def rhythm_of(notes: Tone) -> Track:
-    """Return the rhythm of a tone for a lamp: the opposite state for each note (at least 60 ms),
-    the same state for pauses.
+    """Return the rhythm of a tone for a lamp, which changes its state for each note.
+
+    A note lasts at least `MIN_RHYTHM_NOTE_MS`. In pauses the lamp is as it was before.
     """
     steps: list[LampStep] = []
     for note in notes:
@@ -276,8 +292,8 @@ def rhythm_of(notes: Tone) -> Track:
             continue
         # The lamp has to go back between two notes, or they would show as one.
         if steps and steps[-1].level is LampLevel.OPPOSITE:
-            steps.append(LampStep(SILENT_GAP_MS, LampLevel.SAME))
-        steps.append(LampStep(max(SILENT_NOTE_MS, note.ms), LampLevel.OPPOSITE))
+            steps.append(LampStep(RHYTHM_GAP_MS, LampLevel.SAME))
+        steps.append(LampStep(max(MIN_RHYTHM_NOTE_MS, note.ms), LampLevel.OPPOSITE))
     return Track(tuple(steps))
 
 
@@ -288,12 +304,14 @@ SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.CLOCK_LOW: TurnLamp.HANDS,
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
-"""Pattern of a turn lamp from the first cue of this kind until the turn passes."""
+"""Cues for a seat that is short of time, and the pattern of its turn lamp from then on, until the
+turn passes.
+"""
 TICKS: frozenset[Cue | EventCue] = frozenset(
     {Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST}
 )
 """Ticks of the clock, which are always played."""
-_STEADY: Mapping[TurnLamp, Track] = {
+_TURN_LAMP_TRACKS: Mapping[TurnLamp, Track] = {
     TurnLamp.OFF: _track((math.inf, LampLevel.OFF)),
     TurnLamp.ON: _track((math.inf, LampLevel.ON)),
     TurnLamp.PULSE: _track((1200.0, LampLevel.ON), (400.0, LampLevel.OFF), is_cycle=True),
@@ -306,12 +324,12 @@ _STEADY: Mapping[TurnLamp, Track] = {
 }
 
 
-def steady(lamps: SeatLamps, lamp: str, t_ms: float) -> tuple[bool, float]:
-    """Return whether one of a seat's `LAMPS` is lit at a time after its pattern began.
+def lasting_light(lamps: SeatLamps, lamp: str, elapsed_ms: float) -> tuple[bool, float]:
+    """Return whether one of a seat's `LAMPS` is lit at a time after its lasting pattern began.
 
     The second value is the time in ms until that changes, infinite if it never does.
     """
     if lamp == "turn":
-        level, left_ms = _STEADY[lamps.turn].at(t_ms)
-        return level is LampLevel.ON, left_ms
+        level, change_ms = _TURN_LAMP_TRACKS[lamps.turn].at(elapsed_ms)
+        return level is LampLevel.ON, change_ms
     return int(lamp) in lamps.order_lamps, math.inf

@@ -1,23 +1,28 @@
-"""Debouncing of keys by time stamps, without pins or threads."""
+"""Debouncing of keys by time stamps, without pins or threads.
+
+`hardware.panel` has a `Debouncer` for each button. It reports every edge, and the level of the line
+at the times that the debouncer asks for.
+"""
 
 from __future__ import annotations
 
 import math
 from enum import Enum
 
-PRESS_S = 0.002
+MIN_PRESS_S = 0.002
 """Minimum time in seconds for which the line is low when a key is pressed. Shorter pulses are
 spikes.
 """
 LOST_EDGE_S = 1.0
-"""Seconds for which the end of a press may still be under way. A busy machine delivers edges
-late.
+"""Seconds after which an edge that should have arrived counts as lost. A busy machine delivers
+edges late.
 """
 _ROUNDING_S = 1e-6
+"""Allowance for sums of times that are not exact in floating point."""
 
 
 class Stroke(Enum):
-    """What a key did."""
+    """What a finger did with a key."""
 
     PRESSED = "pressed"
     HELD = "held"
@@ -33,32 +38,34 @@ _HOLDS = (
     (3.0, Stroke.HELD_TO_WARN),
     (5.0, Stroke.HELD_TO_SWITCH_OFF),
 )
-"""Seconds after which a key that is down counts as held."""
+"""Seconds after which a key that is still down counts as held in this way, in order."""
 
 
 class Debouncer:
-    """The debouncer of one key.
+    """The debouncer of one key. Times are monotonic seconds.
 
-    A press counts if the line is still low 2 ms later, and has the stamp of its first edge. Edges
-    belong to one press while the line is not high for 2 ms between them. The next press counts only
-    after the line was high for the debounce time. Then the key counts as released. Times are
-    monotonic seconds. With `is_down` the key is down at the start and counts when it is pressed
-    again.
+    A press counts if the line is still low `MIN_PRESS_S` later, and has the stamp of its first
+    edge. Edges belong to one press while the line is not high for `MIN_PRESS_S` between them. The
+    key counts as released after the line was high for the debounce time, and only then the next
+    press counts. A key that is down at the start (`is_down`) counts when it is pressed again.
     """
 
     def __init__(self, debounce_s: float, is_down: bool = False) -> None:
         self._debounce_s = debounce_s
         self._is_down = is_down
-        self._holds_told = len(_HOLDS) if is_down else 0
+        self._reported_holds = len(_HOLDS) if is_down else 0
         self._was_pressed = False
-        self._released_s = -math.inf
-        self._first_s: float | None = None
+        """Whether a press has counted. A key that was down at the start has none to end."""
+        self._line_high_s = -math.inf
+        """Time of the last edge to high."""
+        self._first_edge_s: float | None = None
+        """Time of the first edge of a press that does not count yet."""
         self.is_latched = is_down
         """Whether a press counts and has not been released."""
         self.is_waiting = False
         """Whether an edge arrived that may still turn out to be a spike."""
         self.due_s = 0.0
-        """Time at which the line has to be read while that is open."""
+        """Time at which the line has to be read to decide that."""
         self.pressed_s = 0.0
         """Time of the first edge of the current or last press."""
 
@@ -67,21 +74,24 @@ class Debouncer:
         strokes = self._pass_time(at_s)
         if is_down and not self.is_latched and not self.is_waiting:
             self.is_waiting = True
-            self.due_s = at_s + PRESS_S
+            self.due_s = at_s + MIN_PRESS_S
             # Edges that follow sooner belong to one press, which keeps its first stamp.
-            if self._first_s is None or at_s - self._released_s >= PRESS_S:
-                self._first_s = at_s
+            if self._first_edge_s is None or at_s - self._line_high_s >= MIN_PRESS_S:
+                self._first_edge_s = at_s
         if not is_down:
-            self._released_s = at_s
+            self._line_high_s = at_s
         self._is_down = is_down
         return strokes
 
-    def settle(self, is_down: bool, now_s: float) -> tuple[Stroke, ...]:
-        """Process the present level of the line, which makes up for a lost edge."""
+    def poll(self, is_down: bool, now_s: float) -> tuple[Stroke, ...]:
+        """Process the present level of the line, which makes up for a lost edge.
+
+        Return the strokes that count, in order.
+        """
         if is_down is self._is_down:
             return self._pass_time(now_s)
         if self.is_waiting and not is_down:
-            # The edge that ended this press is on its way, and its stamp decides. If it was lost,
+            # The edge that ended this pulse is on its way, and its stamp decides. If it was lost,
             # the pulse was a spike.
             if now_s - self.due_s >= LOST_EDGE_S:
                 self.is_waiting = False
@@ -90,26 +100,26 @@ class Debouncer:
         return self.edge(is_down, now_s)
 
     def _pass_time(self, now_s: float) -> tuple[Stroke, ...]:
-        """Return the strokes that time alone has brought: pressed, held, or certainly released."""
+        """Return the strokes that count by the passage of time: pressed, held, or released."""
         strokes: list[Stroke] = []
         if self.is_waiting and now_s >= self.due_s - _ROUNDING_S:
             self.is_waiting = False
-            if self._is_down and self._first_s is not None:
-                self.pressed_s = self._first_s
-                self._first_s = None
+            if self._is_down and self._first_edge_s is not None:
+                self.pressed_s = self._first_edge_s
+                self._first_edge_s = None
                 self.is_latched = True
-                self._holds_told = 0
+                self._reported_holds = 0
                 self._was_pressed = True
                 strokes.append(Stroke.PRESSED)
         if not self.is_latched:
             return tuple(strokes)
         if self._is_down:
             # Each kind of holding is reported once.
-            for hold_s, stroke in _HOLDS[self._holds_told :]:
+            for hold_s, stroke in _HOLDS[self._reported_holds :]:
                 if now_s - self.pressed_s >= hold_s - _ROUNDING_S:
-                    self._holds_told += 1
+                    self._reported_holds += 1
                     strokes.append(stroke)
-        elif now_s - self._released_s >= self._debounce_s - _ROUNDING_S:
+        elif now_s - self._line_high_s >= self._debounce_s - _ROUNDING_S:
             self.is_latched = False
             if self._was_pressed:
                 strokes.append(Stroke.RELEASED)

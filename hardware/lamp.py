@@ -1,17 +1,17 @@
 """The system lamp shows the state of the machine, also before the service starts and after it has
 ended.
 
-A process of its own drives it (`companion lamp`). It reads the word that the service writes again
-and again under `/run` (`companion.service.systemd`), so that it also shows when the service has
-crashed or hangs.
+A process of its own drives it (`companion lamp`). It reads the file to which the service writes its
+status again and again, as one word (`companion.service.systemd`). So the lamp also shows when the
+service has crashed or hangs.
 
 ============ ================================== ================================================
-shown        lamp                               when
+state        lamp                               when
 ============ ================================== ================================================
-booting      blinks slowly, 2 s                 no word yet, or the service restarts
+booting      blinks slowly, 2 s                 no status yet, or the service restarts
 ready        on                                 the pages answer and nothing is wrong
 hotspot      three flashes every 3 s            the same, and the table has opened its own Wi-Fi
-fault        two flashes every 2 s              camera, pads or disk in trouble, or no word left
+fault        two flashes every 2 s              camera, pads or disk in trouble, or an old status
 stopping     blinks, 0.5 s                      the service ends, the machine switches off: wait
 dark         off                                the disks are synced: the cord may be pulled
 ============ ================================== ================================================
@@ -19,7 +19,6 @@ dark         off                                the disks are synced: the cord m
 
 from __future__ import annotations
 
-import math
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -28,15 +27,16 @@ from gpiozero import LED
 
 from companion.core.clock import Clock
 from companion.core.ports import Closeable, SeatLamps, TurnLamp
-from hardware.cues import steady
+from hardware.cues import lasting_light
 
-BOOT_S = 90.0
-"""Seconds that the service may take to write its first word."""
-SILENT_S = 30.0
-"""Seconds after which a word that is not renewed, or a missing service, is a fault."""
-END_S = 120.0
-"""Seconds that the machine may take to switch off after the service has ended."""
-LOOK_S = 0.5
+BOOT_TIMEOUT_S = 90.0
+"""Maximum time in seconds until the service writes its first status."""
+MAX_STATUS_AGE_S = 30.0
+"""Maximum age in seconds of a status that is not renewed. An older one, or none, is a fault."""
+STOP_TIMEOUT_S = 120.0
+"""Maximum time in seconds that the machine may take to switch off after the service has ended."""
+READ_INTERVAL_S = 0.5
+"""Maximum time in seconds until the status is read again."""
 
 
 class LampState(Enum):
@@ -51,63 +51,64 @@ class LampState(Enum):
 
 
 class StatusReader:
-    """Decides what the lamp shows from the service's word, in a file that may come and go."""
+    """Decides what the lamp shows from the service's status, in a file that may come and go."""
 
-    def __init__(self, word: Path, clock: Clock) -> None:
-        self._word = word
+    def __init__(self, file: Path, clock: Clock) -> None:
+        self._file = file
         self._clock = clock
         self._renewed_s = clock.monotonic_s()
+        """When the status was last written, or when reading began."""
         self._last_read: tuple[int, str] | None = None
-        self._last: LampState | None = None
+        self._status: LampState | None = None
+        """The last status. None before the first one."""
 
     def state(self) -> LampState:
-        """Read the word and return the state."""
+        """Read the status and return what the lamp shows."""
         now_s = self._clock.monotonic_s()
-        mark = self._read()
-        if mark is not None and mark != self._last_read:
-            self._renewed_s, self._last = (
-                now_s,
-                LampState.__members__.get(mark[1].upper(), LampState.FAULT),
-            )
-        self._last_read = mark
-        silent_s = now_s - self._renewed_s
-        if self._last is None:
-            return LampState.BOOTING if silent_s < BOOT_S else LampState.FAULT
-        if self._last is LampState.STOPPING:
-            return LampState.STOPPING if silent_s < END_S else LampState.FAULT
-        if silent_s >= SILENT_S:
+        read = self._read()
+        if read is not None and read != self._last_read:
+            _, word = read
+            self._renewed_s = now_s
+            self._status = LampState.__members__.get(word.upper(), LampState.FAULT)
+        self._last_read = read
+        age_s = now_s - self._renewed_s
+        if self._status is None:
+            return LampState.BOOTING if age_s < BOOT_TIMEOUT_S else LampState.FAULT
+        if self._status is LampState.STOPPING:
+            return LampState.STOPPING if age_s < STOP_TIMEOUT_S else LampState.FAULT
+        if age_s >= MAX_STATUS_AGE_S:
             return LampState.FAULT
-        return LampState.BOOTING if mark is None else self._last
+        return LampState.BOOTING if read is None else self._status
 
     def _read(self) -> tuple[int, str] | None:
-        """Return when the word was written, and the word. None if there is no file.
+        """Return the file's time in ns, and the word in it. None if there is no file.
 
         The wall clock may jump, so only changes of the time count.
         """
         try:
-            return self._word.stat().st_mtime_ns, self._word.read_text(encoding="ascii").strip()
+            return self._file.stat().st_mtime_ns, self._file.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
             return None
 
 
 class SystemLamp(Closeable):
-    """The lamp on its pin. A context manager whose `close` may be called twice and leaves it
-    dark.
+    """The lamp on its pin. A context manager whose `close` leaves it dark and may be called
+    twice.
     """
 
     def __init__(self, pin: int, is_active_low: bool, factory: Any) -> None:
         self._device = LED(pin, active_high=not is_active_low, pin_factory=factory)
-        self._shown = LampState.DARK
-        self._since_s = 0.0
+        self._state = LampState.DARK
+        self._state_since_s = 0.0
 
-    def show(self, shown: LampState, now_s: float) -> float:
+    def show(self, state: LampState, now_s: float) -> float:
         """Drive the lamp for this moment. Return the seconds until it has to be driven again."""
-        if shown is not self._shown:
-            self._shown, self._since_s = shown, now_s
-        t_ms = round((now_s - self._since_s) * 1000, 3)
-        is_lit, left_ms = steady(SeatLamps(turn=shown.value), "turn", t_ms)
+        if state is not self._state:
+            self._state, self._state_since_s = state, now_s
+        elapsed_ms = round((now_s - self._state_since_s) * 1000, 3)
+        is_lit, change_ms = lasting_light(SeatLamps(turn=state.value), "turn", elapsed_ms)
         self._device.value = is_lit
-        return LOOK_S if math.isinf(left_ms) else min(LOOK_S, max(0.001, left_ms / 1000))
+        return min(READ_INTERVAL_S, max(0.001, change_ms / 1000))
 
     def close(self) -> None:
         """Switch the lamp off and release its pin."""

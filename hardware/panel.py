@@ -1,6 +1,6 @@
 """The panel: two pads, their lamps, a buzzer and the table button.
 
-Three kinds of threads meet here. The pin factory's thread only stamps an edge and queues it.
+Three kinds of threads meet here. The pin factory's thread only queues an edge with its time.
 `panel-input` takes it from the queue, debounces it and calls `on_press`. Only `panel-output` drives
 lamps and buzzer (`hardware.outputs`), from another queue that any thread fills by `show`, `signal`
 and `alarms`. So no listener can block the keys, and no two threads drive one lamp.
@@ -25,21 +25,32 @@ from companion.core.i18n import say
 from companion.core.ports import Closeable, PadKey, Press, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs
-from hardware.pins import open_factory
-from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
+from hardware.pin_factory import open_factory
+from hardware.wiring import (
+    Button,
+    ButtonPin,
+    Buzzer,
+    Lamp,
+    LampPin,
+    button_pins,
+    buzzer_pin,
+    lamp_pins,
+)
 
 _log = logging.getLogger(__name__)
 
 _Opened = TypeVar("_Opened")
 
-_SOONEST_S = 0.0005
-_POLL_S = 0.02
+_MIN_PAUSE_S = 0.0005
+"""Minimum time in seconds for which the input thread waits."""
+_POLL_INTERVAL_S = 0.02
 """Interval in seconds at which the line of a pressed key is read, because edges can get lost."""
 MAX_STAMP_AGE_S = 1.0
 """Maximum age of an edge's stamp in seconds. Older stamps and future ones come from another clock:
 the kernel decides which one lgpio passes on.
 """
-_JOIN_S = 2.0
+_JOIN_TIMEOUT_S = 2.0
+"""Maximum time in seconds for which `close` waits for a thread."""
 
 
 class _Key(NamedTuple):
@@ -58,8 +69,9 @@ class Panel(Closeable):
     """Buttons, lamps and buzzer as wired in the settings. A context manager whose `close` may be
     called twice.
 
-    `on_press` gets every `Press` in the panel's own thread. Its exceptions are logged. `problems`
-    names the pins that cannot be used. Without a `pin_factory` the machine's own is used, which may
+    The service opens one, and connects it to the table. `on_press` gets every `Press` in the
+    panel's own thread. Its exceptions are logged. A pin that cannot be used is named in `problems`,
+    and the rest works without it. Without a `pin_factory` the machine's own is used, which may
     raise `PanelError`. Without `start` nothing happens by itself: `step` does all that is due.
     """
 
@@ -74,20 +86,20 @@ class Panel(Closeable):
         self._clock = clock
         self._on_press = on_press
         self.on_table_stroke: Callable[[Stroke, Press], None] | None = None
-        """Listener for the table button instead of `on_press`."""
+        """Listener for the table button instead of `on_press`, see `hardware.power`."""
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self.problems: tuple[str, ...] = ()
         """A sentence for every pin that cannot be used, with what to do."""
         self._failed: set[str] = set()
         self._checked_until_s = -math.inf
-        self.tried: frozenset[str] = frozenset()
+        self.checked_buttons: frozenset[str] = frozenset()
         """Names of the buttons that were pressed during a check."""
         self._close_lock = threading.Lock()
         self._is_closed = False
         factory = open_factory() if pin_factory is None else pin_factory
-        self._own_factory = (
-            factory if pin_factory is None and factory is not Device.pin_factory else None
-        )
+        is_own_factory = pin_factory is None and factory is not Device.pin_factory
+        self._own_factory = factory if is_own_factory else None
+        """Factory that this panel has opened and has to close."""
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)
@@ -96,16 +108,19 @@ class Panel(Closeable):
             if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
                 self._lamps[pin] = lamp
         self._buzzer: Buzzer | None = None
-        if isinstance(buzzer := settings.buzzer, int):
-            self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
+        if (gpio := buzzer_pin(settings)) is not None:
+            self._buzzer = self._open("buzzer", gpio, partial(Buzzer, gpio, factory))
         self.buttons = tuple(self._keys)
         """Names of the buttons that work, such as `south_up` and `table`."""
         self.lamps = tuple(pin.name for pin in self._lamps)
         """Names of the lamps that were opened, such as `south_1` and `north_turn`."""
         self.has_buzzer = self._buzzer is not None
-        self._outputs = outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
+        self._outputs = outputs = Outputs(
+            self._lamps, self._buzzer, settings, clock, self._report_failure
+        )
+        # what the table shows and plays, from any thread: see these methods of `Outputs`
         self.signal, self.show = outputs.signal, outputs.show
-        self.alarms, self.be_silent = outputs.alarms, outputs.be_silent
+        self.alarms, self.set_silent = outputs.alarms, outputs.set_silent
         self._threads = (
             threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
             threading.Thread(target=self._outputs.run, name="panel-output", daemon=True),
@@ -123,12 +138,13 @@ class Panel(Closeable):
         show this instead of the table's state.
         """
         self._checked_until_s = until_s
-        self._outputs.try_out(until_s, lamps, signal)
+        self._outputs.show_check(until_s, lamps, signal)
 
     @property
-    def down(self) -> frozenset[str]:
-        """Names of the buttons that are pressed now. Only for a check, because they are secret
-        during a game.
+    def pressed_buttons(self) -> frozenset[str]:
+        """Names of the buttons that are pressed now.
+
+        Only for a check or before a game, because they are secret during one.
         """
         return frozenset(
             name
@@ -137,15 +153,17 @@ class Panel(Closeable):
         )
 
     def step(self) -> None:
-        """Process all edges, cues, states and alarms, and drive the outputs for this moment. Only
-        without threads.
+        """Process all edges, cues, states and alarms, and drive the outputs for this moment.
+
+        Only for a panel without threads.
         """
         if self._is_closed:
             return
         while not self._edges.empty():
-            if (edge := self._edges.get()) is not None:
-                self._report(edge.key, edge.key.debouncer.edge(edge.is_down, edge.at_s))
-        self._settle()
+            edge = self._edges.get()
+            if edge is not None:
+                self._handle_edge(edge)
+        self._poll_pressed_keys()
         self._outputs.step()
 
     def close(self) -> None:
@@ -158,7 +176,7 @@ class Panel(Closeable):
         self._outputs.end()
         for thread in self._threads:
             if thread.is_alive() and thread is not threading.current_thread():
-                thread.join(_JOIN_S)
+                thread.join(_JOIN_TIMEOUT_S)
                 if thread.is_alive():
                     _log.error("The thread %s does not end: a listener is stuck", thread.name)
         for name, key in self._keys.items():
@@ -172,80 +190,91 @@ class Panel(Closeable):
 
     # ---- opening and losing pins ----
 
-    def _open(self, name: str, pin: int, opening: Callable[[], _Opened]) -> _Opened | None:
-        """Open a device. Return it, or None and a problem."""
+    def _open(self, name: str, gpio: int, opening: Callable[[], _Opened]) -> _Opened | None:
+        """Open a device and return it. If that fails, report the problem and return None."""
         try:
             return opening()
         except Exception as error:
-            # every pin library has its own; one bad pin must not take the rest with it
-            self._complain(
+            # every pin library has its own errors; one bad pin must not take the rest with it
+            self._report_problem(
                 say(
                     "{name} on GPIO {pin} cannot be used: {remedy}",
                     name=name,
-                    pin=pin,
+                    pin=gpio,
                     remedy=_remedy(error),
                 )
             )
             return None
 
     def _open_key(self, button: ButtonPin, factory: Any) -> None:
-        def changed(is_down: bool, stamp_s: float) -> None:
-            now_s = self._clock.monotonic_s()
-            is_kernels = self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
-            if (key := self._keys.get(button.name)) is not None:
-                self._edges.put(_Edge(key, is_down, stamp_s if is_kernels else now_s))
+        """Open a button. Its edges go into the queue with their times."""
 
-        line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
+        def queue_edge(is_down: bool, stamp_s: float) -> None:
+            now_s = self._clock.monotonic_s()
+            has_good_stamp = (
+                self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
+            )
+            # None before the button is wholly open
+            if (key := self._keys.get(button.name)) is not None:
+                self._edges.put(_Edge(key, is_down, stamp_s if has_good_stamp else now_s))
+
+        line = self._open(button.name, button.pin, partial(Button, button.pin, queue_edge, factory))
         if line is not None:
             debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
             self._keys[button.name] = _Key(button, line, debouncer)
 
-    def _complain(self, problem: str) -> None:
+    def _report_problem(self, problem: str) -> None:
         self.problems = (*self.problems, problem)
         _log.warning("%s", problem)
 
-    def _lose(self, name: str, error: Exception) -> None:
-        """Report a pin that fails in use, once, and stop using it."""
-        self._complain(say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error)))
+    def _report_failure(self, name: str, error: Exception) -> None:
+        """Report a lamp or buzzer that has failed in use."""
+        problem = say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error))
+        self._report_problem(problem)
 
     def _release(self, name: str, closing: Callable[[], None]) -> None:
         try:
             closing()
-        except Exception:  # the others must be given back all the same
-            _log.exception("%s could not be given back", name)
+        except Exception:  # the others must be released all the same
+            _log.exception("%s could not be released", name)
 
     # ---- keys: the thread panel-input ----
 
     def _read_keys(self) -> None:
         while True:
             try:
-                edge = self._edges.get(timeout=self._rest_s())
+                edge = self._edges.get(timeout=self._pause_s())
             except Empty:
-                self._settle()
+                self._poll_pressed_keys()
                 continue
             if edge is None or self._is_closed:
                 return
-            self._report(edge.key, edge.key.debouncer.edge(edge.is_down, edge.at_s))
+            self._handle_edge(edge)
 
-    def _rest_s(self) -> float | None:
+    def _handle_edge(self, edge: _Edge) -> None:
+        strokes = edge.key.debouncer.edge(edge.is_down, edge.at_s)
+        self._handle_strokes(edge.key, strokes)
+
+    def _pause_s(self) -> float | None:
         """Return the seconds until a line has to be read. None while no key is down."""
-        rest_s = []
+        pauses_s = []
         now_s = self._clock.monotonic_s()
         for name, key in self._keys.items():
             if name in self._failed:
                 continue
             if key.debouncer.is_latched:
-                rest_s.append(_POLL_S)
+                pauses_s.append(_POLL_INTERVAL_S)
             if key.debouncer.is_waiting:
-                is_late = now_s > key.debouncer.due_s + _POLL_S
-                rest_s.append(_POLL_S if is_late else max(_SOONEST_S, key.debouncer.due_s - now_s))
-        return min(rest_s, default=None)
+                until_due_s = key.debouncer.due_s - now_s
+                is_late = until_due_s < -_POLL_INTERVAL_S
+                pauses_s.append(_POLL_INTERVAL_S if is_late else max(_MIN_PAUSE_S, until_due_s))
+        return min(pauses_s, default=None)
 
-    def _settle(self) -> None:
-        """Read the lines of pressed keys, because an edge may have been lost."""
+    def _poll_pressed_keys(self) -> None:
+        """Read the lines of keys that are down, because an edge may have been lost."""
         for key in self._keys.values():
-            is_under_way = key.debouncer.is_latched or key.debouncer.is_waiting
-            if not is_under_way or key.pin.name in self._failed or self._is_closed:
+            is_active = key.debouncer.is_latched or key.debouncer.is_waiting
+            if not is_active or key.pin.name in self._failed or self._is_closed:
                 continue
             try:
                 is_down = key.line.is_down()
@@ -253,7 +282,7 @@ class Panel(Closeable):
                 # only keys that are down are read: which one it is stays a secret
                 self._failed.add(key.pin.name)
                 pad = key.pin.seat or say("table")
-                self._complain(
+                self._report_problem(
                     say(
                         "a key of the {pad} pad no longer works: {remedy}",
                         pad=pad,
@@ -261,11 +290,12 @@ class Panel(Closeable):
                     )
                 )
                 continue
-            self._report(key, key.debouncer.settle(is_down, self._clock.monotonic_s()))
+            self._handle_strokes(key, key.debouncer.poll(is_down, self._clock.monotonic_s()))
 
-    def _report(self, key: _Key, strokes: Sequence[Stroke]) -> None:
+    def _handle_strokes(self, key: _Key, strokes: Sequence[Stroke]) -> None:
+        """Pass strokes on to the listeners. During a check only remember the button."""
         if strokes and self._clock.monotonic_s() < self._checked_until_s:
-            self.tried |= {key.pin.name}
+            self.checked_buttons |= {key.pin.name}
             return
         for stroke in strokes:
             is_long = stroke is Stroke.HELD_LONG
@@ -281,13 +311,12 @@ class Panel(Closeable):
                     self._on_press(press)
             except Exception as error:
                 # whatever the table does with a press, the next one must count
-                _log.error(
-                    "The listener failed on a press: %s", trace_of(error)
-                )  # which key is its owner's secret
+                # the log does not name the key, which is its player's secret
+                _log.error("The listener failed on a press: %s", trace_of(error))
 
 
 def _remedy(error: Exception) -> str:
-    """Return what is wrong with a pin and what to do."""
+    """Return what is wrong with a pin and what to do, as a part of a sentence."""
     return say(
         "{error}. Check that nothing else uses the pin, or leave it out in [panel]",
         error=str(error) or type(error).__name__,

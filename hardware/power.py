@@ -1,6 +1,7 @@
-"""The table button switches the machine off when it is held for five seconds. Lamps, tones and a
-sentence announce it after three. From then on it is no longer a press for the table, and releasing
-the button changes nothing.
+"""The table button switches the machine off when it is held for five seconds.
+
+Lamps, tones and a sentence announce it after three. From then on it is no longer a press for the
+table, so letting go of the button changes nothing.
 """
 
 from __future__ import annotations
@@ -17,19 +18,18 @@ from hardware.debounce import Stroke
 
 @dataclass(frozen=True)
 class PowerActions:
-    """What the button does. None of these functions may block.
+    """What the button does. None of these functions may block."""
 
-    `play` gets each press that is meant for the table. It comes when the button is released, or at
-    once if `is_at_once` says that a press cannot wait. `signal` plays a cue, `tell` shows a
-    sentence on the pages (empty to remove it), and `switch_off` asks the machine and returns
-    whether it will, with a sentence.
-    """
-
-    play: Callable[[Press], None]
-    is_at_once: Callable[[], bool]
+    press_table: Callable[[Press], None]
+    """Gets each press that is meant for the table."""
+    is_urgent: Callable[[], bool]
+    """Returns whether a press must reach the table at once, not when the button is released."""
     signal: Callable[[Signal], None]
-    tell: Callable[[str], None]
+    """Plays a cue."""
+    show_notice: Callable[[str], None]
+    """Shows a sentence on the pages. An empty one removes it."""
     switch_off: Callable[[], tuple[bool, str]]
+    """Asks the machine to switch off. Returns whether it will, and a sentence."""
 
 
 class PowerKey:
@@ -40,59 +40,64 @@ class PowerKey:
         self.is_on = True
         """Whether the button may switch the machine off, as the settings say."""
         self._lock = threading.Lock()
-        self._is_at_once = False
-        """Whether the present press is played at once, instead of when the button is released."""
-        self._waiting: list[Press] = []
+        self._is_urgent = False
+        """Whether the current press reaches the table at once."""
+        self._held_back: list[Press] = []
+        """Presses that reach the table when the button is released."""
         self._is_announced = False
-        self._is_coming = False
+        """Whether lamps and pages announce that the machine switches off soon."""
+        self._is_switching_off = False
         self._is_refused = False
         """Whether the pages say that the machine cannot be switched off."""
 
-    def take(self, stroke: Stroke, press: Press) -> None:
-        """Process what the table button did."""
+    def handle(self, stroke: Stroke, press: Press) -> None:
+        """Process a stroke of the table button. `press` is the press that it belongs to."""
         with self._lock:
-            if self._is_coming:
-                return  # the machine switches off: nothing is played any more
+            # nothing reaches the table any more
+            if self._is_switching_off:
+                return
             match stroke:
                 case Stroke.PRESSED:
-                    self._let_go()  # the last release may have been missed
+                    self._release()  # the last release may have been missed
                     if self._is_refused:
                         self._is_refused = False
-                        self._actions.tell("")
-                    self._is_at_once = not self.is_on or self._actions.is_at_once()
-                    self._pass_on(press)
+                        self._actions.show_notice("")
+                    self._is_urgent = not self.is_on or self._actions.is_urgent()
+                    self._pass_or_hold_back(press)
                 case Stroke.HELD:
-                    self._pass_on(press)
+                    self._pass_or_hold_back(press)
                 case Stroke.HELD_TO_WARN if self.is_on:
-                    self._is_announced, self._waiting = True, []
+                    self._is_announced, self._held_back = True, []
                     self._actions.signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
-                    self._actions.tell(
+                    self._actions.show_notice(
                         say("Keep holding the button to switch the table off, or let go.")
                     )
                 case Stroke.HELD_TO_SWITCH_OFF if self._is_announced:
                     self._switch_off()
                 case Stroke.RELEASED:
-                    self._let_go()
+                    self._release()
 
-    def _pass_on(self, press: Press) -> None:
-        if self._is_at_once:
-            self._actions.play(press)
+    def _pass_or_hold_back(self, press: Press) -> None:
+        if self._is_urgent:
+            self._actions.press_table(press)
         else:
-            self._waiting.append(press)
+            self._held_back.append(press)
 
     def _switch_off(self) -> None:
+        """Ask the machine to switch off, and say what it answers."""
         self._is_announced = False
-        self._is_coming, sentence = self._actions.switch_off()
-        self._actions.tell(sentence)
-        self._is_refused = not self._is_coming
+        self._is_switching_off, sentence = self._actions.switch_off()
+        self._actions.show_notice(sentence)
+        self._is_refused = not self._is_switching_off
         if self._is_refused:
             self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
-    def _let_go(self) -> None:
-        presses, was_announced = self._waiting, self._is_announced
-        self._waiting, self._is_announced = [], False
+    def _release(self) -> None:
+        """Take back the announcement, and pass on the presses that were held back."""
+        presses, was_announced = self._held_back, self._is_announced
+        self._held_back, self._is_announced = [], False
         if was_announced:
-            self._actions.tell("")
+            self._actions.show_notice("")
             self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
         for press in presses:
-            self._actions.play(press)
+            self._actions.press_table(press)

@@ -1,5 +1,5 @@
-"""The panel without hardware: the same `Panel` on gpiozero's mock pins, with simulated fingers and
-eyes.
+"""The panel without hardware: the same `Panel` on gpiozero's mock pins, with somebody's hands that
+press buttons, and eyes that see the lamps.
 """
 
 from __future__ import annotations
@@ -15,22 +15,26 @@ from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.ports import PanelView, Press
 from hardware.panel import Panel
-from hardware.wiring import button_pins, lamp_pins
+from hardware.wiring import button_pins, buzzer_pin, lamp_pins
 
 _BOARD = "c03114"
 """Revision code of the simulated board, a Raspberry Pi 4 B, whatever the environment says."""
-SHORTEST_PRESS_S = 0.005
-"""Minimum duration of a simulated press. A shorter pulse would be a spike."""
-_REMEMBERED_STATES = 100
+MIN_PRESS_S = 0.005
+"""Minimum duration of a simulated press. A pulse shorter than `debounce.MIN_PRESS_S` is a spike."""
+_MAX_STATES = 100
+"""Maximum number of past states that a mock pin remembers."""
 
 
 class SimulatedPanelHands:
-    """Presses the mock pins and observes lamps and buzzer. Safe to use from several threads."""
+    """Presses the mock pins and observes lamps and buzzer. Safe to use from several threads.
+
+    Implements `companion.core.ports.PanelHands`.
+    """
 
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
         self._pressed_s: dict[str, float] = {}
-        self.held_buttons = {
+        self._button_pins = {
             button.name: factory.pin(button.pin)
             for button in button_pins(settings)
             if button.name in panel.buttons
@@ -40,28 +44,29 @@ class SimulatedPanelHands:
             for lamp in lamp_pins(settings)
             if lamp.name in panel.lamps
         }
-        self.buzzer = factory.pin(settings.buzzer) if panel.has_buzzer else None
+        self.buzzer = factory.pin(buzzer_pin(settings)) if panel.has_buzzer else None
 
     def press(self, button: str) -> None:
-        """Press and hold a button by pulling its pin to ground. Raises KeyError for an unknown
-        button.
+        """Press and hold a button, which pulls its pin to ground.
+
+        Raises KeyError for an unknown button.
         """
-        pin = self.held_buttons[button]
+        pin = self._button_pins[button]
         with self._lock:
             self._pressed_s[button] = time.monotonic()
             pin.drive_low()
 
     def release(self, button: str) -> None:
         """Release a button. Raises KeyError for an unknown button."""
-        pin = self.held_buttons[button]
+        pin = self._button_pins[button]
         held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
-        time.sleep(max(0.0, SHORTEST_PRESS_S - held_s))
+        time.sleep(max(0.0, MIN_PRESS_S - held_s))
         with self._lock:
             pin.drive_high()
 
     def buttons(self) -> tuple[str, ...]:
         """Return the names of all wired buttons."""
-        return tuple(self.held_buttons)
+        return tuple(self._button_pins)
 
     def view(self) -> PanelView:
         """Return lamps and tone at this moment. A closed panel is dark and silent."""
@@ -83,6 +88,6 @@ def simulated_panel(
     factory = MockFactory(revision=_BOARD, pin_class=MockPWMPin)
     panel = Panel(settings, clock, on_press, factory)
     for pin in factory.pins.values():
-        # A mock pin remembers every state, so a pulsing lamp would fill the memory.
-        pin.states = deque(pin.states, maxlen=_REMEMBERED_STATES)
+        # without a limit a mock pin remembers every state, and a pulsing lamp fills the memory
+        pin.states = deque(pin.states, maxlen=_MAX_STATES)
     return panel, SimulatedPanelHands(settings, panel, factory)

@@ -17,21 +17,25 @@ from companion.core.ports import Closeable
 _log = logging.getLogger(__name__)
 
 ESPEAK = "espeak-ng"
-WAITING = 3
+MAX_WAITING = 3
 """Maximum number of waiting sentences. A newer one replaces the oldest."""
-SENTENCE_S = 20.0
+SENTENCE_TIMEOUT_S = 20.0
 """Timeout in seconds for one sentence. A longer one means that the sound device is stuck."""
-WORDS_A_MINUTE = 150
-LOUDEST = 200
-"""Amplitude of `espeak-ng -a` at full volume."""
-_JOIN_S = 2.0
+WORDS_PER_MINUTE = 150
+"""Words per minute at speed 1, for `espeak-ng -s`. Slower than its default of 175, which is harder
+to follow across a table.
+"""
+MAX_AMPLITUDE = 200
+"""Amplitude at full volume, for `espeak-ng -a`. It is the largest that espeak-ng takes."""
+_JOIN_TIMEOUT_S = 2.0
+"""Maximum time in seconds for which `close` waits for the thread."""
 
 
 class MachineVoice(Closeable):
     """Speaks through `espeak-ng`. A context manager whose `close` may be called twice.
 
-    `on_trouble` is called once with a sentence when speaking fails. Without `start` the caller does
-    the work with `step`.
+    `companion.speech` decides what is said. `on_trouble` is called with a sentence when speaking
+    fails for the first time. Without `start` nothing happens by itself: `step` speaks.
     """
 
     def __init__(
@@ -43,11 +47,12 @@ class MachineVoice(Closeable):
         self._settings = settings
         self._on_trouble = on_trouble
         self._command = command
-        self._waiting: deque[tuple[str, str]] = deque(maxlen=WAITING)
+        self._waiting: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
+        """Sentences that are still to be spoken, each with its language."""
         self._changed = threading.Condition()
         self._speaking: subprocess.Popen[bytes] | None = None
         self._is_closed = False
-        self._has_complained = False
+        self._is_trouble_reported = False
         self._thread = threading.Thread(target=self._run, name="voice", daemon=True)
 
     def start(self) -> None:
@@ -56,7 +61,7 @@ class MachineVoice(Closeable):
 
     @property
     def is_there(self) -> bool:
-        """Return whether `espeak-ng` is installed."""
+        """Whether `espeak-ng` is installed."""
         return shutil.which(self._command) is not None
 
     def say(self, text: str, language: str) -> None:
@@ -91,7 +96,7 @@ class MachineVoice(Closeable):
             self._changed.notify()
         self.hush()
         if self._thread.is_alive():
-            self._thread.join(_JOIN_S)
+            self._thread.join(_JOIN_TIMEOUT_S)
 
     # ---- the thread ----
 
@@ -104,8 +109,8 @@ class MachineVoice(Closeable):
     def _speak(self, text: str, language: str) -> None:
         settings = self._settings
         arguments = [
-            self._command, "-v", language, "-s", str(round(WORDS_A_MINUTE * settings.speed)),
-            "-a", str(round(LOUDEST * settings.volume)), "--stdin",
+            self._command, "-v", language, "-s", str(round(WORDS_PER_MINUTE * settings.speed)),
+            "-a", str(round(MAX_AMPLITUDE * settings.volume)), "--stdin",
         ]  # fmt: skip
         try:
             with self._changed:
@@ -117,26 +122,30 @@ class MachineVoice(Closeable):
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                 )
-            self._await(self._speaking, text)
+            self._wait_until_spoken(self._speaking, text)
         except OSError as error:
             _log.info("No voice: %s", error)
-            self._complain(say("No voice: install espeak-ng (sudo apt install espeak-ng)."))
+            self._report_trouble(say("No voice: install espeak-ng (sudo apt install espeak-ng)."))
         finally:
             self._speaking = None
 
-    def _await(self, speaking: subprocess.Popen[bytes], text: str) -> None:
-        """Wait until a sentence is spoken, at most `SENTENCE_S`."""
-        with speaking:
+    def _wait_until_spoken(self, process: subprocess.Popen[bytes], text: str) -> None:
+        """Give a sentence to espeak-ng and wait until it ends, at most `SENTENCE_TIMEOUT_S`."""
+        with process:
             try:
-                speaking.communicate(text.encode(), timeout=SENTENCE_S)
+                process.communicate(text.encode(), timeout=SENTENCE_TIMEOUT_S)
             except subprocess.TimeoutExpired:
-                speaking.kill()
+                process.kill()
             except BrokenPipeError:
-                pass  # it ended without hearing us out: its exit status tells
-        if speaking.returncode > 0:
-            self._complain(say("The voice cannot be heard: check the machine’s sound device."))
+                # it ended before it had read all of the sentence
+                pass
+        # negative if it was killed, by `hush` or above
+        if process.returncode > 0:
+            self._report_trouble(
+                say("The voice cannot be heard: check the machine’s sound device.")
+            )
 
-    def _complain(self, sentence: str) -> None:
-        if not self._has_complained:
-            self._has_complained = True
+    def _report_trouble(self, sentence: str) -> None:
+        if not self._is_trouble_reported:
+            self._is_trouble_reported = True
             self._on_trouble(sentence)

@@ -1,4 +1,7 @@
-"""The pins of buttons, lamps and buzzer, and the devices on them, thin wrappers of gpiozero's."""
+"""Buttons, lamps and buzzer: which of them are wired to which pin, and the devices on these pins.
+
+Pins are BCM numbers from `PanelSettings`. The devices are thin wrappers of gpiozero's.
+"""
 
 from __future__ import annotations
 
@@ -24,27 +27,28 @@ With this frequency a tone begins within 10 ms, at the cost of 100 wake-ups a se
 
 @dataclass(frozen=True)
 class ButtonPin:
-    """A wired button that pulls its pin to ground. `name` is as in `PanelHands`. The table button
-    has no seat.
-    """
+    """A wired button, which pulls its pin to ground when it is pressed."""
 
     name: str
+    """Such as `south_up` or `table`."""
     seat: Seat | None
+    """None for the table button."""
     key: PadKey
     pin: int
 
 
 @dataclass(frozen=True)
 class LampPin:
-    """A wired lamp. `lamp` is one of `cues.LAMPS`. With `is_active_low` it is wired between 3V3 and
-    the pin.
-    """
+    """A wired lamp."""
 
     name: str
+    """Such as `south_1` or `north_turn`."""
     seat: Seat
     lamp: str
+    """One of `cues.LAMPS`."""
     pin: int
     is_active_low: bool
+    """Whether it is wired between 3V3 and the pin."""
 
 
 def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
@@ -53,9 +57,8 @@ def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
     for seat in SEATS:
         pins = settings.south if seat is Seat.SOUTH else settings.north
         for key in PadKey:
-            pin = getattr(
-                pins, key, ""
-            )  # the settings name a pad's pins like its keys; the table button is no pad's
+            # the settings name a pad's pins like its keys, of which `PadKey.TABLE` is none
+            pin = getattr(pins, key, "")
             if isinstance(pin, int):
                 buttons.append(ButtonPin(f"{seat}_{key}", seat, key, pin))
     if isinstance(settings.table_button, int):
@@ -76,31 +79,37 @@ def lamp_pins(settings: PanelSettings) -> tuple[LampPin, ...]:
     return tuple(lamps)
 
 
+def buzzer_pin(settings: PanelSettings) -> int | None:
+    """Return the pin of the buzzer. None if it is not wired."""
+    return settings.buzzer if isinstance(settings.buzzer, int) else None
+
+
 class Button:
     """An open button.
 
-    `when_changed(is_down, stamp)` is called in the pin factory's thread and must not block. The
-    stamp is the factory's own.
+    `on_edge(is_down, stamp_s)` is called in the pin factory's thread and must not block. The stamp
+    is of the factory's own clock.
     """
 
-    def __init__(self, pin: int, when_changed: Callable[[bool, float], None], factory: Any) -> None:
+    def __init__(self, pin: int, on_edge: Callable[[bool, float], None], factory: Any) -> None:
         # gpiozero's Button has a thread for each button, and misses a press after a lost release.
         self._device = InputDevice(pin, pull_up=True, pin_factory=factory)
-        self._when_changed = when_changed
+        self._on_edge = on_edge
         try:
             self._device.pin.edges = "both"
-            self._device.pin.when_changed = self._changed
+            self._device.pin.when_changed = self._report_edge
         except BaseException:
             self._device.close()
             raise
 
-    def _changed(self, stamp: float, state: object) -> None:
+    def _report_edge(self, stamp_s: float, level: object) -> None:
         # An exception here would end the only notification thread, and every button with it.
         with contextlib.suppress(Exception):
-            self._when_changed(not state, stamp)
+            # a pressed button makes the level low
+            self._on_edge(not level, stamp_s)
 
     def is_down(self) -> bool:
-        """Return the present level of the line."""
+        """Return whether the button is pressed now."""
         return bool(self._device.is_active)
 
     def close(self) -> None:
@@ -126,7 +135,7 @@ class Lamp:
     def close(self) -> None:
         """Switch the lamp off and release the pin."""
         if not self._device.closed:
-            with contextlib.suppress(Exception):  # a pin that fails is given back all the same
+            with contextlib.suppress(Exception):  # a pin that fails is released all the same
                 self._device.off()
         self._device.close()
 
@@ -153,7 +162,7 @@ class Buzzer:
     def close(self) -> None:
         """Silence the buzzer and release the pin."""
         if not self._device.closed:
-            with contextlib.suppress(Exception):  # a pin that fails is given back all the same
+            with contextlib.suppress(Exception):  # a pin that fails is released all the same
                 self.sound(None)
                 self._device.frequency = None
                 self._device.off()

@@ -31,7 +31,7 @@ from companion.service.device_findings import (
 )
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
-from hardware.pins import missing_pins
+from hardware.pin_factory import missing_pins
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.exposure import DARK_WORDS, light_of
 from web.security.tls import BadCertificate, certificate_context

@@ -64,7 +64,7 @@ def _pins() -> Any:
 
     Returns None if there are none, and prints why, or if a signal ends the process first.
     """
-    from hardware.pins import open_factory  # noqa: PLC0415
+    from hardware.pin_factory import open_factory  # noqa: PLC0415
 
     trouble = ""
     for _ in range(PINS_TIMEOUT_S // RETRY_S):

@@ -81,6 +81,7 @@ class PadPins(_Section, frozen=True):
 # The default wiring of both pads, in the order of the fields above (docs/hardware.md).
 SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
 NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "lamp_3", "lamp_turn"))
+BUZZER_PIN, TABLE_BUTTON_PIN, SYSTEM_LAMP_PIN = 18, 3, 1
 
 
 class PanelSettings(_Section, frozen=True):
@@ -92,13 +93,13 @@ class PanelSettings(_Section, frozen=True):
     """Pins of South's pad. A table of its own replaces all of them."""
     north: PadPins = NORTH_PINS
     """Pins of North's pad."""
-    buzzer: WiredPin = 18
+    buzzer: WiredPin = BUZZER_PIN
     """Pin of the buzzer."""
-    table_button: WiredPin = 3
+    table_button: WiredPin = TABLE_BUTTON_PIN
     """Pin of the table button. GPIO 3 also wakes a halted machine."""
     switch_off: bool = True
     """Whether the table button, held for five seconds, switches the machine off."""
-    system_lamp: WiredPin = 1
+    system_lamp: WiredPin = SYSTEM_LAMP_PIN
     """Pin of the lamp for booting, ready, fault, safe to unplug. The firmware leaves GPIO 1
     high."""
     system_lamp_active_low: bool = True

@@ -360,9 +360,9 @@ class Companion(Closeable):
                     "This machine has no voice: sudo apt install espeak-ng. Table screens speak by "
                     "themselves."
                 )
-        be_silent = self.panel.be_silent if self.panel else None
+        set_silent = self.panel.set_silent if self.panel else None
         self.speech = self._stack.enter_context(
-            SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice)
+            SpeechPolicy(self.table, self.settings, self.clock, set_silent, voice)
         )
 
     def _open_own_wifi(self) -> None:
@@ -375,7 +375,7 @@ class Companion(Closeable):
         own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.set_own_wifi)
         self.own_wifi = own
         self.housekeeping.tasks.append(own.look)
-        if self.panel and "table" in self.panel.down:
+        if self.panel and "table" in self.panel.pressed_buttons:
             own.open(FIRST_PASSWORD)
 
     def _own_wifi_password(self) -> str:

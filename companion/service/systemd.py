@@ -127,12 +127,12 @@ def power_key(table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp
         )
 
     actions = PowerActions(
-        play=table.press,
-        is_at_once=lambda: table.is_open,
+        press_table=table.press,
+        is_urgent=lambda: table.is_open,
         signal=panel.signal,
-        tell=partial(table.set_notice, "power"),
+        show_notice=partial(table.set_notice, "power"),
         switch_off=switch_off,
     )
     key = PowerKey(actions)
-    panel.on_table_stroke = key.take
+    panel.on_table_stroke = key.handle
     return key

@@ -20,11 +20,11 @@ from hardware.cues import (
     LAMPS,
     Rank,
     lamps_of,
+    lasting_light,
     rhythm_of,
     row_of,
-    steady,
 )
-from hardware.debounce import PRESS_S, Debouncer, Stroke
+from hardware.debounce import MIN_PRESS_S, Debouncer, Stroke
 from hardware.player import CuePlayer
 
 SOUTH, NORTH = SEATS
@@ -71,7 +71,7 @@ def test_ranks_rise_from_keys_to_trouble() -> None:
     ],
 )
 def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]) -> None:
-    levels = [steady(SeatLamps(turn=pattern), "turn", float(t))[0] for t in range(4000)]
+    levels = [lasting_light(SeatLamps(turn=pattern), "turn", float(t))[0] for t in range(4000)]
     assert lit_edges(levels) == edges
 
 
@@ -174,10 +174,10 @@ def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
 @pytest.mark.parametrize("pattern", [TurnLamp.OFF, TurnLamp.ON, TurnLamp.WRONG])
 @pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in ENDLESS])
 def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: TurnLamp) -> None:
-    player = CuePlayer(silent=True)
+    player = CuePlayer(is_silent=True)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
-    length = int(rhythm_of(row_of(cue).tone).ms)
+    length = int(rhythm_of(row_of(cue).tone).duration_ms)
     levels = seen(player, SOUTH, "turn", 300, 300 + length)
     runs = [(level, len(list(group))) for level, group in itertools.groupby(levels)]
     notes = [note for note in row_of(cue).tone if note.name]
@@ -241,7 +241,7 @@ def test_a_press_has_its_first_edge_and_follows_a_quiet_release(waits_ms: list[i
     for wait_ms in waits_ms:
         t_ms, is_down = t_ms + wait_ms, not is_down
         first = key.edge(is_down, t_ms / 1000)
-        strokes = first + key.settle(is_down, t_ms / 1000 + PRESS_S)
+        strokes = first + key.poll(is_down, t_ms / 1000 + MIN_PRESS_S)
         assert (Stroke.PRESSED in strokes) is (is_down and t_ms - released_ms >= 20)
         if Stroke.PRESSED in strokes:
             pressed_ms.append(t_ms)
@@ -255,22 +255,22 @@ def test_a_spike_is_no_press() -> None:
     key = Debouncer(0.020)
     assert key.edge(True, 1.0) == ()
     assert key.edge(False, 1.00002) == ()
-    assert key.settle(False, 1.002) == ()
+    assert key.poll(False, 1.002) == ()
     assert not key.is_waiting
     assert key.edge(True, 1.005) == ()
-    assert key.settle(True, 1.0069) == ()
-    assert key.settle(True, 1.007) == (Stroke.PRESSED,), "a real press counts after 2 ms"
+    assert key.poll(True, 1.0069) == ()
+    assert key.poll(True, 1.007) == (Stroke.PRESSED,), "a real press counts after 2 ms"
 
 
 def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:
     key = Debouncer(0.020)
     key.edge(True, 1.0)
-    key.settle(True, 1.002)
-    assert key.settle(False, 1.1) == ()
-    assert key.settle(False, 1.119) == ()
-    assert key.settle(False, 1.12) == (Stroke.RELEASED,)
+    key.poll(True, 1.002)
+    assert key.poll(False, 1.1) == ()
+    assert key.poll(False, 1.119) == ()
+    assert key.poll(False, 1.12) == (Stroke.RELEASED,)
     key.edge(True, 1.13)
-    assert key.settle(True, 1.132) == (Stroke.PRESSED,)
+    assert key.poll(True, 1.132) == (Stroke.PRESSED,)
 
 
 def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:

@@ -16,7 +16,14 @@ from companion.cli.lamp import run_lamp
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings
 from companion.service.systemd import LampWord, Manager
-from hardware.lamp import BOOT_S, END_S, SILENT_S, LampState, StatusReader, SystemLamp
+from hardware.lamp import (
+    BOOT_TIMEOUT_S,
+    MAX_STATUS_AGE_S,
+    STOP_TIMEOUT_S,
+    LampState,
+    StatusReader,
+    SystemLamp,
+)
 
 
 @pytest.fixture
@@ -41,7 +48,7 @@ class Service:
 def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
     service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
     assert reader.state() is LampState.BOOTING
-    clock.advance(BOOT_S - 1)
+    clock.advance(BOOT_TIMEOUT_S - 1)
     assert reader.state() is LampState.BOOTING
     clock.advance(1)
     assert reader.state() is LampState.FAULT, "it never came up"
@@ -49,7 +56,7 @@ def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
     assert reader.state() is LampState.READY
     service.word.unlink()
     assert reader.state() is LampState.BOOTING, "killed: it begins once more"
-    clock.advance(SILENT_S)
+    clock.advance(MAX_STATUS_AGE_S)
     assert reader.state() is LampState.FAULT
 
 
@@ -58,7 +65,7 @@ def test_a_word_not_renewed_is_a_fault_but_the_end(tmp_path: Path, clock: FakeCl
     for _ in range(2):
         service.says(LampWord.READY)
         assert reader.state() is LampState.READY
-        clock.advance(SILENT_S - 1)
+        clock.advance(MAX_STATUS_AGE_S - 1)
         assert reader.state() is LampState.READY
     clock.advance(1)
     assert reader.state() is LampState.FAULT
@@ -69,7 +76,7 @@ def test_a_word_not_renewed_is_a_fault_but_the_end(tmp_path: Path, clock: FakeCl
     service.says(LampWord.STOPPING)
     assert reader.state() is LampState.STOPPING
     service.word.unlink()
-    clock.advance(END_S - 1)
+    clock.advance(STOP_TIMEOUT_S - 1)
     assert reader.state() is LampState.STOPPING
     clock.advance(1)
     assert reader.state() is LampState.FAULT, "the machine is on, the service is not"

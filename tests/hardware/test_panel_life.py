@@ -13,7 +13,7 @@ from gpiozero import LED
 from gpiozero.exc import PinUnknownPi
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
-import hardware.pins
+import hardware.pin_factory
 from companion.core.clock import FakeClock, RealClock
 from companion.core.config import PanelSettings, Settings
 from companion.core.errors import PanelError
@@ -80,7 +80,7 @@ def refusal(enabled: Literal["auto", "no"]) -> str:
 
 def test_without_pins_there_is_no_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
-    monkeypatch.setattr(hardware.pins, "get_pi_revision", no_pi)
+    monkeypatch.setattr(hardware.pin_factory, "get_pi_revision", no_pi)
     assert refusal("auto") == (
         "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
     )
@@ -90,7 +90,7 @@ def test_a_service_that_needs_pins_does_not_start_without_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
-    monkeypatch.setattr(hardware.pins, "get_pi_revision", no_pi)
+    monkeypatch.setattr(hardware.pin_factory, "get_pi_revision", no_pi)
     settings = Settings(state_dir=str(tmp_path), panel=PanelSettings(enabled="yes"))
     with pytest.raises(PanelError, match="not a Raspberry Pi"):
         Companion(settings, simulate=False, threads=False)
@@ -107,8 +107,8 @@ def test_a_panel_that_is_switched_off_says_so() -> None:
 def test_what_a_pi_lacks_is_said_with_the_remedy(
     has_chips: bool, may_use_chips: bool, words: str
 ) -> None:
-    assert words in (hardware.pins.obstacle(has_chips, may_use_chips) or "")
-    assert hardware.pins.obstacle(True, True) is None
+    assert words in (hardware.pin_factory.missing_access(has_chips, may_use_chips) or "")
+    assert hardware.pin_factory.missing_access(True, True) is None
 
 
 def test_pins_that_fail_to_open_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,14 +31,14 @@ class Held:
         self.played: list[tuple[str, bool]] = []
         self.is_clock = False
         actions = PowerActions(
-            play=lambda press: self.played.append((press.key, press.held)),
-            is_at_once=lambda: self.is_clock,
+            press_table=lambda press: self.played.append((press.key, press.held)),
+            is_urgent=lambda: self.is_clock,
             signal=lambda signal: self.cues.append(signal.cue),
-            tell=self.told.append,
+            show_notice=self.told.append,
             switch_off=self._switch_off,
         )
         self.key = PowerKey(actions)
-        self.rig.panel.on_table_stroke = self.key.take
+        self.rig.panel.on_table_stroke = self.key.handle
 
     def _switch_off(self) -> tuple[bool, str]:
         self.asked += 1

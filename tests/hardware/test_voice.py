@@ -31,7 +31,7 @@ from companion.speech.announcer import Announcer
 from companion.speech.speech_policy import SpeechPolicy, is_quiet
 from companion.storage.journal import Journal
 from companion.table.table import Table
-from hardware.voice import WAITING, MachineVoice
+from hardware.voice import MAX_WAITING, MachineVoice
 from web.features import Welcome
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -66,7 +66,7 @@ def test_the_panel_falls_silent_in_the_middle_of_a_tone() -> None:
     rig.show(SeatLamps(turn=TurnLamp.ON))
     rig.signal(Cue.PAUSED)
     assert rig.tone_hz() is not None
-    rig.panel.be_silent(True)
+    rig.panel.set_silent(True)
     rig.panel.step()
     assert rig.tone_hz() is None
     rig.after(1000)
@@ -319,7 +319,7 @@ def test_the_newest_sentences_win(tmp_path: Path) -> None:
     said = [
         line for line in (tmp_path / "said").read_text().splitlines() if line.startswith("sentence")
     ]
-    assert said == [f"sentence {number}" for number in range(10 - WAITING, 10)]
+    assert said == [f"sentence {number}" for number in range(10 - MAX_WAITING, 10)]
 
 
 @pytest.mark.parametrize(("there", "words"), [(False, "install espeak-ng"), (True, "sound device")])

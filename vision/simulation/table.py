@@ -9,7 +9,6 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
 from functools import cache, partial
 
 import cv2
@@ -359,10 +358,6 @@ class SimulatedTable:
         """Return the pixel of the middle of a square."""
         x, y = self.to_px(np.array([self._kit.board.centre_mm(square)]))[0]
         return float(x), float(y)
-
-    def hold_view(self, **changes: object) -> None:
-        """Change some parameters of the view."""
-        self.look(replace(self._view, **changes))  # type: ignore[arg-type]  # replace() checks the names itself
 
 
 class RenderedCamera(Source):

@@ -165,7 +165,9 @@ class Played:
 
     def _lamp(self) -> str:
         """Somebody makes more or less light."""
-        self.table.hold_view(light=self.table.view.light * self._rng.choice((0.7, 1.25)))
+        self.table.look(
+            replace(self.table.view, light=self.table.view.light * self._rng.choice((0.7, 1.25)))
+        )
         return "lamp"
 
     def _lay(self, piece: int, target: Square) -> None:

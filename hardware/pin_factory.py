@@ -1,6 +1,6 @@
-"""The machine's own pins: what they need, and how gpiozero and lgpio open them.
+"""The source of the machine's own pins: what it needs, and how gpiozero and lgpio open it.
 
-Their numbers are settings: see `PanelSettings` in `companion.core.config`.
+Which pin the buzzer, a lamp or a button has is in `PanelSettings` of `companion.core.config`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from companion.core.i18n import say
 
 
 def missing_pins() -> str | None:
-    """Return what this machine lacks for pins of its own. None: nothing, or others are chosen."""
+    """Return what this machine lacks for pins of its own, as a sentence.
+
+    None if it lacks nothing, or if `GPIOZERO_PIN_FACTORY` chooses other pins.
+    """
     if os.environ.get("GPIOZERO_PIN_FACTORY"):
         return None
     try:
@@ -30,11 +33,14 @@ def missing_pins() -> str | None:
         )
     chips = sorted(Path("/dev").glob("gpiochip*"))
     may_use_chips = any(os.access(chip, os.R_OK | os.W_OK) for chip in chips)
-    return obstacle(bool(chips), may_use_chips)
+    return missing_access(bool(chips), may_use_chips)
 
 
-def obstacle(has_chips: bool, may_use_chips: bool) -> str | None:
-    """Return what a Raspberry Pi lacks, and what to do."""
+def missing_access(has_chips: bool, may_use_chips: bool) -> str | None:
+    """Return what a Raspberry Pi lacks to use its pins, and what to do. None if it lacks nothing.
+
+    A chip is the kernel's device file of all pins.
+    """
     if not has_chips:
         return say(
             "There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins."
@@ -61,11 +67,12 @@ def open_factory() -> Any:
         return _lgpio_factory()
     except ModuleNotFoundError as error:
         raise PanelError(say("The pins need lgpio: sudo apt install python3-lgpio.")) from error
-    except Exception as error:  # the pin libraries raise what they like
+    except Exception as error:  # the pin libraries raise errors of many kinds
         raise PanelError(say("The pins cannot be opened: {error}.", error=str(error))) from error
 
 
 def _lgpio_factory() -> Any:
+    """Return gpiozero's pin factory for lgpio."""
     # On import lgpio changes to the folder LG_WD and makes a pipe there. It gets a temporary
     # folder, and the process returns to its own.
     before = Path.cwd()
