@@ -193,12 +193,12 @@ def seats_of(signal: Signal) -> frozenset[Seat]:
 
 # ---- lamps of a cue ------------------------------------------------------------------------------
 
+# Time in ms from one lamp to the next when the lamps fill.
 _FILL_STEP_MS = 100.0
-"""Time in ms from one lamp to the next when the lamps fill."""
+# Number of times that the winner's lamps fill.
 _WINNER_FILLS = 3
-"""Number of times that the winner's lamps fill."""
+# Time in ms for which each lamp is on when a light runs over them.
 _CHASE_STEP_MS = 60.0
-"""Time in ms for which each lamp is on when a light runs over them."""
 
 
 def _fill(times: int) -> dict[str, Track]:

@@ -17,8 +17,9 @@ LOST_EDGE_S = 1.0
 """Seconds after which an edge that should have arrived counts as lost. A busy machine delivers
 edges late.
 """
+
+# Allowance for sums of times that are not exact in floating point.
 _ROUNDING_S = 1e-6
-"""Allowance for sums of times that are not exact in floating point."""
 
 
 class Stroke(Enum):
@@ -32,13 +33,13 @@ class Stroke(Enum):
     RELEASED = "released"
 
 
+# Seconds after which a key that is still down counts as held in this way, in order.
 _HOLDS = (
     (1.0, Stroke.HELD),
     (2.0, Stroke.HELD_LONG),
     (3.0, Stroke.HELD_TO_WARN),
     (5.0, Stroke.HELD_TO_SWITCH_OFF),
 )
-"""Seconds after which a key that is still down counts as held in this way, in order."""
 
 
 class Debouncer:

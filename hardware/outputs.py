@@ -27,8 +27,8 @@ from hardware.wiring import Buzzer, Lamp, LampPin
 
 _log = logging.getLogger(__name__)
 
+# Allowance for sums of times that are not exact in floating point.
 _ROUNDING_S = 1e-6
-"""Allowance for sums of times that are not exact in floating point."""
 SWITCH_INTERVAL_S = 0.0005
 """Interval in seconds after which Python switches threads while lamps wait.
 

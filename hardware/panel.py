@@ -41,16 +41,17 @@ _log = logging.getLogger(__name__)
 
 _Opened = TypeVar("_Opened")
 
+# Minimum time in seconds for which the input thread waits.
 _MIN_PAUSE_S = 0.0005
-"""Minimum time in seconds for which the input thread waits."""
+# Interval in seconds at which the line of a pressed key is read, because edges can get lost.
 _POLL_INTERVAL_S = 0.02
-"""Interval in seconds at which the line of a pressed key is read, because edges can get lost."""
 MAX_STAMP_AGE_S = 1.0
 """Maximum age of an edge's stamp in seconds. Older stamps and future ones come from another clock:
 the kernel decides which one lgpio passes on.
 """
+
+# Maximum time in seconds for which `close` waits for a thread.
 _JOIN_TIMEOUT_S = 2.0
-"""Maximum time in seconds for which `close` waits for a thread."""
 
 
 class _Key(NamedTuple):

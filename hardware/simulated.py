@@ -17,12 +17,13 @@ from companion.core.ports import PanelView, Press
 from hardware.panel import Panel
 from hardware.wiring import button_pins, buzzer_pin, lamp_pins
 
+# Revision code of the simulated board, a Raspberry Pi 4 B, whatever the environment says.
 _BOARD = "c03114"
-"""Revision code of the simulated board, a Raspberry Pi 4 B, whatever the environment says."""
 MIN_PRESS_S = 0.005
 """Minimum duration of a simulated press. A pulse shorter than `debounce.MIN_PRESS_S` is a spike."""
+
+# Maximum number of past states that a mock pin remembers.
 _MAX_STATES = 100
-"""Maximum number of past states that a mock pin remembers."""
 
 
 class SimulatedPanelHands:

@@ -27,8 +27,9 @@ to follow across a table.
 """
 MAX_AMPLITUDE = 200
 """Amplitude at full volume, for `espeak-ng -a`. It is the largest that espeak-ng takes."""
+
+# Maximum time in seconds for which `close` waits for the thread.
 _JOIN_TIMEOUT_S = 2.0
-"""Maximum time in seconds for which `close` waits for the thread."""
 
 
 class MachineVoice(Closeable):

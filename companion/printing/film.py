@@ -21,16 +21,16 @@ from companion.core.i18n import say
 
 FAMILY = "Bitstream Vera Sans"
 """Font of all text. It comes with the PDF library."""
+
+# Maximum time for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi.
 _TIMEOUT_S = 180.0
-"""Maximum time for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi."""
+# Added to the child's niceness, so that the service comes first.
 _NICENESS = 10
-"""Added to the child's niceness, so that the service comes first."""
+# WebP quality of 100. Chosen by eye: more makes larger files, less blurs the labels of squares.
 _QUALITY = 70
-"""WebP quality of 100. Chosen by eye: more makes larger files, less blurs the labels of squares."""
+# Folder of the packages. The child runs there, so that it finds this program whether installed or
+# not.
 _ROOT = Path(__file__).parents[2]
-"""Folder of the packages. The child runs there, so that it finds this program whether installed or
-not.
-"""
 
 
 class Film(msgspec.Struct, frozen=True):

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
 """Paper sizes for all prints, by the names used in addresses and commands."""
+
+# Maximum number of prints in the cache. The largest one takes 0.3 MB.
 _MAX_CACHED = 8
-"""Maximum number of prints in the cache. The largest one takes 0.3 MB."""
 
 
 @dataclass(frozen=True)

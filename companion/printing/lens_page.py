@@ -9,8 +9,8 @@ from companion.printing.pdf_pen import BLACK, Pen
 from companion.printing.tiling import Paper, page_size, printable_area
 from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pattern
 
+# Height of the page's head, above the pattern.
 _HEAD_MM = 14.0
-"""Height of the page's head, above the pattern."""
 
 
 def calibration_page(paper: Paper) -> bytes:

@@ -53,10 +53,13 @@ REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
 """Two of the fonts that every PDF reader has."""
 DIGIT, CELL = 0.72, 0.62
 """Height of a digit in `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
+
+# Approximate distance between the dots on North's rims.
 _RIM_DOT_PITCH_MM = 2.4
-"""Approximate distance between the dots on North's rims."""
+# Width of the strokes below, in font sizes, about that of the letters of `BOLD`.
 _STEM = 0.145
-"""Width of the strokes below, in font sizes, about that of the letters of `BOLD`."""
+# Signs that fonts set too high, too low or too small, as strokes around the middle of their cell,
+# in font sizes.
 _STROKES = {
     ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
     "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
@@ -67,18 +70,13 @@ _STROKES = {
         ((-0.242, 0.14), (0.242, -0.14)),
     ),
 }
-"""Signs that fonts set too high, too low or too small, as strokes around the middle of their cell,
-in font sizes.
-"""
+# Signs of `BOLD` that are wider than a cell: scale along x and y, and the stroke width that makes
+# their lines as thick as those of other signs.
 _NARROW_SIGNS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
-"""Signs of `BOLD` that are wider than a cell: scale along x and y, and the stroke width that makes
-their lines as thick as those of other signs.
-"""
 
+# reportlab breaks lines at every kind of space. The placeholder replaces non-breaking spaces while
+# a text is broken into lines.
 _NBSP, _PLACEHOLDER = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
-"""reportlab breaks lines at every kind of space. The placeholder replaces non-breaking spaces while
-a text is broken into lines.
-"""
 _REPLACEMENTS = str.maketrans(
     {
         "\N{NARROW NO-BREAK SPACE}": _NBSP,
@@ -91,8 +89,8 @@ _REPLACEMENTS = str.maketrans(
 )
 
 Anchor = Literal["left", "middle", "right"]
+# Share of a line's width that is to the left of its anchor.
 _SHARE_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
-"""Share of a line's width that is to the left of its anchor."""
 Point = tuple[float, float]
 """Place (x, y) in mm."""
 Modules = Sequence[bytes]

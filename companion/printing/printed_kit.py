@@ -26,17 +26,18 @@ PX_PER_MM = 6.0
 """Resolution of the pictures. It is finer than any camera's: a marker's module of 1.8 mm is 11
 px.
 """
+
+# Light reflected by white paper and by black toner, of 255. Chosen by eye: neither is pure.
 _PAPER_BGR, _INK_BGR = (238, 243, 244), (27, 20, 24)
-"""Light reflected by white paper and by black toner, of 255. Chosen by eye: neither is pure."""
+# Maximum number of kits in the cache. More than the games that are on during an evening.
 _MAX_CACHED = 8
-"""Maximum number of kits in the cache. More than the games that are on during an evening."""
 
 Picture = NDArray[np.uint8]
 """Colour picture (height, width, 3): blue, green, red."""
 
 _cache: OrderedDict[str, PrintedKit] = OrderedDict()
+# PDFium may be used by one thread at a time.
 _lock = Lock()
-"""PDFium may be used by one thread at a time."""
 
 
 def printed_table(kit: Kit, view: View | None = None) -> SimulatedTable:

@@ -46,10 +46,11 @@ TRIM_MM = 0.6
 """White between the outermost quiet zone and the edge of the board, for an inexact cut."""
 LABEL_MM = 7.0
 """Width reserved for coordinates outside the squares. Their font size is 4.2 mm."""
+
+# Minimum distance between a cross and a corner of its page: an arm of 4 mm and its number.
 _CORNER_CLEARANCE_MM = 8.0
-"""Minimum distance between a cross and a corner of its page: an arm of 4 mm and its number."""
+# Allowance for sums of lengths that are not exact in floating point.
 _ROUNDING_MM = 1e-6
-"""Allowance for sums of lengths that are not exact in floating point."""
 
 
 @dataclass(frozen=True)

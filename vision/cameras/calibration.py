@@ -17,11 +17,11 @@ from vision.pose.pose import Points
 
 _LEAST_CORNERS = 16
 _MOST_TILT_DEG = 60.0
+# Two views differ if their corners lie this far apart on average, in widths of the picture, or if
+# their tilt differs by this angle.
 _MOVED, _TURNED_DEG = 0.04, 8.0
-"""Two views differ if their corners lie this far apart on average, in widths of the picture, or if
-their tilt differs by this angle.
-"""
 _STILL_PX = 2.0
+# The views that are asked for, one after the other. Their fit shows whether they were given.
 _VIEWS = (
     "Hold the page straight towards the camera, as large as it goes into the picture",
     *(
@@ -33,7 +33,6 @@ _VIEWS = (
         for corner in ("upper left", "upper right", "lower left", "lower right")
     ),
 )
-"""The views that are asked for, one after the other. Their fit shows whether they were given."""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from companion.core.ports import CameraState, CameraStatus
 _NONE_YET = say(
     "There is no camera: connect one and it will be used; without one you play by tapping"
 )
+# Seconds for which a board may be out of sight, behind an arm or a cup, before it is reported as
+# missing.
 _GONE_S = 1.0
-"""Seconds for which a board may be out of sight, behind an arm or a cup, before it is reported as
-missing.
-"""
 
 
 class CameraReport:

@@ -10,16 +10,16 @@ from companion.core.i18n import say
 from vision.cameras.source import Device
 from vision.detection.markers import Luma
 
+# Interval in seconds between two checks.
 _CHECK_INTERVAL_S = 1.0
-"""Interval in seconds between two checks."""
+# Number of checks in a row that have to agree.
 _AGREEING_CHECKS = 3
-"""Number of checks in a row that have to agree."""
+# Seconds for which a camera is left alone after a request, and after it was opened.
 _SETTLE_S = 8.0
-"""Seconds for which a camera is left alone after a request, and after it was opened."""
+# Brightness (0 to 255) of a picture's lightest twentieth below which the picture is dark.
 _DARK = 80
-"""Brightness (0 to 255) of a picture's lightest twentieth below which the picture is dark."""
+# Median brightness from which on a picture is overexposed.
 _OVEREXPOSED = 248
-"""Median brightness from which on a picture is overexposed."""
 DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
 
 

@@ -16,8 +16,8 @@ from companion.core.kit import CARD_DICTIONARY
 
 COLUMNS, ROWS = 7, 9
 SQUARE_MM, MARKER_MM = 25.0, 18.0
+# The pattern uses the last markers of the dictionary, which no board, piece or card has.
 _LAST_MARKER = 249
-"""The pattern uses the last markers of the dictionary, which no board, piece or card has."""
 
 
 @cache

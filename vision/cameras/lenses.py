@@ -26,17 +26,16 @@ log = logging.getLogger(__name__)
 
 _SAVE_S = 300.0
 _MIN_VIEWS = 20
+# Maximum relative standard deviation of a focal length that is kept.
 _SURE = 0.03
-"""Maximum relative standard deviation of a focal length that is kept."""
+# Maximum error of the board's corners with a usable lens, in widths of the picture.
 _MISFIT = 1.0 / 1280
-"""Maximum error of the board's corners with a usable lens, in widths of the picture."""
 _MAX_LOG_OFFSET = 0.35
+# Maximum difference between a learned and the nominal focal length, as a logarithm: by markers
+# alone, and by whole boards.
 _MAX_LOG_OFFSET_BY_LINES = 1.2
-"""Maximum difference between a learned and the nominal focal length, as a logarithm: by markers
-alone, and by whole boards.
-"""
+# Maximum difference between a learned and the nominal k1.
 _MAX_K1_OFFSET = 0.14
-"""Maximum difference between a learned and the nominal k1."""
 
 
 class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -36,14 +36,13 @@ from vision.oddities import oddity_of
 
 _log = logging.getLogger(__name__)
 _FRAME_TIMEOUT_S = 3.0
+# Seconds in which focus and exposure settle before they are locked. Automatic exposure needs about
+# twenty frames.
 _SETTLE_S = 4.0
-"""Seconds in which focus and exposure settle before they are locked. Automatic exposure needs about
-twenty frames.
-"""
 _HALF_A_METRE = 2.0
 _FRAME_US = 33_333
+# Size of the picture when memory is short. A board can still be read in it.
 _SMALL_PX = (1280, 720)
-"""Size of the picture when memory is short. A board can still be read in it."""
 
 
 def _tint_of(plane: Luma, width: int, height: int) -> Colours:

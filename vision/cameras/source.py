@@ -15,8 +15,8 @@ from companion.core.ports import Closeable, Frame
 from vision.cameras.colours import Colours
 from vision.oddities import Oddity
 
+# Maximum age of a picture in seconds. An older one comes from a driver with another clock.
 _OLDEST_S = 2.0
-"""Maximum age of a picture in seconds. An older one comes from a driver with another clock."""
 
 
 class Locks(NamedTuple):

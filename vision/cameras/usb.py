@@ -24,15 +24,15 @@ from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
 SYSFS = Path("/sys/class/video4linux")
+# Timeout in seconds for one picture, given to OpenCV.
 _PICTURE_TIMEOUT_S = 3
-"""Timeout in seconds for one picture, given to OpenCV."""
+# Number of damaged pictures in a row that are reported as a bad cable.
 _MAX_DAMAGED = 5
-"""Number of damaged pictures in a row that are reported as a bad cable."""
+# V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL.
 _AUTO, _MANUAL = 3, 1
-"""V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL."""
 MJPG = cv2.VideoWriter.fourcc(*"MJPG")
+# Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs.
 _UNITS_PER_S = 10_000
-"""Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs."""
 
 
 @dataclass(frozen=True)

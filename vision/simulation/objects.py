@@ -21,17 +21,17 @@ Mask = NDArray[np.uint8]
 Window = tuple[slice, slice]
 """Rows and columns of a part of a picture."""
 
+# Supersampling factor: a piece is drawn this many times as large, and then reduced.
 _SUPERSAMPLING = 2
-"""Supersampling factor: a piece is drawn this many times as large, and then reduced."""
+# OpenCV takes corners in sixteenths of a pixel.
 _SIXTEENTHS = 16
-"""OpenCV takes corners in sixteenths of a pixel."""
+# The same as OpenCV's `shift` argument: 2 to the power of 4.
 _SHIFT = 4
-"""The same as OpenCV's `shift` argument: 2 to the power of 4."""
+# Brightness of each side of a block.
 _SIDE_TONES = (0.55, 0.7, 0.8, 0.65)
-"""Brightness of each side of a block."""
 _SOFT_SIGMA_PX = 6.0
+# Width of the darker edge of an arm. Farther away it has no effect.
 _EDGE_PX = 24
-"""Width of the darker edge of an arm. Farther away it has no effect."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,7 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
 # ---- a hand --------------------------------------------------------------------------------------
 
 
+# Start and end in mm from the centre of the palm, and width in mm, of the parts of an arm.
 _LIMBS = (
     ((0, -500), (0, -60), 58),  # arm
     ((-14, -8), (-12, -44), 44),  # palm
@@ -164,7 +165,6 @@ _LIMBS = (
     ((27, -6), (34, 40), 16),
     ((-26, -40), (-58, 0), 19),  # thumb
 )
-"""Start and end in mm from the centre of the palm, and width in mm, of the parts of an arm."""
 
 
 @lru_cache(maxsize=1)

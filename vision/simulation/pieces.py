@@ -21,8 +21,8 @@ BACK = "back"
 CARD_THICK_MM = 0.3
 STONE = "#9c9282"
 _NEUTRAL_RGB = "#8a7f70"
+# Distance between the board and the pile beside it.
 _PILE_GAP_MM = 12.0
-"""Distance between the board and the pile beside it."""
 
 
 @dataclass(frozen=True, eq=False)

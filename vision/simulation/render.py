@@ -24,19 +24,19 @@ BESIDE_CARDS_MM = 24.0
 """Free space beside a board of cards, in addition to a card's width."""
 BESIDE_ROW_MM = 15.0
 """Distance between a board and the wall of a row of order tiles."""
+
+# Distance between the board's strips and the edge of the picture.
 _MARGIN_MM = 6.0
-"""Distance between the board's strips and the edge of the picture."""
+# Number of rounds that aim the camera, and of bisections in each that find its distance.
 _AIM_ROUNDS, _BISECTIONS = 4, 30
-"""Number of rounds that aim the camera, and of bisections in each that find its distance."""
 _DISTANCES_MM = 50.0, 20_000.0
+# Supersampling factor: a picture is drawn this many times as large, and then reduced.
 _SUPERSAMPLING = 2
-"""Supersampling factor: a picture is drawn this many times as large, and then reduced."""
+# Spacing in px of rays that are traced exactly. Distortion is smooth, so those between are
+# interpolated.
 _RAY_SPACING_PX = 8
-"""Spacing in px of rays that are traced exactly. Distortion is smooth, so those between are
-interpolated.
-"""
+# Brightness of a reflection in its middle, of 255.
 _FULL_GLARE = 330.0
-"""Brightness of a reflection in its middle, of 255."""
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:

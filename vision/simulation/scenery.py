@@ -20,8 +20,8 @@ Shade = NDArray[np.float32]
 TABLE_SEEDS = 4
 """Number of variants of each kind of table. Each is drawn once."""
 _WOOD_BGR = (52, 84, 124)
+# Matrix (3, 3) from board mm to pixels of the wood.
 _TO_WOOD = np.array([[1.0, 0, 300], [0, -1.0, 400], [0, 0, 1]])
-"""Matrix (3, 3) from board mm to pixels of the wood."""
 
 
 class Scenery:

@@ -32,10 +32,9 @@ from vision.simulation.render import LitTable, blurred, build_stage
 from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
 
+# Period of flicker as a share of the picture's height, for a lamp at 100 Hz and a sensor that reads
+# its rows in 33 ms.
 _FLICKER_PERIOD = 0.3
-"""Period of flicker as a share of the picture's height, for a lamp at 100 Hz and a sensor that
-reads its rows in 33 ms.
-"""
 
 
 class SimulatedTable:

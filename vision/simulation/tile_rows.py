@@ -18,10 +18,10 @@ from vision.simulation.objects import RenderedBlock
 from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import BESIDE_ROW_MM
 
+# Scale of the printed pictures in px per mm.
 _SCALE = 5
-"""Scale of the printed pictures in px per mm."""
+# Heights of the strip and of a tile glued onto card, and thickness of a wall.
 _PAPER_MM, _TILE_MM, _WALL_THICK_MM = 0.2, 1.0, 1.5
-"""Heights of the strip and of a tile glued onto card, and thickness of a wall."""
 _PAPER, _INK = 243, 24
 _FIRST_ID = 10_000
 _WALL_RGB = "#1B1814"

@@ -27,34 +27,33 @@ from companion.printing.pdf_pen import (
 )
 from companion.printing.tiling import Extent
 
+# Margin within a player aid.
 _MARGIN_MM = 5.0
-"""Margin within a player aid."""
+# Font sizes: the goal, titles of points and steps, their text, and what is less important.
 _GOAL_MM, _TITLE_MM, _TEXT_MM, _SMALL_MM = 8.0, 4.2, 3.6, 3.1
-"""Font sizes: the goal, titles of points and steps, their text, and what is less important."""
+# Heights in a player aid: its head, a row of the list, and the headings of the list's columns.
 _HEAD_MM, _ROW_MM, _COLUMN_HEADS_MM = 16.0, 9.5, 6.0
-"""Heights in a player aid: its head, a row of the list, and the headings of the list's columns."""
+# Share of a player aid's width that the list has.
 _LIST_SHARE = 0.42
-"""Share of a player aid's width that the list has."""
+# Width of a column of figures.
 _COLUMN_MM = 15.0
-"""Width of a column of figures."""
+# Width and height of a hand card.
 _CARD_MM = (30.0, 42.0)
-"""Width and height of a hand card."""
+# Width and depth of a tile without a marker.
 _TILE_MM = 30.0
-"""Width and depth of a tile without a marker."""
+# Depth of the flap in front of a wall of two leaves.
 _FRONT_FLAP_MM = 12.0
-"""Depth of the flap in front of a wall of two leaves."""
+# Height of the steps below the walls, which explain how to give orders with tiles.
 _STEPS_MM = 36.0
-"""Height of the steps below the walls, which explain how to give orders with tiles."""
+# White around a tile's marker of 20 mm: one module, see `tiling.quiet_mm`, rounded up.
 _QUIET_MM = 3.0
-"""White around a tile's marker of 20 mm: one module, see `tiling.quiet_mm`, rounded up."""
+# Number of tiles of each order: the most that may be laid at once.
 _COPIES = 3
-"""Number of tiles of each order: the most that may be laid at once."""
+# Heights of a wall, the places for tiles and the wall's foot. A wall stands on its foot between the
+# tiles and the other player.
 _WALL_MM, _PLACES_MM, _FOOT_MM = 48.0, 44.0, 12.0
-"""Heights of a wall, the places for tiles and the wall's foot. A wall stands on its foot between
-the tiles and the other player.
-"""
+# Score sheet: heights of its head and of a row, and the fewest rows for which it is printed.
 _SCORE_HEAD_MM, _SCORE_ROW_MM, _MIN_SCORE_ROWS = 12.0, 8.0, 8
-"""Score sheet: heights of its head and of a row, and the fewest rows for which it is printed."""
 
 
 def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:

@@ -23,22 +23,21 @@ from companion.printing.tiling import (
     quiet_mm,
 )
 
+# Font size of a lane's number.
 _LANE_NUMBER_MM = 17.0
-"""Font size of a lane's number."""
+# Size of the side's drawing in a zone. At this size a diamond or a ring is smaller than a card's
+# marker of 12.5 mm, so that the camera does not look for one there.
 _ZONE_DRAWING_MM = 10.0
-"""Size of the side's drawing in a zone. At this size a diamond or a ring is smaller than a card's
-marker of 12.5 mm, so that the camera does not look for one there.
-"""
+# Length of the marks that show where each further card of a fan ends.
 _CARD_MARK_MM = 6.0
-"""Length of the marks that show where each further card of a fan ends."""
+# Angle by which text for a seat is turned.
 _TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
-"""Angle by which text for a seat is turned."""
+# White rim of a goal, and distance between the dots in North's goal.
 _GOAL_RIM_MM, _GOAL_DOT_PITCH_MM = 1.5, 5.0
-"""White rim of a goal, and distance between the dots in North's goal."""
+# In the strips: font sizes of the title and of the words about the seat, size of the drawing.
 _TITLE_MM, _SEAT_WORDS_MM, _SIDE_DRAWING_MM = 8.0, 4.6, 13.0
-"""In the strips: font sizes of the title and of the words about the seat, size of the drawing."""
+# Smallest scale of the writing in a strip. Below it the title would be smaller than 3.2 mm.
 _MIN_STRIP_SCALE = 0.4
-"""Smallest scale of the writing in a strip. Below it the title would be smaller than 3.2 mm."""
 
 
 def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent) -> None:

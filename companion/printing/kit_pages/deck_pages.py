@@ -19,30 +19,29 @@ from companion.games.aids import AidPoint
 from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen, Point
 from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
 
+# Length of a cutting mark outside the cards, of an arm of a cross between them, and how far ink
+# reaches beyond the outer cards.
 _TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
-"""Length of a cutting mark outside the cards, of an arm of a cross between them, and how far ink
-reaches beyond the outer cards.
-"""
+# Height of value and suit in the corner.
 _INDEX_MM = 10.3
-"""Height of value and suit in the corner."""
+# Width of the line across the middle of a card.
 _RULE_MM = 0.55
-"""Width of the line across the middle of a card."""
+# Width of the big suit, and of the big value beside it.
 _SUIT_MM = 14.0
-"""Width of the big suit, and of the big value beside it."""
+# Font size of the big value. Its digits are `DIGIT` times as high.
 _VALUE_MM = 23.0
-"""Font size of the big value. Its digits are `DIGIT` times as high."""
+# Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits.
 _TWO_DIGIT_SCALE = 0.75
-"""Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits."""
+# Half of the gap between the big value and the big suit.
 _VALUE_GAP_MM = 1.0
-"""Half of the gap between the big value and the big suit."""
+# Gap between the line across the middle and the big value and suit.
 _ABOVE_RULE_MM = 5.0
-"""Gap between the line across the middle and the big value and suit."""
+# Gap between two places for piles, and around them.
 _PLACE_GAP_MM = 3.0
-"""Gap between two places for piles, and around them."""
+# Gap between the places and what is printed beside them.
 _BESIDE_MM = 8.0
-"""Gap between the places and what is printed beside them."""
+# Margin of a card with a rule in brief.
 _NOTE_MARGIN_MM = 6.0
-"""Margin of a card with a rule in brief."""
 
 
 class Grid:

@@ -20,19 +20,19 @@ from companion.printing.kit_pages.tag_faces import side_of
 from companion.printing.pdf_pen import DIGIT, HATCH, INK, PALE_INK, RULE, SECOND_TONE, WHITE, Pen
 from companion.printing.tiling import Extent, Tiling
 
+# Text sizes, largest first. The first one that fits all steps on the page is used.
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
-"""Text sizes, largest first. The first one that fits all steps on the page is used."""
+# Scales of the pictures, largest first. All of them are tried before a smaller text.
 _PICTURE_SCALES = (1.0, 0.85, 0.7, 0.6)
-"""Scales of the pictures, largest first. All of them are tried before a smaller text."""
+# Font size of a step's title.
 _TITLE_MM = 6.4
-"""Font size of a step's title."""
+# Font size of a step's number.
 _NUMBER_MM = 14.0
-"""Font size of a step's number."""
+# Left edge of a step's text.
 _TEXT_X_MM = 16.0
-"""Left edge of a step's text."""
 _PICTURE_WIDTH_MM = 58.0
+# Size of a step's picture at scale 1.
 _PICTURE_HEIGHT_MM = 36.0
-"""Size of a step's picture at scale 1."""
 
 _PRINT = (
     say(
@@ -92,6 +92,8 @@ _KIND_NAMES = {
     "cards": say("cards"),
 }
 
+# Thumbnail of each kind of page: width of a cell and gap between cells in mm, number of columns and
+# rows.
 _THUMBNAIL_CELLS = {
     "board": (3.6, 0.0, 3, 4),
     "pieces": (3.0, 0.8, 3, 3),
@@ -99,10 +101,8 @@ _THUMBNAIL_CELLS = {
     "places": (4.6, 1.4, 2, 2),
     "cards": (3.4, 0.6, 3, 3),
 }
-"""Thumbnail of each kind of page: width of a cell and gap between cells in mm, number of columns
-and rows.
-"""
 
+# A sketch of a QR code on a screen. It cannot be read.
 _CODE = (
     "####...####",
     "#..#.#.#..#",
@@ -116,7 +116,6 @@ _CODE = (
     "#..#.#.....",
     "####...#..#",
 )
-"""A sketch of a QR code on a screen. It cannot be read."""
 
 Picture = Callable[[Pen], None]
 """Draws a picture at scale 1, with its lower left corner at the origin."""

@@ -41,8 +41,9 @@ from companion.printing.tiling import (
 
 BACK = "back"
 """Name of the back of a card in `Page.names`."""
+
+# Share of a side's colour that remains when saving ink.
 _LIGHT = 0.18
-"""Share of a side's colour that remains when saving ink."""
 
 
 @dataclass(frozen=True)

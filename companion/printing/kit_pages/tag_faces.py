@@ -8,34 +8,34 @@ from companion.core.kit import Face, Kit, Seat, Side
 from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, Point, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
 
-_MIN_WRITING_RIM_MM = 2.4
-"""Minimum width of a rim with writing. It could not be read in a narrower one."""
-_LYING_RIM_MM = 1.0
-"""Maximum width of the rim of a face that lies down."""
-_RIM_DRAWING_SCALE = 1.8
-"""Size of a drawing divided by the width of the rim, through which only its middle shows. An eye or
-a ring must be recognisable from a step away.
-"""
-_LETTER_SHARE = 0.7
-"""Height of a letter divided by the width of its rim. The rest keeps it clear of the edges."""
-_STONE_SIGN_MM = 10.0
-"""Size of a side's drawing on a piece of several squares."""
-_RIM_MM = 1.4
-"""Width of a plain rim where the square has space for it."""
-CAPTION_MM = 10.5
-"""Height of a tag's name and markers below it."""
-_PICTURE_MM = 10.0
-"""Height of a drawing below a cut-out."""
-_FOLD_DOWN_MM = 6.0
-"""Minimum height of a block that gets flaps over its sides."""
-_APRON_MM = 12.0
-"""Maximum height of a drawing on a cut-out, below the marker or on a flap."""
 MIN_APRON_MM = 3.8
-"""Minimum height of such a drawing. A smaller one would not be recognised."""
+"""Minimum height of a drawing below a marker. A smaller one would not be recognised."""
+
+# Maximum height of a drawing on a cut-out, below the marker or on a flap.
+_APRON_MM = 12.0
+# Minimum width of a rim with writing. It could not be read in a narrower one.
+_MIN_WRITING_RIM_MM = 2.4
+# Maximum width of the rim of a face that lies down.
+_LYING_RIM_MM = 1.0
+# Size of a drawing divided by the width of the rim, through which only its middle shows. An eye or
+# a ring must be recognisable from a step away.
+_RIM_DRAWING_SCALE = 1.8
+# Height of a letter divided by the width of its rim. The rest keeps it clear of the edges.
+_LETTER_SHARE = 0.7
+# Size of a side's drawing on a piece of several squares.
+_STONE_SIGN_MM = 10.0
+# Width of a plain rim where the square has space for it.
+_RIM_MM = 1.4
+# Height of a tag's name and markers below it.
+_CAPTION_MM = 10.5
+# Height of a drawing below a cut-out.
+_PICTURE_MM = 10.0
+# Minimum height of a block that gets flaps over its sides.
+_FOLD_DOWN_MM = 6.0
+# Difference between a square and the tag in it, so that tags do not cover the lines.
 _PLAY_MM = 0.3
-"""Difference between a square and the tag in it, so that tags do not cover the lines."""
+# Minimum width of a cut-out with its caption.
 _MIN_TAG_MM = 24.0
-"""Minimum width of a cut-out with its caption."""
 
 
 def side_of(kit: Kit, face: Face) -> Side | None:
@@ -88,7 +88,7 @@ class Tag:
         # there is one spine fewer than faces
         self.cut_height = len(faces) * one_face - self.spine + 2 * self.flap
         """Height of the cut-out, without the picture and the caption below it."""
-        self.height = self.cut_height + self.picture + CAPTION_MM
+        self.height = self.cut_height + self.picture + _CAPTION_MM
 
 
 def print_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:

@@ -24,12 +24,12 @@ from companion.printing.kit_pages.tag_faces import (
 from companion.printing.pdf_pen import DIGIT, INK, WHITE, Pen, broken_lines
 from companion.printing.tiling import Extent
 
+# Gap between two tags in a row. Rows are half as far apart, because captions separate them.
 _TAG_GAP_MM = 2.4
-"""Gap between two tags in a row. Rows are half as far apart, because captions separate them."""
+# Heights of the page's head and of a section's title, and gap above a block.
 _HEAD_MM, _SECTION_MM, _BLOCK_GAP_MM = 20.0, 9.0, 6.0
-"""Heights of the page's head and of a section's title, and gap above a block."""
+# Height of a strip below which its drawing is repeated, because one alone would look lost.
 _SMALL_PICTURE_MM = 6.0
-"""Height of a strip below which its drawing is repeated, because one alone would look lost."""
 
 
 @dataclass(frozen=True)
