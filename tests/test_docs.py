@@ -17,7 +17,7 @@ import pytest
 import settings_table
 
 from companion.bots.characters import all_characters
-from companion.cli.main import parser
+from companion.cli.main import make_parser
 from companion.core.config import NORTH_PINS, SOUTH_PINS, read_settings
 from companion.games import game_named
 from companion.games.engine import Engine
@@ -79,7 +79,7 @@ def links(page: str) -> list[str]:
 @cache
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Every command of the program and what reads its options."""
-    return _parts(parser())
+    return _parts(make_parser())
 
 
 def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

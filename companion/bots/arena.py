@@ -61,14 +61,13 @@ class Strength:
     rashness: float
 
 
+# Parameters by level. Matches judge them: each level has to beat the one below
+# (`tests/bench/bots`).
 STRENGTHS = {
     1: Strength(rounds=0, sweeps=1, noise=1.2, trust=0.0, rashness=60.0),
     2: Strength(rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
     3: Strength(rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
 }
-"""Parameters by level. Matches judge them: each level has to beat the one below
-(`tests/bench/bots`).
-"""
 Plan = tuple[str, ...]
 """One order for each robot of a side, by rising numbers."""
 Mix = list[tuple[Plan, float]]
@@ -79,10 +78,10 @@ against. Either can be South.
 """
 # Maximum number of turns played for one decision. 7000 gave no more wins in 24 games.
 MAX_NODES = 1000
+# Value of a game that is won, far above any sum of the weights below.
 DECIDED = 10_000.0
-"""Value of a game that is won, far above any sum of the weights below."""
+# Number of steps to a place to which there is no way, more than on any board.
 _UNREACHED = 99
-"""Number of steps to a place to which there is no way, more than on any board."""
 # Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: lower plays
 # safer with a lead, higher presses on.
 _AHEAD_NEAR_FACTOR = 0.4

@@ -25,19 +25,17 @@ from companion.core.i18n import Sentence
 from companion.core.kit import Seat
 from companion.games import game_named
 
+# Maximum size of a request or a reply, so that a faulty program cannot fill the other's memory.
 MAX_LINE_BYTES = 1_000_000
-"""Maximum size of a request or a reply, so that a faulty program cannot fill the other's memory."""
+# Maximum private memory of a built-in opponent: about three times the peak of one.
 MAX_OWN_MEMORY_BYTES = 192 << 20
-"""Maximum private memory of a built-in opponent: about three times the peak of one."""
+# Priority of the process (nice(2)), lower than that of the table's own threads.
 NICENESS = 10
-"""Priority of the process (nice(2)), lower than that of the table's own threads."""
+# Maximum number of the user's processes and threads at which an opponent may still start one. It is
+# lower than the service's limit (`TasksMax`), so that the table always gets its own.
 MAX_TASKS = 1000
-"""Maximum number of the user's processes and threads at which an opponent may still start one.
-
-It is lower than the service's limit (`TasksMax`), so that the table always gets its own.
-"""
+# Score from 0 to 1,000. The kernel kills processes with high scores first when memory runs out.
 _OOM_SCORE = 800
-"""Score from 0 to 1,000. The kernel kills processes with high scores first when memory runs out."""
 
 
 class _NewGame(msgspec.Struct, forbid_unknown_fields=True):

@@ -1,6 +1,7 @@
-"""The command line, with one file for each command. Errors are one line and exit status 1.
+"""The command line. Errors are one line and exit status 1.
 
-May import everything.
+`options` says how commands are declared, and `main` lists them. Each group of commands has a file
+of its own. May import everything.
 """
 
 from companion.cli.main import main

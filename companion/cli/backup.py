@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from companion.cli.greeting import begin
+from companion.cli.greeting import announce
 from companion.cli.options import SETTINGS, argument, command, settings_of, settings_path
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import as_owner_of, open_file
@@ -30,8 +30,9 @@ def backup(options: argparse.Namespace) -> None:
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
         with _new_file(unfinished) as target:
+            # read as the service would, and write as whoever runs the command
             with as_owner_of(settings.journal_path.parent):
-                begin("Copying settings and games.")
+                announce("Copying settings and games.")
                 note = make_backup(settings, path, RealClock(), options.photographs, target)
             _give_to_caller(target)
         unfinished.replace(options.file)
@@ -63,23 +64,24 @@ def restore(options: argparse.Namespace) -> None:
     except OSError as error:
         raise Malformed(f"{options.file} cannot be read: {error.strerror or error}") from None
     with source, as_owner_of(settings.journal_path.parent):
-        begin(f"Unpacking and checking every game and file in {options.file}.")
+        announce(f"Unpacking and checking every game and file in {options.file}.")
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
         try:
-            lock_journal(settings.journal_path).close()  # fails if a service is running
+            # only to learn whether a service is running
+            lock_journal(settings.journal_path).close()
         except JournalInUse:
             print(
                 "A companion is running: the backup is used from its next start "
                 "(sudo systemctl restart companion; if you started it by hand, stop it)."
             )
             return
-        begin("Putting it in place; what was here goes to before-restore.")
+        announce("Putting it in place; what was here goes to before-restore.")
         print(apply_staged(settings, path))
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """Return a new file that only its owner can read: it contains names and private settings.
+    """Create a file that only its owner can read, since it contains names and private settings.
 
     Root may write into the service's own folder, so a symbolic link in its place is not followed.
     """

@@ -1,4 +1,8 @@
-"""`companion calibrate`: measure the lens of a camera exactly from the printed page."""
+"""`companion calibrate`: measure the lens of a camera exactly, from a printed page.
+
+The command asks for views of the page from several sides and stores the lens that fits them.
+Playing does not need it, since the board itself teaches the lens roughly.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +24,19 @@ from vision.detection.markers import Luma
 if TYPE_CHECKING:
     from companion.printing.tiling import Paper
 
-WORST_MISFIT = 0.6 / 1280
-"""Maximum residual, divided by the width of the picture. Above it, the views do not show one lens
-and a flat page.
+MAX_MISFIT = 0.6 / 1280
+"""Maximum residual, divided by the width of the picture: 0.6 px in one of 1280 px. Above it, the
+views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page, lower refuses
+good views of a noisy camera.
 """
-WORST_SPREAD = 0.01
-"""Maximum standard deviation of the focal length, as a share of it."""
-LASTING_PICTURES = 20
-"""Number of pictures in a row with the same trouble after which it is printed."""
+MAX_SPREAD = 0.01
+"""Maximum standard deviation of the focal length, as a share of it. Chosen by eye: higher accepts
+views that are too much alike, lower asks for more of them.
+"""
+PICTURES_BEFORE_ADVICE = 20
+"""Number of pictures in a row with the same trouble after which it is printed, so that trouble that
+passes by itself is not.
+"""
 
 
 def print_page(path: Path, paper: Paper) -> None:
@@ -43,11 +52,10 @@ def print_page(path: Path, paper: Paper) -> None:
 
 
 def measure(settings: Settings) -> LensFit:
-    """Measure the camera of the settings and store its lens. Print after each view what is still
-    missing.
+    """Measure the camera of the settings and store its lens.
 
-    Raises `CameraError` when the camera fails or the views do not fit together. Nothing is stored
-    then.
+    It prints after each view what is still missing. Raises `CameraError` when the camera fails or
+    the views do not fit together. Nothing is stored then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
         camera.frame()  # only a picture shows how much of the sensor is used
@@ -70,16 +78,16 @@ def _pictures(camera: Camera) -> Iterator[Luma]:
 def _collect_views(calibration: Calibration, pictures: Iterator[Luma]) -> None:
     """Add views until they suffice. Raises `CameraError` when the camera stops before that."""
     print(f"{calibration.missing()[0]}.")
-    last_words = ""
+    last_trouble = ""
     repeats = 0
     for luma in pictures:
-        words = calibration.add(luma)
+        trouble = calibration.add(luma)
         # the same trouble is printed once it lasts, not for every picture
-        repeats = repeats + 1 if words == last_words else 1
-        last_words = words
-        if words:
-            if repeats == LASTING_PICTURES:
-                print(f"{words}.")
+        repeats = repeats + 1 if trouble == last_trouble else 1
+        last_trouble = trouble
+        if trouble:
+            if repeats == PICTURES_BEFORE_ADVICE:
+                print(f"{trouble}.")
             continue
         missing = calibration.missing()
         if not missing:
@@ -97,7 +105,7 @@ def _solve(calibration: Calibration) -> LensFit:
         raise CameraError(
             f"Too few views ({calibration.views}): show the page from at least three sides"
         )
-    if fit.misfit > WORST_MISFIT or fit.spread > WORST_SPREAD:
+    if fit.misfit > MAX_MISFIT or fit.spread > MAX_SPREAD:
         raise CameraError(
             f"The views do not fit together ({fit.rms_px:.2f} px left over, focal length to "
             f"{100 * fit.spread:.1f} %): glue the page flat, hold it still, tilt it more, and "

@@ -1,8 +1,8 @@
 """`companion doctor`: what is wrong with the machine, camera, pins, disk, clock and network, and
 what to do about it.
 
-A running companion has camera and pins open, so the command asks it for its findings. Otherwise the
-command examines everything itself.
+A finding is the result of one check, with a grade. A running companion has camera and pins open, so
+the command asks it for its findings. Otherwise the command examines everything itself.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ from vision.cameras.exposure import DARK_WORDS, light_of
 from web.security.tls import BadCertificate, certificate_context
 
 HELLO_TIMEOUT_S = 3.0
-"""Timeout in seconds for a running companion to identify itself. Another program on the port may
-not answer at all.
+"""Timeout in seconds for a running companion to identify itself. It is short, since another program
+on the port may not answer at all.
 """
-LOOK_TIMEOUT_S = 15.0
-"""Timeout in seconds for a running companion to examine everything."""
+CHECKS_TIMEOUT_S = 15.0
+"""Timeout in seconds for a running companion to examine everything, which takes up to some
+seconds.
+"""
 
 
 def report(settings: Settings, as_json: bool, path: Path) -> int:
     """Print the findings of the running companion or of this command. Return the exit status.
 
-    `path` is the settings file.
+    :param path: the settings file
     """
     findings: list[Finding] = []
     for finding in _all_findings(settings, path):
@@ -55,15 +57,16 @@ def report(settings: Settings, as_json: bool, path: Path) -> int:
         if not as_json:
             print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}", flush=True)
     if as_json:
-        plain = [
+        entries = [
             {"topic": finding.topic, "grade": finding.grade, "text": str(finding.text)}
             for finding in findings
         ]
-        print(json.dumps({"worst": worst(findings), "findings": plain}, ensure_ascii=False))
+        print(json.dumps({"worst": worst(findings), "findings": entries}, ensure_ascii=False))
     return EXIT_STATUS[worst(findings)]
 
 
 def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
+    """Return the findings of the running companion, or else examine everything from here."""
     findings = ask_service(settings)
     if findings is not None:
         return findings
@@ -71,8 +74,9 @@ def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
 
 
 def save_bundle(settings: Settings, target: Path, path: Path) -> None:
-    """Write a support bundle: that of the running companion, or one with the findings of this
-    command.
+    """Write a support bundle, for somebody who is asked for help.
+
+    It is that of the running companion, or one with the findings of this command.
     """
     bundle = _ask_owner_page(settings, "/host/health/bundle.zip")
     if bundle is None:
@@ -88,7 +92,7 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
 def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     """Return the findings of the companion that runs with these settings. None if none runs.
 
-    If its journal, which holds the owner key, cannot be read, the findings are only what everybody
+    If its journal, which holds the owner key, cannot be read, the only finding is what everybody
     may know.
     """
     try:
@@ -120,9 +124,9 @@ def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
     try:
         key = owner_key_of(settings)
         status, content = ask_address(
-            own_address(settings.web), path, key, timeout_s=LOOK_TIMEOUT_S
+            own_address(settings.web), path, key, timeout_s=CHECKS_TIMEOUT_S
         )
-    except OSError:  # includes errors of the journal
+    except OSError:  # `JournalError` is one, too
         return None
     return content if status == 200 else None
 
@@ -133,26 +137,27 @@ def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
 def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Finding]:
     """Examine everything once, while no companion runs."""
     machine = machine or Machine()
-    yield from _camera(settings)
-    yield from _pins(settings)
+    yield from _camera_findings(settings)
+    yield from _pin_findings(settings)
     yield from examine_broker(settings.mqtt)
-    yield from _journal(settings)
-    yield from _certificate(settings.web)
+    yield from _journal_findings(settings)
+    yield from _certificate_findings(settings.web)
     yield from installation_findings(settings, machine, addresses(settings.web.host))
 
 
-def _camera(settings: Settings) -> Iterator[Finding]:
+def _camera_findings(settings: Settings) -> Iterator[Finding]:
     if settings.camera.source == "none":
         yield note("camera", "Switched off in the settings: you play by tapping.")
         return
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
-            yield _picture(camera.name, camera.frame())
+            yield _picture_finding(camera.name, camera.frame())
     except CameraError as error:
         # playing without a camera is fine, but a camera that is connected or configured has to work
         is_missing = settings.camera.source == "auto" and not cameras()
         words = f"{error.message.rstrip('.')}. Without a camera you play by tapping."
         yield Finding("camera", Grade.NOTE if is_missing else Grade.FAIL, words)
+    # other cameras are worth a line if one was chosen, or if several could be
     others = [other for other in cameras() if other.source != settings.camera.source]
     if settings.camera.source != "auto" or len(others) > 1:
         for other in others:
@@ -160,7 +165,7 @@ def _camera(settings: Settings) -> Iterator[Finding]:
             yield ok("camera", f"{other.name} is connected: {advice}.")
 
 
-def _picture(name: str, frame: Frame) -> Finding:
+def _picture_finding(name: str, frame: Frame) -> Finding:
     """Return a finding about the first picture."""
     height, width = frame.luma.shape
     if light_of(frame.luma) == "dark":
@@ -168,7 +173,7 @@ def _picture(name: str, frame: Frame) -> Finding:
     return ok("camera", f"{name}, {width} x {height}.")
 
 
-def _pins(settings: Settings) -> Iterator[Finding]:
+def _pin_findings(settings: Settings) -> Iterator[Finding]:
     """Yield whether the pins can be used."""
     if settings.panel.enabled == "no":
         yield note("pins", "Switched off in the settings: phones only.")
@@ -182,7 +187,7 @@ def _pins(settings: Settings) -> Iterator[Finding]:
         yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
 
 
-def _certificate(web: WebSettings) -> Iterator[Finding]:
+def _certificate_findings(web: WebSettings) -> Iterator[Finding]:
     """Yield whether the certificate can be used."""
     if not web.certificate:
         return
@@ -193,7 +198,7 @@ def _certificate(web: WebSettings) -> Iterator[Finding]:
         yield fail("https", error.message)
 
 
-def _journal(settings: Settings) -> Iterator[Finding]:
+def _journal_findings(settings: Settings) -> Iterator[Finding]:
     """Yield whether the journal is intact."""
     if settings.journal_path.exists():
         try:

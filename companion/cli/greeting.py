@@ -24,10 +24,13 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
 
     Keys, codes and the Wi-Fi's password (only in its QR code) go only to a terminal, since other
     people may read a file or a log.
+
+    :param on_terminal: whether the greeting goes to a terminal
     """
     first, *others = companion.urls()
     wifi = companion.wifi()
-    code, key_words = "", f"its key: {companion.key_command}"
+    code = ""
+    key_words = f"its key: {companion.key_command}"
     if on_terminal:
         code = companion.join_code.current() if companion.join_code else ""
         key_words = f"owner key {companion.host_key}"
@@ -50,9 +53,9 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     if on_terminal and wifi:
         lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
     if on_terminal:
-        # a browser does not send the part after `#` to a server
-        join = f"{first}join#{code}" if code else f"{first}join"
-        lines += ["Scan to join:", qr_text(join)]
+        # a browser does not send the part after `#` to a server, so the code gets into no log
+        join_url = f"{first}join#{code}" if code else f"{first}join"
+        lines += ["Scan to join:", qr_text(join_url)]
     lines.append("Ctrl-C ends it; the game is kept.")
     return "\n".join(lines)
 
@@ -64,9 +67,10 @@ def qr_text(text: str) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def begin(what: str) -> None:
-    """Announce a step on standard error, if it is a terminal. Standard output holds only the
-    result.
+def announce(step: str) -> None:
+    """Print what a command is about to do, if somebody watches.
+
+    It goes to standard error, and only to a terminal. Standard output holds only the result.
     """
     if sys.stderr.isatty():
-        print(what, file=sys.stderr, flush=True)
+        print(step, file=sys.stderr, flush=True)

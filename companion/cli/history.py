@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
-    """Open the history of an installation. The newest game played here counts as the one on the
-    table.
+    """Open the history of an installation.
+
+    The newest game played here counts as the one on the table.
     """
     from companion.archive.history import History  # noqa: PLC0415
     from companion.core.clock import RealClock  # noqa: PLC0415 - imports all games, which is slow
@@ -59,24 +60,25 @@ def history(options: argparse.Namespace) -> None:
 
 def _line_words(line: GameLine) -> str:
     """Return a summary of a game in one line: number, date, title, players, decisions, end."""
-    begun = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}"
-    at = begun if line.begun else "-"
+    date = "-"
+    if line.begun:
+        date = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}"
     players = " – ".join(_player_words(line, seat) for seat in SEATS)
     origin = " (from elsewhere)" if line.is_imported else ""
     endings = {"on": "still on", "unfinished": "never ended"}
     end = line.reason or endings.get(line.ending, line.ending)
-    head = f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}"
+    head = f"{line.number:>4}  {date:<16}  {line.title:<12}  {players}{origin}"
     return f"{head}: {line.turns} decisions. {end} {line.chosen}".rstrip()
 
 
 def _player_words(line: GameLine, seat: Seat) -> str:
-    """Return who played a seat at the end, whether it was the machine, and whether it used the
-    coach.
+    """Return who played a seat: the name, whether it was a machine, and whether it used the coach.
+
+    Of several players one after another, the last one counts.
     """
-    sitters = line.players.get(seat)
-    # the last player at the seat counts
-    name = (sitters[-1].name if sitters else "") or seat
-    notes = ["machine"] if sitters and sitters[-1].door == MACHINE else []
+    players = line.players.get(seat)
+    name = (players[-1].name if players else "") or seat
+    notes = ["machine"] if players and players[-1].door == MACHINE else []
     if seat in line.coached:
         notes.append("coach")
     return f"{name} ({', '.join(notes)})" if notes else name

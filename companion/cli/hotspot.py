@@ -1,9 +1,10 @@
 """`companion hotspot` and `companion wifi`: the part of the machine's Wi-Fi that runs as root, by
 NetworkManager.
 
-`companion hotspot` opens a Wi-Fi for good. `companion wifi` carries out one request of the service.
-Passwords go to NetworkManager in files that only root may read, never on a command line, where
-others could read them in the list of processes.
+`companion hotspot` opens a Wi-Fi at every start of the machine. `companion wifi` carries out one
+request of the service (`companion.maintenance.own_wifi`), such as to join another Wi-Fi. Passwords
+go to NetworkManager in files that only root may read, never on a command line, where others could
+read them in the list of processes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from companion.cli.lamp import RUN
+from companion.cli.lamp import RUN_FOLDER
 from companion.cli.options import SETTINGS, argument, command, settings_path
 from companion.core.config import WifiSettings
 from companion.core.errors import CompanionError, Malformed, SystemTrouble
@@ -39,18 +40,20 @@ from companion.maintenance.own_wifi import (
 from companion.maintenance.settings.file import SettingsFile
 
 _PROFILES = "NetworkManager/system-connections"
+"""NetworkManager's folder of profiles, below `/etc` and `/run`."""
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Letters and digits of a password, without those that look alike."""
 COMMAND_TIMEOUT_S = 60.0
+"""Timeout in seconds for a command. It is longer than `JOIN_TIMEOUT_S`."""
 ANSWER_PAUSE_S = 2.0
 """Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer."""
-MAX_ATTEMPTS = 3
+MAX_OPEN_ATTEMPTS = 3
 """Maximum number of attempts to open the own Wi-Fi. During a boot the radio is ready late."""
 RETRY_PAUSE_S = 5.0
 """Pause in seconds between two attempts."""
 JOIN_TIMEOUT_S = "45"
-"""Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli. The one of
-NetworkManager for the password alone is 25.
+"""Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli. NetworkManager
+alone gives the password 25 seconds.
 """
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
@@ -79,7 +82,7 @@ def hotspot(options: argparse.Namespace) -> None:
 
 @command("wifi", "change the Wi-Fi as a page asks. Its unit runs it")
 def wifi(_: argparse.Namespace) -> int:
-    return run_wifi(RUN / REQUEST_FILE, ANSWER, WifiControl())
+    return run_wifi(RUN_FOLDER / REQUEST_FILE, ANSWER, WifiControl())
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:
@@ -105,18 +108,19 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
 class Connection:
     """One profile of NetworkManager, and its file.
 
-    `kind` is NetworkManager's method for addresses: `shared` for a hotspot with addresses from this
-    machine, `auto` for joining a network. With `autoconnect` it is used at every start.
+    :param method: NetworkManager's method for addresses: `shared` for a hotspot with addresses from
+        this machine, `auto` for joining a network
+    :param autoconnect: whether it is used at every start
     """
 
     name: str
     path: Path
     run: Run
-    kind: str = "shared"
+    method: str = "shared"
     autoconnect: bool = True
 
     def text(self) -> str:
-        """Return the current profile. Empty if there is none."""
+        """Return the text of the present profile. Empty if there is none."""
         try:
             return self.path.read_text(encoding="utf-8")
         except OSError:
@@ -129,7 +133,7 @@ class Connection:
         NetworkManager would try it at every start.
         """
         former = self.text()
-        self._load(self.profile(wifi))
+        self._load(self.profile_text(wifi))
         status, output = self.run(["nmcli", *options, "connection", "up", self.name])
         if status and former:
             self._load(former)
@@ -147,12 +151,12 @@ class Connection:
         self.run(["nmcli", "connection", "delete", self.name])
         self.path.unlink(missing_ok=True)
 
-    def profile(self, wifi: Wifi) -> str:
-        """Return NetworkManager's file for a Wi-Fi (nm-settings-keyfile(5)).
+    def profile_text(self, wifi: Wifi) -> str:
+        """Return the text of a profile for a Wi-Fi (nm-settings-keyfile(5)).
 
-        The name is written as bytes, so that any name will do.
+        The name is written as bytes, so that it may have any characters.
         """
-        is_shared = self.kind == "shared"
+        is_shared = self.method == "shared"
         lines = [
             "[connection]",
             f"id={self.name}",
@@ -173,33 +177,38 @@ class Connection:
             lines += ["[wifi-security]", "key-mgmt=wpa-psk", f"psk={password}"]
             if is_shared:
                 lines += ["proto=rsn;", "pairwise=ccmp;"]
-        lines += ["[ipv4]", f"method={self.kind}", "may-fail=false"]
+        lines += ["[ipv4]", f"method={self.method}", "may-fail=false"]
         if is_shared:
             lines.append(f"address1={HOTSPOT_ADDRESS}/24")
         lines += ["[ipv6]", f"method={'disabled' if is_shared else 'auto'}", ""]
         return "\n".join(lines)
 
 
-# ---- a hotspot for good --------------------------------------------------------------------------
+# ---- companion hotspot ---------------------------------------------------------------------------
 
 
 class Hotspot:
-    """The hotspot that opens at every start. Tests replace `root` and `run`."""
+    """The hotspot that opens at every start of the machine.
+
+    :param settings: path of the settings file
+    :param root: folder that stands for `/`. Tests replace it
+    :param run: runs a command. Tests replace it
+    """
 
     def __init__(self, settings: Path, root: Path = Path("/"), run: Run = run_command) -> None:
-        self._settings, self._run = settings, run
+        self._settings = settings
+        self._run = run
         name = "tabletop-companion-hotspot"
         self._profile = Connection(name, root / f"etc/{_PROFILES}/{name}.nmconnection", run)
         self._names_path = root / HOTSPOT_NAMES_FILE
         self._answer_path = root / ANSWER.relative_to("/")
 
     def open(self, name: str) -> str:
-        """Write the profile and the host names, activate the hotspot, and announce it to phones.
-        Return a summary.
+        """Open the hotspot under this name, and announce it to phones. Return a summary.
 
-        An existing profile keeps its password, so that phones that know it can still join. Raises
-        `Malformed` for the name, and `NoHotspot` if NetworkManager refuses. Then nothing has
-        changed.
+        It writes the profile and the host names that phones can enter. An existing profile keeps
+        its password, so that phones that know it can still join. Raises `Malformed` for the name,
+        and `NoHotspot` if NetworkManager refuses. Then nothing has changed.
         """
         former = self._profile.text()
         # twelve of 32 letters have 60 bits of entropy
@@ -214,8 +223,9 @@ class Hotspot:
             if not former:
                 self._names_path.unlink()
             raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
-        self._answer_path.unlink(missing_ok=True)  # about the former hotspot
-        self._update_phones(WifiSettings(name, password))
+        # an answer of `companion wifi` was about the former hotspot
+        self._answer_path.unlink(missing_ok=True)
+        self._update_table(WifiSettings(name, password))
         return (
             f"The hotspot {name} is on, now and after every start: join it by the code on the "
             f"table screen, then http://{HOTSPOT_NAMES[0]}:{port}/ or "
@@ -234,13 +244,13 @@ class Hotspot:
             wifi = SettingsFile(self._settings).read().settings.wifi
         # leave another Wi-Fi that was set since then
         if wifi.password == _password_in(former):
-            self._update_phones(WifiSettings())
+            self._update_table(WifiSettings())
         return (
             "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name "
             "it on the settings page."
         )
 
-    def _update_phones(self, wifi: WifiSettings) -> None:
+    def _update_table(self, wifi: WifiSettings) -> None:
         """Make the table screen show the code of this network, or none, and restart the service."""
         changes = {f"wifi.{name}": getattr(wifi, name) for name in ("name", "password", "hidden")}
         with as_owner_of(self._settings.parent):
@@ -269,15 +279,18 @@ def write_file(path: Path, text: str, mode: int) -> None:
         raise NoHotspot(f"{path}: cannot be written: {error.strerror}") from None
 
 
-# ---- what the service asks for -------------------------------------------------------------------
+# ---- companion wifi ------------------------------------------------------------------------------
 
 
 def run_wifi(request_path: Path, answer_path: Path, control: WifiControl) -> int:
-    """Carry out the request in a file and delete the file. Return the exit status."""
+    """Carry out the request in a file, delete the file and write the answer.
+
+    Return the exit status.
+    """
     request = take_request(request_path)
     try:
         answer = control.carry_out(request)
-    except CompanionError as error:  # a profile that cannot be written
+    except CompanionError as error:  # such as a profile that cannot be written
         print(error.message)
         answer = WifiAnswer(request.number, trouble="refused")
     replace_file(answer_path, msgspec.json.encode(answer), 0o640)
@@ -285,8 +298,9 @@ def run_wifi(request_path: Path, answer_path: Path, control: WifiControl) -> int
 
 
 def take_request(path: Path) -> WifiRequest:
-    """Read a request and delete its file. Raises `Malformed` for an invalid one, without quoting
-    it.
+    """Read a request and delete its file.
+
+    Raises `Malformed` for an invalid one, without quoting it, since it may hold a password.
     """
     try:
         with open_file(path, follow_link=False) as file:
@@ -304,7 +318,12 @@ def take_request(path: Path) -> WifiRequest:
 
 
 class WifiControl:
-    """Controls NetworkManager on one machine. Tests replace `root`, `run` and `pause`."""
+    """Controls NetworkManager for requests of the service.
+
+    :param root: folder that stands for `/`. Tests replace it
+    :param run: runs a command. Tests replace it
+    :param pause: waits for some seconds. Tests replace it
+    """
 
     def __init__(
         self,
@@ -312,16 +331,19 @@ class WifiControl:
         run: Run = run_command,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._root, self._run, self._pause = root, run, pause
-        own, joined = "tabletop-companion-setup", "tabletop-companion-wifi"
+        self._root = root
+        self._run = run
+        self._pause = pause
         # in memory: after a restart the machine looks for the Wi-Fi that it knows
-        own_path = root / f"run/{_PROFILES}/{own}.nmconnection"
-        self.own = Connection(own, own_path, run, autoconnect=False)
-        joined_path = root / f"etc/{_PROFILES}/{joined}.nmconnection"
-        self.joined = Connection(joined, joined_path, run, "auto")
+        own_name = "tabletop-companion-setup"
+        own_path = root / f"run/{_PROFILES}/{own_name}.nmconnection"
+        self.own = Connection(own_name, own_path, run, autoconnect=False)
+        joined_name = "tabletop-companion-wifi"
+        joined_path = root / f"etc/{_PROFILES}/{joined_name}.nmconnection"
+        self.joined = Connection(joined_name, joined_path, run, "auto")
 
     def carry_out(self, request: WifiRequest) -> WifiAnswer:
-        """Carry out a request, and return its outcome."""
+        """Carry out a request: open the own Wi-Fi, or join another one. Return its outcome."""
         own = request.hotspot
         trouble = self._switch_radio_on()
         if request.wifi is None:
@@ -344,8 +366,11 @@ class WifiControl:
         return "" if list(self._root.glob("sys/class/net/*/phy80211")) else "no_radio"
 
     def _open(self, own: Wifi | None) -> Trouble:
-        """Open the own Wi-Fi. Return why this failed, or an empty string."""
-        for attempt in range(MAX_ATTEMPTS):
+        """Open the own Wi-Fi. Return why this failed, or an empty string.
+
+        Without one to open it has failed.
+        """
+        for attempt in range(MAX_OPEN_ATTEMPTS):
             if attempt:
                 self._pause(RETRY_PAUSE_S)
             if own:
@@ -356,8 +381,9 @@ class WifiControl:
 
 
 def trouble_of(output: str) -> Trouble:
-    """Return why NetworkManager did not join, from its output (`nmc_device_reason_to_string` of
-    nmcli).
+    """Return why NetworkManager did not join a Wi-Fi.
+
+    :param output: output of nmcli. Its sentences are those of `nmc_device_reason_to_string`
     """
     if "Secrets were required" in output:
         return "password"

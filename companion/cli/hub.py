@@ -1,7 +1,7 @@
-"""`companion hub`: runs a hub for many tables on this machine. `hub join` and `hub leave` connect
-this table to a hub.
+"""`companion hub` runs a hub, the machine that follows many tables, with a wall and spectators.
 
-Tournaments are made on the hub's pages, a game at two tables on the tables' own.
+`hub join` and `hub leave` connect this table to a hub. Tournaments are made on the hub's pages, a
+game at two tables on the tables' own.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from companion.cli.options import (
     add_commands,
     argument,
     command,
-    number,
-    port,
+    number_type,
+    port_type,
     settings_of,
 )
 from companion.cli.running import ask_running
@@ -32,9 +32,14 @@ from companion.core.i18n import LANGUAGES
 from companion.core.network import dashed_code, host_key_text
 from companion.core.resources import save_memory
 
-PAGES_PORT, NATS_PORT = 8500, 4222
-SPECTATORS = 1000
-"""Maximum number of spectators at once."""
+PAGES_PORT = 8500
+"""Port of the hub's pages. Another one than a table's (8080), so that both can run on a machine."""
+NATS_PORT = 4222
+"""Port for tables: the usual one of NATS."""
+MAX_SPECTATORS = 1000
+"""Maximum number of spectators at once, as measured (docs/measurements.md)."""
+WEB_FIELDS = ("host", "port", "names", "proxies", "path", "certificate", "key")
+"""Options that are settings of the pages."""
 FOLDER = argument(
     "--folder",
     type=Path,
@@ -42,17 +47,17 @@ FOLDER = argument(
     metavar="DIR",
     help="where the hub keeps all",
 )
-COLLECT_S = 600.0
+COLLECTION_INTERVAL_S = 600.0
 """Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
 serves no table.
 """
-SWITCH_S = 0.0005
-"""Switch interval of Python's threads in seconds. It is short, so that a thread with something to
-send need not wait long for one that draws.
+THREAD_SWITCH_S = 0.0005
+"""Switch interval of Python's threads in seconds. It is shorter than usual (0.005), so that a
+thread with something to send need not wait long for one that draws.
 """
 
 
-def _add_parts(parser: argparse.ArgumentParser) -> None:
+def _add_subcommands(parser: argparse.ArgumentParser) -> None:
     """Add the commands of a table, and those for the hub that runs on this machine."""
     add_commands(parser, (join, leave, host_key))
 
@@ -65,11 +70,13 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
     argument("--host", default="0.0.0.0", help="address to listen on"),
     argument(
         "--port",
-        type=port,
+        type=port_type,
         default=PAGES_PORT,
         help=f"port of the pages (as delivered {PAGES_PORT})",
     ),
-    argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})"),
+    argument(
+        "--nats-port", type=port_type, default=NATS_PORT, help=f"port for tables ({NATS_PORT})"
+    ),
     argument(
         "--names", action="append", default=[], metavar="NAME", help="further names of the pages"
     ),
@@ -81,14 +88,14 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
     ),
     argument(
         "--delay",
-        type=number("delay in seconds", 0, 3600),
+        type=number_type("delay in seconds", 0, 3600),
         metavar="SECONDS",
         help="how much later spectators see everything",
     ),
     argument("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall"),
     argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS"),
     argument("--key", default="", metavar="FILE", help="its key"),
-    _add_parts,
+    _add_subcommands,
 )
 def hub(options: argparse.Namespace) -> None:
     try:
@@ -108,24 +115,25 @@ def hub(options: argparse.Namespace) -> None:
         language=options.language,
     )
     save_memory()  # before a thousand threads start
-    sys.setswitchinterval(SWITCH_S)
-    over = threading.Event()
+    sys.setswitchinterval(THREAD_SWITCH_S)
+    end = threading.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signal_number, lambda *_: over.set())
+        signal.signal(signal_number, lambda *_: end.set())
     with Hub(settings) as hub:
-        wall, code = hub.urls()[0], hub.table_join_code.code
-        place = wall.split("//")[1].rstrip("/")
-        print(f"The wall:  {wall}")
+        wall_url = hub.urls()[0]
+        code = hub.table_join_code.code
+        address = wall_url.split("//")[1].rstrip("/")
+        print(f"The wall:  {wall_url}")
         print("Owner key:  companion hub host-key")  # the key itself would stay in a log
         print(f"Code to join:  {dashed_code(code)}  (for one table; the wall shows the next one)")
-        print(f"On each table:  companion hub join {place} {code}")
+        print(f"On each table:  companion hub join {address} {code}")
         print("Ctrl-C ends the hub.", flush=True)
-        # cyclic garbage is collected rarely: objects of an event are freed with their last
-        # reference
+        # objects that live long are searched for garbage only here. Those of an event are freed
+        # with their last reference
         gc.freeze()
         young, middle, _ = gc.get_threshold()
         gc.set_threshold(young, middle, 1_000_000)
-        while not over.wait(COLLECT_S):
+        while not end.wait(COLLECTION_INTERVAL_S):
             gc.collect()
 
 
@@ -133,15 +141,11 @@ def _web_settings(options: argparse.Namespace) -> WebSettings:
     """Return the settings of the hub's pages. Raises `ConfigError` for options that do not fit."""
     fields = {name: value for name, value in vars(options).items() if name in WEB_FIELDS}
     try:
-        web = msgspec.convert(fields | {"viewers": SPECTATORS}, WebSettings)
+        web = msgspec.convert(fields | {"viewers": MAX_SPECTATORS}, WebSettings)
     except msgspec.ValidationError as error:
         raise ConfigError(str(error)) from None
     require_web(web, "companion hub")
     return web
-
-
-WEB_FIELDS = ("host", "port", "names", "proxies", "path", "certificate", "key")
-"""Options that are settings of the pages."""
 
 
 @command("host-key", "show the key of the hub's owner", FOLDER)

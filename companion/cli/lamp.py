@@ -1,5 +1,7 @@
-"""`companion lamp`: the process that drives the system lamp. companion-lamp.service starts it
-early.
+"""`companion lamp`: the process that drives the system lamp.
+
+companion-lamp.service starts it early during a boot and ends it last during a shutdown, so that the
+lamp shows when the machine may be unplugged.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
 
-RUN = Path("/run/tabletop-companion")
+RUN_FOLDER = Path("/run/tabletop-companion")
 """The service's folder (`RuntimeDirectory` of companion.service)."""
-PINS_TIMEOUT_S, RETRY_S = 60, 1
-"""Timeout and retry interval in seconds for opening the pins while the machine boots."""
-ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
+PINS_TIMEOUT_S = 60
+"""Timeout in seconds for opening the pins while the machine boots. After it there are none."""
+RETRY_S = 1
+"""Interval in seconds of the attempts to open them."""
+END_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
 @command(
@@ -26,7 +30,12 @@ ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
     "drive the system lamp: booting, ready, fault, safe to unplug",
     *SETTINGS,
     argument(
-        "--run", type=Path, default=RUN, metavar="DIR", dest="folder", help=f"the service’s ({RUN})"
+        "--run",
+        type=Path,
+        default=RUN_FOLDER,
+        metavar="DIR",
+        dest="folder",
+        help=f"the service’s ({RUN_FOLDER})",
     ),
 )
 def lamp(options: argparse.Namespace) -> int:
@@ -36,8 +45,11 @@ def lamp(options: argparse.Namespace) -> int:
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     """Show the state of the service on the lamp until SIGTERM. Return the exit status.
 
-    Without a lamp or pins it returns at once or after a time-out. During a shutdown, SIGTERM
+    Without a lamp it returns at once, without pins after a time-out. During a shutdown, SIGTERM
     arrives last, once every service has ended and the disks are synced.
+
+    :param folder: the folder in which the service writes its state
+    :param factory: gpiozero's pin factory. Tests replace it
     """
     from companion.service.systemd import LAMP_FILE  # noqa: PLC0415
     from hardware.lamp import StatusReader, SystemLamp  # noqa: PLC0415 - brings gpiozero
@@ -46,23 +58,24 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
         print("No system lamp is wired.")
         return 0
     # blocked signals wait for `sigtimedwait`, so none is lost between two polls
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
     clock = RealClock()
-    factory = factory or _pins()
+    factory = factory or _wait_for_pins()
     if factory is None:
         return 0
     reader = StatusReader(folder / LAMP_FILE, clock)
     with SystemLamp(settings.system_lamp, settings.system_lamp_active_low, factory) as lamp:
         while True:
             pause_s = lamp.show(reader.state(), clock.monotonic_s())
-            if signal.sigtimedwait(ENDS, pause_s) is not None:
+            if signal.sigtimedwait(END_SIGNALS, pause_s) is not None:
                 return 0
 
 
-def _pins() -> Any:
-    """Return the machine's pins, which may become available late during a boot.
+def _wait_for_pins() -> Any:
+    """Wait for the machine's pins, which may become available late during a boot, and return them.
 
-    Returns None if there are none, and prints why, or if a signal ends the process first.
+    Return None if there are none, and print why. Also return None if a signal ends the process
+    first.
     """
     from hardware.pin_factory import open_factory  # noqa: PLC0415
 
@@ -72,7 +85,7 @@ def _pins() -> Any:
             return open_factory()
         except PanelError as error:
             trouble = error.message
-        if signal.sigtimedwait(ENDS, RETRY_S) is not None:
+        if signal.sigtimedwait(END_SIGNALS, RETRY_S) is not None:
             return None
     print(trouble)
     return None

@@ -1,5 +1,8 @@
 """The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage
 is 2.
+
+Libraries that are slow to load are imported by the commands that need them, so that the others
+start at once.
 """
 
 from __future__ import annotations
@@ -28,8 +31,8 @@ from companion.cli.options import (
     add_commands,
     argument,
     command,
-    number,
-    port,
+    number_type,
+    port_type,
     settings_of,
     settings_path,
 )
@@ -53,11 +56,15 @@ SAFE = "--safe"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Return the exit status."""
+    """Run one command. Return the exit status.
+
+    :param arguments: words of the command line without the program, or None for those of this
+        process
+    """
     words = sys.argv[1:] if arguments is None else arguments
     if SAFE not in words:
         load_games()
-    options = parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     logs.set_up_logging(options.verbose)
     try:
         return options.run(options) or 0
@@ -69,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands, including those of games."""
     parser = argparse.ArgumentParser(
         prog="companion", description="The referee beside a real board game table."
@@ -96,34 +103,39 @@ def parser() -> argparse.ArgumentParser:
     argument("--simulate", action="store_true", help="a rendered table and a panel without pins"),
     argument(SAFE, action="store_true", help="without games and programs from outside"),
     argument("--game", choices=GAMES, help="start this game at once, unless one is on"),
-    argument("--port", type=port, help="port of the pages (0: any free one)"),
+    argument("--port", type=port_type, help="port of the pages (0: any free one)"),
     argument("--host", help="address to listen on"),
     argument(
         "--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video"
     ),
-    argument("--fps", type=number("frame rate", 0.1, 60, float), help="frames read per second"),
+    argument(
+        "--fps", type=number_type("frame rate", 0.1, 60, float), help="frames read per second"
+    ),
 )
 def play(options: argparse.Namespace) -> None:
     from companion.cli.greeting import greeting  # noqa: PLC0415 - draws QR codes
     from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
     def greet(companion: Companion, is_first: bool) -> None:
+        """Start the game of the command line, once, and print the greeting."""
         if is_first and options.game and companion.table.view().phase in ("lobby", "over"):
             companion.table.new_game(options.game)
         print(greeting(companion, sys.stdout.isatty()), flush=True)
 
-    def settings() -> Settings:
-        settings_ = settings_of(options)
+    def read_settings() -> Settings:
+        """Return the settings, which are read anew for each restart."""
+        settings = settings_of(options)
+        # no external engines
         if options.safe:
-            settings_ = msgspec.structs.replace(settings_, bots=BotsSettings())
-        logs.set_level(settings_.log.level, options.verbose)
-        return settings_
+            settings = msgspec.structs.replace(settings, bots=BotsSettings())
+        logs.set_level(settings.log.level, options.verbose)
+        return settings
 
     for game in plugin_games():
         if game.trouble:
             words = "The game %s from %s is not loaded: %s"
             log.warning(words, game.name, game.package, game.trouble)
-    run(settings, settings_path(options), True if options.simulate else None, greet)
+    run(read_settings, settings_path(options), True if options.simulate else None, greet)
     # Everything is closed. Threads of libraries may still be in native code, and would crash while
     # Python ends.
     logging.shutdown()
@@ -226,15 +238,16 @@ def selfplay(options: argparse.Namespace) -> int:
 
     if options.check:
         return _check_game(options.check)
-    is_good = True
+    are_all_good = True
     for report in play_games(options.game, options.games, options.seed):
         as_json = msgspec.json.encode(report, enc_hook=plain_words).decode()
         print(as_json if options.json else report.sentence(), flush=True)
-        is_good &= report.is_good()
-    return 0 if is_good else 1
+        are_all_good &= report.is_good()
+    return 0 if are_all_good else 1
 
 
 def _check_game(name: str) -> int:
+    """Print what a game lacks, for its author. Return the exit status."""
     from companion.tools.selfplay.check import faults_of, missing_parts  # noqa: PLC0415
 
     faults = faults_of(name)

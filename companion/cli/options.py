@@ -1,4 +1,8 @@
-"""What the commands share: how they are declared, reading settings, writing files."""
+"""What the commands share: how they are declared, reading settings, writing files.
+
+A command is a function with the decorator `command`, which names it, describes it in a line of help
+and lists its options. Options that several commands have are constants here.
+"""
 
 from __future__ import annotations
 
@@ -16,58 +20,69 @@ from companion.core.errors import Malformed, SystemTrouble
 from companion.core.files import read_file
 from companion.games.tools import Command
 
-Adder = Callable[[argparse.ArgumentParser], object]
-"""Adds something to the parser of a command."""
+ParserChange = Callable[[argparse.ArgumentParser], object]
+"""Adds something to the parser of a command, such as an argument."""
 Run = Callable[[argparse.Namespace], int | None]
 """Runs a command. Returns the exit status, where None means 0."""
 
 
-def command(name: str, about: str, *adders: Adder) -> Callable[[Run], Command]:
-    """Make a command of the function that runs it. `adders` add its arguments."""
+def command(name: str, help_text: str, *changes: ParserChange) -> Callable[[Run], Command]:
+    """Decorate the function that runs a command, and replace it by the `Command`.
+
+    :param changes: applied in order to the command's parser, mostly by `argument`
+    """
 
     def add(parser: argparse.ArgumentParser) -> None:
-        for adder in adders:
-            adder(parser)
+        for change in changes:
+            change(parser)
 
-    return lambda run: Command(name, about, add, run)
+    return lambda run: Command(name, help_text, add, run)
 
 
-def argument(*names: str, **more: Any) -> Adder:
-    """Return what adds an argument, given as for `ArgumentParser.add_argument`."""
-    return methodcaller("add_argument", *names, **more)
+def argument(*names: str, **options: Any) -> ParserChange:
+    """Return a change that adds an argument, declared as for `ArgumentParser.add_argument`."""
+    return methodcaller("add_argument", *names, **options)
 
 
 def add_commands(
     parser: argparse.ArgumentParser, commands: Iterable[Command], *, required: bool = False
 ) -> None:
-    """Add commands to the program, or to a command of several parts."""
-    parsers = parser.add_subparsers(required=required, metavar="COMMAND")
+    """Add commands to the program, or subcommands to a command.
+
+    :param required: whether one of them has to be given
+    """
+    subparsers = parser.add_subparsers(required=required, metavar="COMMAND")
     for command in commands:
-        part = parsers.add_parser(command.name, help=command.help)
-        part.set_defaults(run=command.run)
-        command.add(part)
+        subparser = subparsers.add_parser(command.name, help=command.help)
+        # `main` calls it
+        subparser.set_defaults(run=command.run)
+        command.add(subparser)
 
 
-def number(
-    what: str, least: float, most: float, kind: Callable[[str], float] = int
+def number_type(
+    name: str, minimum: float, maximum: float, convert: Callable[[str], float] = int
 ) -> Callable[[str], Any]:
-    """Return an argparse type for a number from `least` to `most`, both included."""
+    """Return an argparse type for a number from `minimum` to `maximum`, both included.
+
+    :param name: what the number is, for the message about a wrong one
+    """
 
     def read(text: str) -> float:
         try:
-            value = kind(text)
-            if least <= value <= most:
+            value = convert(text)
+            if minimum <= value <= maximum:
                 return value
         except ValueError:
             pass
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a {what}: give a number from {least} to {most}"
+            f"{text!r} is not a {name}: give a number from {minimum} to {maximum}"
         )
 
     return read
 
 
-port = number("port", 0, 65_535)
+port_type = number_type("port", 0, 65_535)
+"""Argparse type for a port. 0 means any free one."""
 
 
 SETTINGS = (
@@ -78,7 +93,7 @@ SETTINGS = (
 )
 """Options of a command that reads the settings."""
 PORT = argument(
-    "--port", type=port, help="port of the running companion, if not the one in the settings"
+    "--port", type=port_type, help="port of the running companion, if not the one in the settings"
 )
 """Option of a command that talks to the running companion."""
 
@@ -88,11 +103,12 @@ def settings_path(options: argparse.Namespace) -> Path:
 
     An installed `companion` names its settings file in the environment.
     """
-    named: Path | None = options.settings
+    given: Path | None = options.settings
     installed = os.environ.get("COMPANION_SETTINGS")
-    if named is None and options.state_dir is None and installed:
-        named = Path(installed)
-    path = find_settings(named, options.state_dir)
+    if given is None and options.state_dir is None and installed:
+        given = Path(installed)
+    path = find_settings(given, options.state_dir)
+    # a folder that may not be read raises here, with a message for a person
     try:
         path.exists()
     except PermissionError:
@@ -110,22 +126,22 @@ def settings_of(options: argparse.Namespace) -> Settings:
     # a file from the command line must exist, the usual one need not
     settings = load_settings(path if options.settings or path.exists() else None)
 
-    def typed(**names: str) -> dict[str, Any]:
-        """Return the fields whose option is on the command line."""
-        values = {field: getattr(options, name, None) for field, name in names.items()}
+    def given_fields(**option_names: str) -> dict[str, Any]:
+        """Return the fields of settings whose option is on the command line, with its value."""
+        values = {field: getattr(options, option, None) for field, option in option_names.items()}
         return {field: value for field, value in values.items() if value is not None}
 
     replace = msgspec.structs.replace
-    web = replace(settings.web, **typed(port="port", host="host"))
-    camera = replace(settings.camera, **typed(source="camera", fps="fps"))
+    web = replace(settings.web, **given_fields(port="port", host="host"))
+    camera = replace(settings.camera, **given_fields(source="camera", fps="fps"))
     state_dir = options.state_dir or settings.state_dir
     return replace(settings, web=web, camera=camera, state_dir=state_dir)
 
 
-def read_named_file(path: Path, most: int) -> bytes:
+def read_named_file(path: Path, max_bytes: int) -> bytes:
     """Return the content of a file named on the command line. Raises `Malformed`."""
     try:
-        return read_file(path, most)
+        return read_file(path, max_bytes)
     except OSError as error:
         raise Malformed(f"{path} cannot be read: {error.strerror or error}") from None
 

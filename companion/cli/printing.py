@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from companion.cli.greeting import begin
+from companion.cli.greeting import announce
 from companion.cli.options import argument, command, read_named_file, write_file
 from companion.core.errors import Malformed
 from companion.core.files import MAX_TEXT_BYTES
@@ -56,7 +56,7 @@ def kit(options: argparse.Namespace) -> None:
             raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
     if options.tiles:
         raw["tiles"] = True
-    begin(f"Drawing the kit of {game.title}: this takes some seconds.")
+    announce(f"Drawing the kit of {game.title}: this takes some seconds.")
     values = game.options(raw)
     printed = game.kit(values)
     style = KitStyle(options.paper, options.language, options.low_ink, options.board_only)

@@ -197,7 +197,7 @@ def test_any_name_and_password_reach_the_radio_as_they_are(
     machine: Machine, name: str, password: str
 ) -> None:
     written = configparser.ConfigParser(interpolation=None)
-    written.read_string(machine.hands.joined.profile(Wifi(name, password, hidden=True)))
+    written.read_string(machine.hands.joined.profile_text(Wifi(name, password, hidden=True)))
     wifi, security = written["wifi"], written["wifi-security"]
     assert bytes(int(each) for each in wifi["ssid"].split(";") if each).decode() == name
     assert wifi["hidden"] == "true"
