@@ -21,7 +21,7 @@ from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
 from companion.archive.played_games import MAX_GAME_BYTES
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from web.routes.history import day, length
+from web.routes.history import date_words, duration_words
 
 HOST = {"X-Host-Key": HOST_KEY}
 
@@ -189,5 +189,5 @@ def test_statistics_are_plain_tables(place: Place) -> None:
 def test_times_in_words() -> None:
     lengths = (0.0, ""), (12.4, "12 s"), (95.0, "2 min"), (4000.0, "1 h 7 min")
     for length_s, words in lengths:
-        assert length(length_s) == words
-    assert day(0.0) == ""
+        assert duration_words(length_s) == words
+    assert date_words(0.0) == ""

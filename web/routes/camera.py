@@ -26,9 +26,9 @@ from web.routes.route import PageGroup, get, host_only, post
 if TYPE_CHECKING:
     from vision.diagnosis import BoardEye
 
-MEASURE_S = 1.5
+MEASURE_INTERVAL_S = 1.5
 """Minimum interval in seconds between two measurements of the board."""
-MAX_NAMED = 4
+MAX_NAMED_SQUARES = 4
 """Maximum number of unread squares that are named. If there are more, only their number is
 given.
 """
@@ -38,9 +38,7 @@ FRAME_PX = (960, 540)
 
 @dataclass(frozen=True)
 class CameraReport:
-    """How well the camera sees, in words for pages. `per_s` is pictures per second, 0 if
-    unknown.
-    """
+    """How well the camera sees, in words for pages."""
 
     state: CameraState
     is_well: bool
@@ -48,30 +46,34 @@ class CameraReport:
     todo: str = ""
     """The one thing to do about it, empty for nothing."""
     board: BoardSeen | None = None
+    """The reading of the board, None if no board is seen."""
     per_s: float = 0.0
+    """Pictures per second, 0 if unknown."""
 
 
 class CameraReports:
-    """Measures the board for all viewers of a page, at most every `MEASURE_S`."""
+    """Makes reports on the camera. Measures the board once for all viewers of a page, at most every
+    `MEASURE_INTERVAL_S`. Thread-safe.
+    """
 
     def __init__(self, page_context: PageContext) -> None:
         self.page_context = page_context
         self._lock = threading.Lock()
-        self._measured_s, self._frame = -MEASURE_S, 0
+        self._measured_s, self._frame_number = -MEASURE_INTERVAL_S, 0
         self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
 
     @property
     def feature(self) -> CameraFeature | None:
-        """Return the camera and the photographs, or None."""
+        """Return the camera feature, or None if the table has none."""
         return self.page_context.features.camera
 
     @property
     def eye(self) -> BoardEye | None:
-        """Return the eye that watches the table, or None."""
+        """Return the eye (what reads the board), or None without a camera."""
         return self.feature.eye if self.feature else None
 
     def current(self) -> CameraReport:
-        """Return how well the camera sees, measured again after `MEASURE_S`."""
+        """Return how well the camera sees, measured again after `MEASURE_INTERVAL_S`."""
         status = self.page_context.table.view().devices.camera
         if self.eye is None or status.state is CameraState.NONE:
             sentence = status.sentence or say("No camera: confirm by hand")
@@ -80,7 +82,7 @@ class CameraReports:
             return CameraReport(status.state, False, status.sentence)
         with self._lock:
             now_s = self.page_context.clock.monotonic_s()
-            if now_s - self._measured_s >= MEASURE_S:
+            if now_s - self._measured_s >= MEASURE_INTERVAL_S:
                 # if the worker's queue is full, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
                     self._report = self._measure(self.eye, status.state, now_s)
@@ -90,19 +92,22 @@ class CameraReports:
         board = self.page_context.worker.make(eye.board)
         number, age_s = eye.number(), now_s - self._measured_s
         # over a long pause the count would not give the present rate
-        is_recent = self._frame and age_s < 10 * MEASURE_S
-        per_s = (number - self._frame) / age_s if is_recent else 0.0
-        self._measured_s, self._frame = now_s, number
-        blind = () if board else eye.blind_advice()
-        if not board and not blind:
+        is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
+        per_s = (number - self._frame_number) / age_s if is_recent else 0.0
+        self._measured_s, self._frame_number = now_s, number
+        blind_advice = () if board else eye.blind_advice()
+        if not board and not blind_advice:
             state = CameraState.NO_BOARD
-        sentence, todo, is_well = _judge(board, blind)
+        sentence, todo, is_well = _judge(board, blind_advice)
         return CameraReport(state, is_well, sentence, todo, board, per_s)
 
 
-def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str, bool]:
-    """Return how well the camera sees, what to do about it (or empty), and whether it sees well."""
-    advice = board.advice if board else blind
+def _judge(board: BoardSeen | None, blind_advice: tuple[Advice, ...]) -> tuple[str, str, bool]:
+    """Return how well the camera sees, what to do about it (or empty), and whether it sees well.
+
+    `blind_advice` is for a camera that sees no board.
+    """
+    advice = board.advice if board else blind_advice
     if advice:
         return advice[0].why, advice[0].text, False
     if board is None:
@@ -111,7 +116,7 @@ def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str
         return say("Something is moving."), "", True
     unread = [square_words(board.kit, square) for square in board.squares if not square.known]
     if unread:
-        names = joined(", ", unread) if len(unread) <= MAX_NAMED else str(len(unread))
+        names = joined(", ", unread) if len(unread) <= MAX_NAMED_SQUARES else str(len(unread))
         return say("Not read: {squares}", squares=names), "", False
     return say("Every square is sharp and bright"), "", True
 
@@ -122,8 +127,8 @@ class CameraPictures(PageGroup):
 
     name = "camera"
     feature: CameraFeature
-    _picture: tuple[int, bytes] = (0, b"")
-    """Number of the last frame, and the frame as JPEG."""
+    _last_jpeg: tuple[int, bytes] = (0, b"")
+    """The last frame as JPEG, with its number."""
 
     # ---- for the owner ---------------------------------------------------------------------------
 
@@ -131,14 +136,17 @@ class CameraPictures(PageGroup):
     def frame(self) -> Response:
         """Return the last frame. Pages ask for one after the other while somebody looks."""
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
-            raise NotFound  # the last frame is an old one
-        return _jpeg(self._make(self._last_picture))
+            raise NotFound  # the last frame would be an old one
+        return _jpeg(self._run_in_worker(self._newest_jpeg))
 
-    def _last_picture(self) -> bytes:
+    def _newest_jpeg(self) -> bytes:
+        """Return the last frame as JPEG, encoded once for all viewers."""
         number = self._eye().number()
-        if self._picture[0] != number:
-            self._picture = (number, self._eye().picture() or b"")
-        return self._picture[1]
+        last_number, jpeg = self._last_jpeg
+        if last_number != number:
+            jpeg = self._eye().picture() or b""
+            self._last_jpeg = (number, jpeg)
+        return jpeg
 
     @post("/api/camera/lock", guard=host_only)
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
@@ -180,6 +188,7 @@ class CameraPictures(PageGroup):
 
 
 def _jpeg(picture: Any) -> Response:
+    """Return a JPEG picture. Raises `NotFound` if there is none."""
     if not picture:
         raise NotFound
     return Response(picture, mimetype="image/jpeg")

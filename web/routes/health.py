@@ -18,14 +18,16 @@ from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import answer_of, plain_json
 from web.rendering.wiring import wires
 from web.routes.camera import FRAME_PX, CameraReport, CameraReports
-from web.routes.history import day
+from web.routes.history import date_words
 from web.routes.owner.check import cues
 from web.routes.route import PageGroup, download, get, host_only, host_page
 from web.server.sse import Audience
 
 PAGE = "/host/health"
-EXAMINE_S = 20.0
-"""Seconds between two examinations of the machine for an open page. Examinations run commands."""
+EXAMINATION_INTERVAL_S = 20.0
+"""Interval in seconds between two examinations of the machine for an open page. Each runs commands
+and takes up to some seconds.
+"""
 OLD_BACKUP_S = 60 * 86400.0
 """Age in seconds from which on a backup counts as missing."""
 
@@ -68,14 +70,16 @@ SOLUTIONS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class FirstAdvice:
-    """The most urgent problem, and the link to its solution: its text `way` and its address `href`.
+    """The most urgent problem, and the link to its solution.
 
     Without a link the problem is solved at the table itself.
     """
 
     text: str
     way: str = ""
+    """Text of the link."""
     href: str = ""
+    """Address of the link."""
 
 
 @dataclass
@@ -137,8 +141,8 @@ class HealthPages(PageGroup):
 
         def draw() -> str:
             nonlocal findings, examined_s
-            # examining the machine takes seconds, so it happens less often than drawing
-            if time.monotonic() - examined_s > EXAMINE_S:
+            # drawing happens every second, examining less often
+            if time.monotonic() - examined_s > EXAMINATION_INTERVAL_S:
                 findings, examined_s = self.feature.run_checks(), time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
@@ -154,7 +158,7 @@ class HealthPages(PageGroup):
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle as a download."""
-        bundle = self._make(self.feature.support_zip)
+        bundle = self._run_in_worker(self.feature.support_zip)
         return download(bundle, "application/zip", "companion-support.zip")
 
     # ---- inside ----------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ class HealthPages(PageGroup):
             "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel,
-            "day": day,
+            "day": date_words,
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
             "topics": TOPICS,

@@ -56,7 +56,7 @@ class HistoryPages(PageGroup):
     _reviews: WeakKeyDictionary[Replay, dict[int, Mapping[Seat, Hint]]] = field(
         default_factory=WeakKeyDictionary
     )
-    """The coach's judgements of turns, as long as a replay is in memory."""
+    """The coach's judgements by turn and seat, as long as a replay is in memory."""
 
     # ---- the list ----
 
@@ -73,9 +73,9 @@ class HistoryPages(PageGroup):
             count=count,
             is_host=self._guard.is_host(),
             refused=error,
-            day=day,
-            length=length,
-            result=self._result,
+            day=date_words,
+            length=duration_words,
+            result=self._result_words,
             records=records,
             most=max((record.total.games for record in records), default=1),
         )
@@ -91,8 +91,8 @@ class HistoryPages(PageGroup):
         page = max(request.args.get("page", 1, type=int), 1)
         return page, self.past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
 
-    @form("/history", file="file", guard=host_only, page="games")
-    def bring_in(self) -> Any:
+    @form("/history", file="file", guard=host_only, page="games", endpoint="bring_in")
+    def import_game(self) -> Any:
         """Import a game from a file. The list shows what is wrong with it."""
         # a game's file is larger than the default limit
         request.max_content_length = request.max_form_memory_size = MAX_GAME_BYTES + _FORM_BYTES
@@ -125,20 +125,20 @@ class HistoryPages(PageGroup):
         line = self._line(number)
         # from here on sentences have the players' names for the sides
         set_language(current_language(), self._names(line))
-        scene: dict[str, Any] = {"replay": None}
+        scene_values: dict[str, Any] = {"replay": None}
         if line.has_replay:
             replay = self.past.replay(number)
             place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
-            scene = self._scene(replay, place)
+            scene_values = self._scene_values(replay, place)
         return render_template(
             "game.html",
             line=line,
             game=self._games.get(line.game),
             is_host=self._guard.is_host(),
-            day=day,
-            length=length,
-            result=self._result,
-            **scene,
+            day=date_words,
+            length=duration_words,
+            result=self._result_words,
+            **scene_values,
         )
 
     @get("/history/<int:number>/scene/<int:place>")
@@ -149,7 +149,7 @@ class HistoryPages(PageGroup):
             raise NotFound
         game = self._games.get(replay.line.game)
         return render_template(
-            "_scene.html", line=replay.line, game=game, **self._scene(replay, place)
+            "_scene.html", line=replay.line, game=game, **self._scene_values(replay, place)
         )
 
     @get("/history/<int:number>/turn/<int:turn>/better")
@@ -161,7 +161,7 @@ class HistoryPages(PageGroup):
         reviews = self._reviews.setdefault(replay, {})
         if turn not in reviews:
             known = {seat: replay.known_to(turn, seat) for seat in SEATS}
-            # who did nothing in this turn is not judged
+            # a seat that did nothing in this turn is not judged
             reviews[turn] = {
                 seat: coach.review(*view_and_action, replay.spell_action)
                 for seat, view_and_action in known.items()
@@ -175,7 +175,7 @@ class HistoryPages(PageGroup):
             return False
         return turn in turns_to_review(replay.leads, replay.line.winners)
 
-    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
+    def _scene_values(self, replay: Replay, place: int) -> dict[str, Any]:
         """Return the template values of a scene."""
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
@@ -185,7 +185,7 @@ class HistoryPages(PageGroup):
             "scene": scene,
             "turn": turn,
             "photograph": replay.photograph(scene.turn) if has_camera else "",
-            "drawn": drawn,
+            "drawn": scene_board,
             "at": place,
             "has_better": self._has_review(replay, place, scene.turn),
         }
@@ -201,9 +201,9 @@ class HistoryPages(PageGroup):
         last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
         return players_by_side(self._games.get(line.game), last)
 
-    def _result(self, line: GameLine) -> str:
+    def _result_words(self, line: GameLine) -> str:
         with side_names(self._names(line)):
-            return translate(line.reason or result(line))
+            return translate(line.reason or result_words(line))
 
     def _line(self, number: int) -> GameLine:
         line = self.past.line(number)
@@ -229,7 +229,7 @@ class HistoryPages(PageGroup):
     def picture(self, number: int) -> Response:
         """Return the game as a moving picture of its board."""
         game = self._line(number).number
-        picture = self._make(lambda: self.past.picture(game))
+        picture = self._run_in_worker(lambda: self.past.picture(game))
         return Response(picture, mimetype="image/webp")
 
     # ---- an old address ----
@@ -243,33 +243,33 @@ class HistoryPages(PageGroup):
 # ---- words and drawings --------------------------------------------------------------------------
 
 
-def day(at: float) -> str:
+def date_words(at_s: float) -> str:
     """Format a Unix time as date and time of day. Empty for 0."""
-    if not at:
+    if not at_s:
         return ""
     # in the machine's time zone, which the words do not name
-    local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
+    local = datetime.fromtimestamp(at_s, UTC).astimezone().replace(tzinfo=None)
     return f"{local:%Y-%m-%d, %H:%M}"
 
 
-def length(length_s: float) -> str:
+def duration_words(duration_s: float) -> str:
     """Format the duration of a game. Empty for 0."""
-    if not length_s:
+    if not duration_s:
         return ""
-    minutes = round(length_s / 60)
+    minutes = round(duration_s / 60)
     if minutes < 1:
-        return say("{seconds} s", seconds=round(length_s))
+        return say("{seconds} s", seconds=round(duration_s))
     if minutes < 60:
         return say("{minutes} min", minutes=minutes)
     return say("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
 
 
-def drawn(replay: Replay, scene: ReplayStep) -> Markup:
+def scene_board(replay: Replay, scene: ReplayStep) -> Markup:
     """Draw the board of a scene, with bounces and shots."""
     return board_svg(scene_picture(replay.kit, scene))
 
 
-def result(line: GameLine) -> str:
+def result_words(line: GameLine) -> str:
     """Return the state of a game in a few words."""
     return {
         Ending.ON: say("Still on"),

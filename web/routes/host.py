@@ -1,4 +1,7 @@
-"""The host's pages: the owner key, and the set-up of game, options and seats."""
+"""The owner's pages: the owner key, and the set-up of game, options and seats.
+
+The owner is `host` in addresses and names.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from companion.table.session import Phase
 from web.routes.route import PageGroup, ask_for_key, enter_key, form, get
 from web.templating.phrases import whole_number
 
-BACK = (
+RETURN_PATHS = (
     "/settings",
     "/host/health",
     "/wifi",
@@ -32,10 +35,12 @@ BACK = (
 
 @dataclass(frozen=True)
 class ChosenRow:
-    """What is chosen for an option: the index of the choice, or None for a custom text."""
+    """What is chosen for an option of a game."""
 
     place: int | None
+    """Index of the choice, or None for a custom text."""
     text: str
+    """The custom text, or a sample for one."""
 
 
 class HostPages(PageGroup):
@@ -52,6 +57,7 @@ class HostPages(PageGroup):
         name = request.args.get("game") or view.game or view.board.suggested_game
         game = self._game(name or self._table.remembered_game or next(iter(self._games)))
         chosen = self._table.last_choices.options(game.name) or {}
+        # the template has three parts, between which the options stand
         seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
@@ -66,7 +72,9 @@ class HostPages(PageGroup):
 
     @get("/owner")
     def owner(self) -> Any:
-        """Lead the owner in. People at the machine see the owner key until it is first used."""
+        """Redirect to the owner's page. Until the owner key is first used, people at the machine
+        see it here.
+        """
         if not self.page_context.is_newcomer():
             return redirect("/host")
         urls = self.page_context.join_urls()
@@ -77,7 +85,7 @@ class HostPages(PageGroup):
     def enter_key(self, key: str, back: str) -> Response:
         """Make this browser the owner's, and lead back to the page that asked for the key."""
         # a forged form may name any address
-        if back not in BACK:
+        if back not in RETURN_PATHS:
             back = "/host/first/1" if self.page_context.is_first_evening else "/host"
         wrong = say(
             "That is not the owner’s key. It is on the table’s own screen, or run: companion "

@@ -19,9 +19,19 @@ from companion.table.remote.remote_table import require_playable
 from web.features import HubConnection
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT_PART, ShortText
-from web.routes.route import PageGroup, form, get, host_only, host_page, post, seat_post, sitting
+from web.routes.route import (
+    PageGroup,
+    form,
+    get,
+    host_only,
+    host_page,
+    post,
+    seat_holder,
+    seat_post,
+)
 
 PlayerName = Annotated[str, Meta(max_length=24)]
+"""Name of the player at this table, as the other table shows it."""
 
 
 @dataclass
@@ -50,38 +60,40 @@ class HubRoutes(PageGroup):
     @get(f"/seat/{SEAT_PART}/card")
     def card_page(self, seat: str, error: str = "") -> str:
         """Show the page where the person at a seat enters a player's card."""
-        mine = Seat(seat)
-        self._sitting(mine)
+        this_seat = Seat(seat)
+        self._require_sitting(this_seat)
         return render_template(
             "seat_card.html",
-            seat=mine,
+            seat=this_seat,
             view=self._table.view(),
             error=error,
-            back=self._back(mine),
+            back=self._return_path(this_seat),
         )
 
     @form(f"/seat/{SEAT_PART}/card", page="card_page")
     def show_card(self, seat: str, code: str) -> Any:
         """Use the card in the page's form. An empty code removes it."""
-        mine = Seat(seat)
-        self.hub.show_card(mine, code.strip()[:64], self._sitting(mine))
-        return redirect(self._back(mine), 303)
+        this_seat = Seat(seat)
+        self.hub.show_card(this_seat, code.strip()[:64], self._require_sitting(this_seat))
+        return redirect(self._return_path(this_seat), 303)
 
-    @seat_post("begin-round", sitting)
+    @seat_post("begin-round", seat_holder)
     def begin_round(self, seat: Seat) -> None:
         """Start the game of the tournament's round."""
         self._table.begin_round()
 
-    def _sitting(self, seat: Seat) -> str:
-        """Return the sitting at a seat. Raises `Illegal` unless the request comes from it or the
-        owner.
+    def _require_sitting(self, seat: Seat) -> str:
+        """Return the sitting at a seat, which identifies the person there.
+
+        Raises `Illegal` unless the request comes from that person or the owner.
         """
         # the owner may act for the person at the seat
         if not self._guard.is_host():
             self._guard.require_sitting(seat)
         return self._table.view().seats[seat].sitting
 
-    def _back(self, seat: Seat) -> str:
+    def _return_path(self, seat: Seat) -> str:
+        """Return the page from which somebody came: the seat's own, or the owner's."""
         return f"/seat/{seat}" if self._guard.has_seat(seat) else "/host"
 
     @post("/api/host/hub/leave", guard=host_only)
@@ -117,8 +129,8 @@ class HubRoutes(PageGroup):
         name = " ".join(name.split())
         return {"code": self.hub.pairs.offer(game, dict(self._options_of(game)), seat, name)}
 
-    @post("/api/host/hub/take", guard=host_only)
-    def take(self, code: ShortText, name: PlayerName = "") -> None:
+    @post("/api/host/hub/take", endpoint="take", guard=host_only)
+    def accept(self, code: ShortText, name: PlayerName = "") -> None:
         """Accept the game that another table offers under a code. That table sees `name`."""
         self.hub.pairs.accept(code, " ".join(name.split()))
 

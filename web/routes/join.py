@@ -15,14 +15,17 @@ from web.routes.api.body import SEAT_PART
 from web.routes.api.opponents import begin_lesson
 from web.routes.route import PageGroup, form, get
 
-FRAMING = (
+FRAMING_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 )
 """Content security policy of `/here`, which shows two pages of this table side by side."""
 
 
 class Joining(PageGroup):
-    """The pages under `/join`, and the short addresses of the seats."""
+    """The pages under `/join` and `/try`, and the short addresses of the seats.
+
+    `/try` plays a trial game at the table screen itself, against the machine.
+    """
 
     name = "joining"
 
@@ -35,25 +38,25 @@ class Joining(PageGroup):
     @form(f"/join/{SEAT_PART}")
     def join(self, seat: str, name: str = "", code: str = "") -> Any:
         """Take a seat. A browser that already has it is redirected to its page."""
-        mine = Seat(seat)
-        if self._guard.has_seat(mine):
-            return redirect(f"/seat/{mine}")
+        this_seat = Seat(seat)
+        if self._guard.has_seat(this_seat):
+            return redirect(f"/seat/{this_seat}")
         redirection = self.redirect_to_swapped_seat()
         if redirection is not None:
             return redirection
-        if self._table.nonce_of(mine) is not None:
-            return self.occupied_page(mine, 409)
+        if self._table.nonce_of(this_seat) is not None:
+            return self.occupied_page(this_seat, 409)
         if request.method == "GET":
-            return self._page("join_seat.html", seat=mine)
+            return self._page("join_seat.html", seat=this_seat)
         try:
             self.page_context.require_join_code(code)
-            nonce = self._table.take_seat(mine, name)
+            nonce = self._table.take_seat(this_seat, name)
         except (Malformed, Illegal) as error:
             # only name and code can be corrected on this page
             if isinstance(error, Illegal) and error.reason is not Refusal.JOIN_CODE:
                 raise
-            return self._page("join_seat.html", seat=mine, error=error), status_of(error)
-        answer = self._redirect_with_seat(mine, nonce, f"/seat/{mine}")
+            return self._page("join_seat.html", seat=this_seat, error=error), status_of(error)
+        answer = self._redirect_with_seat(this_seat, nonce, f"/seat/{this_seat}")
         self._guard.remember_names(answer, name)
         return answer
 
@@ -63,8 +66,8 @@ class Joining(PageGroup):
         self._guard.set_seat_cookie(answer, seat, nonce)
         return answer
 
-    @form("/try")
-    def try_it(self, lesson: str, code: str) -> Any:
+    @form("/try", endpoint="try_it")
+    def begin_trial(self, lesson: str, code: str) -> Any:
         """Sit down at this very screen, against the machine.
 
         A lesson may start at once.
@@ -100,10 +103,10 @@ class Joining(PageGroup):
     def end_trial(self) -> Any:
         """Leave the seats of this very screen."""
         answer = make_response(redirect(_table_screen_path(), 303))
-        own = self._guard.own_seats()
-        if own:
+        own_seats = self._guard.own_seats()
+        if own_seats:
             self._leave_game()
-        for seat in own:
+        for seat in own_seats:
             self._table.free_seat(seat, self._guard.sitting_of(seat))
             self._guard.drop_seat_cookie(answer, seat)
         return answer
@@ -113,42 +116,43 @@ class Joining(PageGroup):
         if not self.page_context.is_game_on:
             self._table.return_to_lobby()
             return
-        own = self._guard.own_seats()
+        own_seats = self._guard.own_seats()
         seats = self._table.view().seats
-        others = [seats[seat] for seat in SEATS if seat not in own]
+        others = [seats[seat] for seat in SEATS if seat not in own_seats]
         if all(other.name is None or other.door == MACHINE for other in others):
             self._table.abandon()
 
     @get("/here")
     def here(self) -> Any:
         """Show the table screen and the own seat in one window."""
-        own = self._guard.own_seats()
+        own_seats = self._guard.own_seats()
         back = _table_screen_path()
-        if not own:
+        if not own_seats:
             return redirect(back)
-        answer = make_response(render_template("here.html", seat=own[0], back=back))
-        answer.headers["Content-Security-Policy"] = FRAMING
+        answer = make_response(render_template("here.html", seat=own_seats[0], back=back))
+        answer.headers["Content-Security-Policy"] = FRAMING_POLICY
         return answer
 
     @form(f"/join/{SEAT_PART}/move")
     def move(self, seat: str, code: str) -> Any:
         """Continue by this phone for a seat that its pad has released."""
-        mine = Seat(seat)
-        if self._guard.has_seat(mine):
-            return redirect(f"/seat/{mine}", 303)
+        this_seat = Seat(seat)
+        if self._guard.has_seat(this_seat):
+            return redirect(f"/seat/{this_seat}", 303)
         try:
             self.page_context.require_join_code(code)
-            nonce = self._table.move_to_phone(mine)
+            nonce = self._table.move_to_phone(this_seat)
         except Illegal as error:
-            return self.occupied_page(mine, status_of(error), error)
-        return self._redirect_with_seat(mine, nonce, f"/seat/{mine}")
+            return self.occupied_page(this_seat, status_of(error), error)
+        return self._redirect_with_seat(this_seat, nonce, f"/seat/{this_seat}")
 
     def redirect_to_swapped_seat(self) -> Response | None:
         """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
         swapped = self._guard.swapped_seats()
         if not swapped:
             return None
-        answer = make_response(redirect(f"/seat/{swapped[0][0]}"))
+        first_seat, _ = swapped[0]
+        answer = make_response(redirect(f"/seat/{first_seat}"))
         # delete all old cookies first, because a later deletion could remove a new one
         for seat, _ in swapped:
             self._guard.drop_seat_cookie(answer, seat.other)

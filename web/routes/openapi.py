@@ -25,21 +25,23 @@ from web.routes.route import (
     host_only,
     host_page,
     own_seat,
-    sitting,
+    seat_holder,
 )
 from web.security.auth import Auth
 
 PATH = "/api/openapi.json"
+"""Address of the description."""
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
 """A parameter in the path: its converter, the allowed words, its name."""
 _SCHEMAS = "#/components/schemas/"
-_OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
-_OF_HOST: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
+"""Start of a reference to a schema."""
+_SEAT_SECURITY: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
+_HOST_SECURITY: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
 _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
-    host_only: _OF_HOST,
-    host_page: _OF_HOST,
-    own_seat: _OF_SEAT,
-    sitting: _OF_SEAT,
+    host_only: _HOST_SECURITY,
+    host_page: _HOST_SECURITY,
+    own_seat: _SEAT_SECURITY,
+    seat_holder: _SEAT_SECURITY,
 }
 """Security schemes of a route, by its guard."""
 _SCHEMES = {
@@ -88,23 +90,28 @@ class Description:
 
 def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of all routes of an application."""
-    kinds = {
+    types = {
         Body,
         Nothing,
         *(route.body or Body for route in routes),
         *(route.answer for route in routes if isinstance(route.answer, type)),
     }
-    by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
-    _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
-    # answers have squares such as `c3`
+    sorted_types = sorted(types, key=lambda kind: str(kind.__name__))
+    _, schemas = msgspec.json.schema_components(sorted_types, ref_template=f"{_SCHEMAS}{{name}}")
+    # msgspec would describe the class, but answers have a text such as `c3`
     schemas["Square"] = {"type": "string"}
     # msgspec keeps the indentation of docstrings
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
     schemes = {}
-    for scheme, (place, name, words) in _SCHEMES.items():
-        used = guard.cookie_name(name) if place == "cookie" else name
-        schemes[scheme] = {"type": "apiKey", "in": place, "name": used, "description": words}
+    for scheme, (place, name, description) in _SCHEMES.items():
+        full_name = guard.cookie_name(name) if place == "cookie" else name
+        schemes[scheme] = {
+            "type": "apiKey",
+            "in": place,
+            "name": full_name,
+            "description": description,
+        }
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         # Flask writes `<int:number>`, OpenAPI `{number}`
@@ -127,6 +134,7 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
+    """Describe one route: its parameters, body, answers and security."""
     media_type = _media_type(route)
     schema: dict[str, Any] = {}
     if isinstance(route.answer, type):
@@ -137,7 +145,7 @@ def _operation(route: Route) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": f"{route.endpoint}.{route.method.lower()}",
         "tags": [route.endpoint.partition(".")[0]],
-        "summary": route.words.partition("\n")[0],
+        "summary": route.docstring.partition("\n")[0],
         "responses": {
             "2XX": {
                 "description": "Done",
@@ -157,8 +165,7 @@ def _operation(route: Route) -> dict[str, Any]:
         operation["parameters"] = parameters
     if route.method == "POST":
         operation["requestBody"] = {"required": True, "content": _body(route)}
-    # includes a guard that the method itself applies
-    guard = route.guard or route.asks
+    guard = route.guard or route.inner_guard
     if guard in _GUARD_SCHEMES:
         operation["security"] = _GUARD_SCHEMES[guard]
     return operation
@@ -178,6 +185,7 @@ def _parameters(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _body(route: Route) -> dict[str, Any]:
+    """Describe the body of a POST request, by its media type: JSON, an uploaded file, or a form."""
     if route.body:
         return {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{route.body.__name__}"}}}
     if route.file:
@@ -186,8 +194,8 @@ def _body(route: Route) -> dict[str, Any]:
             "multipart/form-data": {"schema": {"type": "object", "properties": {route.file: field}}}
         }
     fields = {name: {"type": "string"} for name in route.fields}
-    texts = {"type": "object", "additionalProperties": {"type": "string"}, "properties": fields}
-    return {"application/x-www-form-urlencoded": {"schema": texts}}
+    form = {"type": "object", "additionalProperties": {"type": "string"}, "properties": fields}
+    return {"application/x-www-form-urlencoded": {"schema": form}}
 
 
 def _media_type(route: Route) -> str:
@@ -196,6 +204,7 @@ def _media_type(route: Route) -> str:
         return "application/json"
     if "/live/" in f"{route.path}/":
         return "text/event-stream"
-    # files of a page's group are told by their address
-    is_file = route.answer == HTML
-    return (mimetypes.guess_type(route.path, strict=False)[0] if is_file else "") or route.answer
+    if route.answer != HTML:
+        return str(route.answer)
+    # an address such as `/history/1.txt` says which file it is
+    return mimetypes.guess_type(route.path, strict=False)[0] or HTML

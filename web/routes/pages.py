@@ -20,13 +20,13 @@ from companion.table.table_view import TableView
 from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT_PART
 from web.routes.join import Joining
-from web.routes.route import PageGroup, get, host_only, sitting
+from web.routes.route import PageGroup, get, host_only, seat_holder
 from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered_seat
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
-DARK_FROM_H, DARK_TO_H = 20, 7
-"""Start and end hour of the dark theme for a table screen that is dark at night."""
+DARK_FROM_H, DARK_UNTIL_H = 20, 7
+"""Start and end hour of the dark theme for a table screen that is dark at night (local time)."""
 
 
 class Pages(PageGroup):
@@ -47,7 +47,7 @@ class Pages(PageGroup):
         return render_template(
             "table.html",
             fragment=self._table_fragment(),
-            live=f"/live/table?look={self._look()}",
+            live=f"/live/table?look={self._screen_settings()}",
             viewer=None,
             theme="" if theme == "system" else theme,
             asked=is_screen,
@@ -74,41 +74,41 @@ class Pages(PageGroup):
     @get(f"/seat/{SEAT_PART}")
     def seat(self, seat: str) -> Any:
         """Show the page of a seat to the browser that has it."""
-        mine = Seat(seat)
-        if not self._guard.has_seat(mine):
+        this_seat = Seat(seat)
+        if not self._guard.has_seat(this_seat):
             joining = Joining(self.page_context)
             redirection = joining.redirect_to_swapped_seat()
             if redirection is not None:
                 return redirection
-            if self._table.nonce_of(mine) is None:
-                return redirect(f"/join/{mine}")
-            return joining.occupied_page(mine, 403)
-        view, live = self._table.view(), f"/live/seat/{mine}"
-        passed = ""
+            if self._table.nonce_of(this_seat) is None:
+                return redirect(f"/join/{this_seat}")
+            return joining.occupied_page(this_seat, 403)
+        view, live = self._table.view(), f"/live/seat/{this_seat}"
+        shared_phone_mode = ""
         if self._guard.is_shared_phone():
             # a shared phone shows only the side that was opened last
-            if self._guard.shown_side() is not mine:
+            if self._guard.shown_side() is not this_seat:
                 return redirect("/pass")
-            passed = "openly" if uncovered_seat(view) else "covered"
+            shared_phone_mode = "openly" if uncovered_seat(view) else "covered"
             # the stream covers the side once this reason has changed
-            live += f"?why={quote(opening_reason(view, mine))}"
-        fragment = self.page_context.fragment(_seat_part(view, mine), mine)
+            live += f"?why={quote(opening_reason(view, this_seat))}"
+        fragment = self.page_context.fragment(_seat_part(view, this_seat), this_seat)
         return render_template(
             "seat.html",
             fragment=fragment,
             live=live,
-            viewer=mine,
-            passed=passed,
+            viewer=this_seat,
+            passed=shared_phone_mode,
         )
 
     @get("/live/table")
     def live_table(self) -> Response:
         """Stream the table screen. A page loaded with other settings is told to reload."""
-        look, voice = request.args.get("look"), self._features.welcome.voice
+        shown_settings, voice = request.args.get("look"), self._features.welcome.voice
 
         def render() -> str:
             # theme and language are in the page itself and cannot be streamed
-            if look is not None and look != self._look():
+            if shown_settings is not None and shown_settings != self._screen_settings():
                 return '<main id="live" data-page="other"></main>'
             return self._table_fragment()
 
@@ -126,8 +126,8 @@ class Pages(PageGroup):
             self._table, partial(self.page_context.fragment, "watch", None)
         )
 
-    def _look(self) -> str:
-        """Return the settings that are in the table screen's page itself."""
+    def _screen_settings(self) -> str:
+        """Return theme and language, which are in the table screen's page itself."""
         return f"{self._theme()}-{self._table.settings.language}"
 
     def _theme(self) -> str:
@@ -137,7 +137,7 @@ class Pages(PageGroup):
             return theme
         hour = time.localtime(self.page_context.clock.wall_s()).tm_hour
         # the interval includes midnight
-        return "dark" if hour >= DARK_FROM_H or hour < DARK_TO_H else "light"
+        return "dark" if hour >= DARK_FROM_H or hour < DARK_UNTIL_H else "light"
 
     @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
@@ -145,7 +145,7 @@ class Pages(PageGroup):
         render = partial(self.page_context.fragment, "host", None)
         return self._streams.stream_changes(self._table, render, Audience.SEAT)
 
-    @get(f"/live/seat/{SEAT_PART}", guard=sitting)
+    @get(f"/live/seat/{SEAT_PART}", guard=seat_holder)
     def live_seat(self, seat: Seat) -> Response:
         """Stream the page of a seat. Once the seat is freed, the stream only leads away from it."""
 
@@ -156,10 +156,10 @@ class Pages(PageGroup):
                 return COVER
             return self.page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
-        leave = self.page_context.presence.count_stream(seat)
-        return self._streams.stream_changes(self._table, render, Audience.SEAT, leave)
+        uncount_stream = self.page_context.presence.count_stream(seat)
+        return self._streams.stream_changes(self._table, render, Audience.SEAT, uncount_stream)
 
-    # ---- the rest ----
+    # ---- time ----
 
     @get("/clock")
     def clock(self) -> ClockTime:
@@ -168,5 +168,5 @@ class Pages(PageGroup):
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:
-    """Return the name of a seat's fragment: its own, or the one for returning from its pad."""
+    """Return the name of a seat's fragment: `seat`, or `at_pad` while its pad plays."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"

@@ -48,7 +48,7 @@ class KitPages(PageGroup):
     @get("/kit/<name>.pdf")
     def pdf(self, name: str) -> Any:
         """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
-        paper, language, make = _paper(), _language(), self._make
+        paper, language = _paper(), _language()
         if name == "join":
             return self._join_card(paper, language)
         game = self._games.get(name.removesuffix(_BOARD_SUFFIX))
@@ -56,10 +56,12 @@ class KitPages(PageGroup):
             raise NotFound
         raw = chosen_options(game, request.args)
         if name.endswith(_BOARD_SUFFIX):
-            pdf = make(lambda: self.printer.board(game.name, raw, language))
+            pdf = self._run_in_worker(lambda: self.printer.board(game.name, raw, language))
             return _pdf_answer(pdf, f"{name}-{language}")
         low_ink = _low_ink()
-        pdf = make(lambda: self.printer.kit(game.name, raw, paper, language, low_ink=low_ink))
+        pdf = self._run_in_worker(
+            lambda: self.printer.kit(game.name, raw, paper, language, low_ink=low_ink)
+        )
         ink = "-low-ink" if low_ink else ""
         return _pdf_answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
@@ -70,7 +72,7 @@ class KitPages(PageGroup):
         urls, wifi = self.page_context.join_urls(), None
         if self._may_show_wifi():
             wifi = self._features.welcome.wifi()
-        card = self._make(lambda: self.printer.join_card(urls, wifi, paper, language))
+        card = self._run_in_worker(lambda: self.printer.join_card(urls, wifi, paper, language))
         return _pdf_answer(card, f"table-card-{paper}-{language}")
 
     def _may_show_wifi(self) -> bool:
@@ -80,7 +82,7 @@ class KitPages(PageGroup):
         """Return the template values for one game."""
         # label, kit and query of each board
         boards: list[tuple[str, Kit, str]] = []
-        # options that add other parts, with their queries
+        # options that add other sheets to the kit, with their queries
         others: list[tuple[OptionRow, str]] = []
         own_map = None
         for row in game.option_rows:
@@ -92,7 +94,7 @@ class KitPages(PageGroup):
                 boards += choices
                 own_map = own_map or (row if row.free_text else None)
             else:
-                # a kit that differs from the usual one adds other parts
+                # a kit that differs from the usual one has other sheets
                 others += [(row, query) for _, kit, query in choices if kit != _kit(game, {})]
         plan = self.printer.plan(game.name, paper, language)
         return {

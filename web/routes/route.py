@@ -1,9 +1,10 @@
-"""Routes, declared at the method that answers them: address, guard, body and answer.
+"""Routes, declared by a decorator at the method that answers them: address, guard, body and answer.
 
     @seat_post("hand-in")
     def hand_in(self, seat: Seat, moment: ShortText, action: LongText) -> Receipt: ...
 
-A method's parameters are those in its path, then the fields of a JSON body or of a form. The API's
+A method's parameters are those in its path, then the fields of a JSON body or of a form.
+`add_routes` adds the routes of a group (a class with such methods) to an application. The API's
 description is generated from the same declarations.
 """
 
@@ -47,6 +48,9 @@ HTML = "text/html"
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+# ---- guards and answers --------------------------------------------------------------------------
+
+
 def host_only(_: dict[str, Any]) -> None:
     """Permit only the owner."""
     current_app.extensions["guard"].require_host()
@@ -59,7 +63,10 @@ def host_page(_: dict[str, Any]) -> None:
 
 
 def ask_for_key(back: str, error: str = "") -> Response:
-    """Return the page for entering the owner's key, which leads back to a page afterwards."""
+    """Return the page for entering the owner's key, which leads back to the page `back` afterwards.
+
+    `error` says why an earlier key was refused.
+    """
     page = render_template(current_app.extensions["key_page"], error=error, back=back)
     return make_response(page, 403)
 
@@ -95,7 +102,7 @@ def own_seat(values: dict[str, Any]) -> None:
     values["seat"] = current_app.extensions["guard"].require_seat(values["seat"])
 
 
-def sitting(values: dict[str, Any]) -> None:
+def seat_holder(values: dict[str, Any]) -> None:
     """Permit only the browser that has the seat."""
     values["seat"] = current_app.extensions["guard"].require_sitting(values["seat"])
 
@@ -105,32 +112,35 @@ def at_table(_: dict[str, Any]) -> None:
     current_app.extensions["page_context"].require_at_table()
 
 
+# ---- declaring a route ---------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Route:
     """One address and method.
 
-    `asks` is a guard that the method itself applies, because there are exceptions. With `is_json`
-    a POST has a `body`, which is parsed strictly. `answer` is the type of a JSON answer, or the
-    media type of any other. `fields` are those of the body or form, and `file` is the field of an
-    upload. `by` is passed on as the actor: `table`, `host`, or `seat` for the seat in the address.
-    `page` is the method of the same group that shows a refused form again, with the reason.
-    `words` is the docstring of the method.
+    `inner_guard` is a guard that the method itself applies, because there are exceptions. With
+    `is_json` a POST has a `body`, which is parsed strictly. `answer` is the type of a JSON answer,
+    or the media type of any other. `fields` are those of the body or form, and `file` is the field
+    of an upload. `actor` is passed on to the method: `table`, `host`, or `seat` for the seat in the
+    address. `page` is the method of the same group that shows a refused form again, with the
+    reason. `docstring` is that of the method.
     """
 
     path: str
     method: str = "GET"
     endpoint: str = ""
     guard: Guard | None = None
-    asks: Guard | None = None
+    inner_guard: Guard | None = None
     is_json: bool = False
     body: type[msgspec.Struct] | None = None
     answer: Any = None
     fields: tuple[str, ...] = ()
     file: str = ""
     strict_slashes: bool = True
-    by: str = ""
+    actor: str = ""
     page: str = ""
-    words: str = ""
+    docstring: str = ""
 
 
 def _declare(route: Route) -> Callable[[Method], Method]:
@@ -165,22 +175,28 @@ def form(path: str, **more: Any) -> Callable[[Method], Method]:
 
 
 _ACTORS: Mapping[str, tuple[str, Guard]] = {
-    "seat": (f"/api/seat/{SEAT_PART}", sitting),
+    "seat": (f"/api/seat/{SEAT_PART}", seat_holder),
     "table": ("/api/table", at_table),
     "host": ("/api/host", host_only),
 }
 
 
-def shared(name: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
-    """Declare one POST route for each of several actors: a seat, the table screen, the owner."""
+def shared_post(name: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
+    """Declare one POST route for each of several actors: a seat, the table screen, the owner.
+
+    The method gets the actor as `actor`.
+    """
 
     def declare(method: Method) -> Method:
         for actor in actors:
             start, guard = _ACTORS[actor]
-            method = post(f"{start}/{name}", guard=guard, by=actor, **more)(method)
+            method = post(f"{start}/{name}", guard=guard, actor=actor, **more)(method)
         return method
 
     return declare
+
+
+# ---- groups of routes ----------------------------------------------------------------------------
 
 
 class RouteGroup(Protocol):
@@ -195,7 +211,8 @@ class RouteGroup(Protocol):
 class PageGroup:
     """Base class of a table's route groups.
 
-    Subclasses set `name`. Those of an optional part have it as a field.
+    `create_app` makes one object of each subclass. Subclasses set `name`, and those of an optional
+    feature have it as a field. Their methods read Flask's current request.
     """
 
     page_context: PageContext
@@ -206,7 +223,10 @@ class PageGroup:
         self._games = self.page_context.games
         self._features = self.page_context.features
         self._streams = self.page_context.streams
-        self._make = self.page_context.worker.make
+        self._run_in_worker = self.page_context.worker.make
+
+
+# ---- adding routes to an application -------------------------------------------------------------
 
 
 def add_routes(app: Flask, group: RouteGroup) -> None:
@@ -217,8 +237,8 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
         # a form comes first, because the view that all addresses share has to read its fields
         for route in sorted(declared, key=lambda route: route.method == "GET"):
             method = getattr(group, name)
-            actor = f"{route.by}_" if route.by else ""
-            endpoint = f"{group.name}.{route.endpoint or actor + name}"
+            prefix = f"{route.actor}_" if route.actor else ""
+            endpoint = f"{group.name}.{route.endpoint or prefix + name}"
             completed = _complete(route, endpoint, method)
             # several addresses of one method share one view
             view = app.view_functions.get(endpoint) or wraps(method)(
@@ -236,11 +256,14 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
 
 def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
     """Return a route with its endpoint, and what its method's signature and docstring say."""
-    hints, words = get_type_hints(method), inspect.getdoc(method) or ""
-    given = {"return", *re.findall(r"(\w+)>", route.path)} | ({"by"} if route.by else set())
+    hints, docstring = get_type_hints(method), inspect.getdoc(method) or ""
+    # parameters that come neither from a body nor from a form
+    other_names = {"return", *re.findall(r"(\w+)>", route.path)}
+    if route.actor:
+        other_names.add("actor")
     fields: tuple[str, ...] = ()
     if route.method == "POST":
-        fields = tuple(name for name in hints if name not in given)
+        fields = tuple(name for name in hints if name not in other_names)
     body = route.body
     if route.is_json:
         body = body or _body_of(method.__func__, fields)  # type: ignore[attr-defined]  # it is bound
@@ -248,7 +271,9 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
     if answer is None:
         default = Nothing if body else HTML
         answer = hints["return"] if is_typeddict(hints["return"]) else default
-    return replace(route, endpoint=endpoint, body=body, answer=answer, fields=fields, words=words)
+    return replace(
+        route, endpoint=endpoint, body=body, answer=answer, fields=fields, docstring=docstring
+    )
 
 
 @cache
@@ -268,11 +293,14 @@ def _body_of(method: Callable[..., Any], names: tuple[str, ...]) -> type[msgspec
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
-    """Answer a request as declared by its route. None becomes an empty object."""
+    """Answer a request as declared by its route. None becomes an empty object.
+
+    `values` are the parameters in the address.
+    """
     if route.guard:
         route.guard(values)
-    if route.by:
-        values["by"] = values.pop("seat") if route.by == "seat" else route.by
+    if route.actor:
+        values["actor"] = values.pop("seat") if route.actor == "seat" else route.actor
     if route.body:
         body = _read_body(request, route.body)
         fields = msgspec.structs.asdict(body) if route.fields != ("body",) else {"body": body}
@@ -290,12 +318,12 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     return {} if answer is None else answer
 
 
-def _read_body(asked: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
+def _read_body(sent: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
     """Parse the body of a request. Raises `Malformed` or 415, and never repeats what was sent."""
-    if asked.mimetype != "application/json":
+    if sent.mimetype != "application/json":
         raise UnsupportedMediaType()
     try:
-        return msgspec.json.decode(asked.get_data(), type=kind)
+        return msgspec.json.decode(sent.get_data(), type=kind)
     except msgspec.ValidationError as error:
         raise Malformed(say("The request is not valid: {error}", error=str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

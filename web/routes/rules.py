@@ -71,10 +71,15 @@ class RulesPages(PageGroup):
         self._table.show_help(is_wanted)
 
 
-def figure(shown: Illustration) -> Markup:
-    """Draw an example without ids, because a page has several."""
-    if shown.kit.deck:
+def figure(example: Illustration) -> Markup:
+    """Draw an example of the rules, empty for a game of cards.
+
+    The drawing has no ids, because a page has several.
+    """
+    if example.kit.deck:
         return Markup()
-    picture = BoardPicture(shown.kit, shown.before, shown.moves, shown.events, target=shown.after)
+    picture = BoardPicture(
+        example.kit, example.before, example.moves, example.events, target=example.after
+    )
     svg = board_svg(picture)
     return Markup(svg.replace(' id="under"', "").replace(' id="plan"', ""))

@@ -56,14 +56,14 @@ class SharedPhonePages(PageGroup):
     def begin(self, south: str, north: str, code: str) -> Any:
         """Take both seats, or the missing one."""
         names = {Seat.SOUTH: south, Seat.NORTH: north}
-        own, nonces = self._guard.own_seats(), {}
+        own_seats, nonces = self._guard.own_seats(), {}
         answer = make_response(redirect("/pass", 303))
         try:
             # the code is needed only to take a seat
-            if len(own) < len(SEATS):
+            if len(own_seats) < len(SEATS):
                 self.page_context.require_join_code(code)
             for seat in SEATS:
-                if seat not in own:
+                if seat not in own_seats:
                     nonces[seat] = self._table.take_seat(seat, names[seat])
             self._guard.remember_names(answer, *names.values())
             self._guard.set_pass_cookie(answer, None)
@@ -103,8 +103,8 @@ class SharedPhonePages(PageGroup):
 
         if not self._guard.is_shared_phone():
             return self._streams.stream_changes(self._table, render)
-        end_presence = self.page_context.presence.count_stream(*SEATS)
-        return self._streams.stream_changes(self._table, render, Audience.SEAT, end_presence)
+        uncount_streams = self.page_context.presence.count_stream(*SEATS)
+        return self._streams.stream_changes(self._table, render, Audience.SEAT, uncount_streams)
 
     # ---- inside ----
 
@@ -138,18 +138,21 @@ def uncovered_seat(view: TableView) -> Seat | None:
 
 
 def opening_reason(view: TableView, seat: Seat) -> str:
-    """Return why a side is open: `due` if it has to act, else the moment that its owner views."""
+    """Return why a side is open: `due` if it has to act, or else the moment that its player views.
+
+    The page puts it into the query of its stream.
+    """
     return "due" if view.seats[seat].is_awaited else f"{view.moment} {view.phase}"
 
 
 def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
     """Return whether a shared phone must show its cover, because the seat has done what was due.
 
-    The page has put the reason for which it was opened into the query as `why`.
+    The query of the stream has the reason for which the side was opened as `why`.
     """
     if not guard.is_shared_phone():
         return False
     if guard.shown_side() is not seat:
         return True
-    reason = request.args.get("why")
-    return reason is not None and reason != opening_reason(view(), seat)
+    earlier_reason = request.args.get("why")
+    return earlier_reason is not None and earlier_reason != opening_reason(view(), seat)

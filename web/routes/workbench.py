@@ -33,15 +33,19 @@ from web.server.sse import Audience, message
 
 POLL_INTERVAL_S = 0.02
 """Polling interval of the buzzer in seconds, as long as the shortest tone."""
-WORLD_S = 0.2
-"""Interval in seconds between two looks at the world."""
+WORLD_INTERVAL_S = 0.2
+"""Interval in seconds between two checks for changes of the table and its pieces."""
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
+"""A coordinate in the camera's picture, in pixels."""
 
 
 @dataclass
 class Bench(PageGroup):
-    """The routes under `/workbench`."""
+    """The routes under `/workbench`.
+
+    `workbench.world` is the rendered table, `workbench.hands` presses the simulated keys.
+    """
 
     name = "bench"
     workbench: Workbench
@@ -62,7 +66,7 @@ class Bench(PageGroup):
     @get("/workbench/frame.jpg")
     def frame(self) -> Response:
         """Return the camera's current picture."""
-        return Response(self._make(self.workbench.world.jpeg), mimetype="image/jpeg")
+        return Response(self._run_in_worker(self.workbench.world.jpeg), mimetype="image/jpeg")
 
     @get("/workbench/state")
     def state(self) -> WorkbenchJson:
@@ -74,34 +78,36 @@ class Bench(PageGroup):
     @get("/workbench/live")
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        version, frame = -1, 0
-        panel: dict[str, Any] = {}
-        world_s = -1.0
+        sent_version, sent_frame = -1, 0
+        sent_panel: dict[str, Any] = {}
+        checked_s = -1.0
 
-        def news() -> str:
+        def next_messages() -> str:
             """Return the changes since the last call as messages."""
-            nonlocal version, frame, panel, world_s
+            nonlocal sent_version, sent_frame, sent_panel, checked_s
             messages, now_s = "", time.monotonic()
-            panel_now = _panel_words(self.workbench.hands.view())
-            if panel_now != panel:
-                panel = panel_now
+            panel = _panel_words(self.workbench.hands.view())
+            if panel != sent_panel:
+                sent_panel = panel
                 messages += message(json.dumps(panel), "panel")
-            if now_s - world_s < WORLD_S:
+            if now_s - checked_s < WORLD_INTERVAL_S:
                 return messages
-            world_s = now_s
-            if self._table.version != version:
-                version = self._table.version
+            checked_s = now_s
+            if self._table.version != sent_version:
+                sent_version = self._table.version
                 messages += message(self.page_context.fragment("workbench", None))
             world = self._world_now()
-            if world["frame"] != frame:
-                frame = world["frame"]
+            if world["frame"] != sent_frame:
+                sent_frame = world["frame"]
                 messages += message(json.dumps(world), "world")
             return messages
 
-        return self._streams.stream(news, partial(time.sleep, POLL_INTERVAL_S), Audience.TABLE)
+        return self._streams.stream(
+            next_messages, partial(time.sleep, POLL_INTERVAL_S), Audience.TABLE
+        )
 
     def _world_now(self) -> WorldJson:
-        """Return all positions in the picture in pixels. `frame` changes whenever they do."""
+        """Return all positions in the picture, in pixels. `frame` changes whenever they do."""
         world = self.workbench.world
         pieces = [
             {
@@ -113,11 +119,12 @@ class Bench(PageGroup):
             for piece in world.pieces()
         ]
         kit = self._table.view().kit
-        squares = {str(s): world.square_px(s) for s in kit.board.squares} if kit else {}
-        board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
+        squares = kit.board.squares if kit else ()
+        centres = {str(square): world.square_px(square) for square in squares}
+        board = {name: [round(x), round(y)] for name, (x, y) in centres.items()}
         hand = str(self._hand) if self._hand else None
         scene = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
-        # a checksum of the scene, which is sent again only when this changes
+        # scenes are compared by their checksum
         return answer_of(WorldJson, **scene, frame=zlib.crc32(json.dumps(scene).encode()))
 
     # ---- hands ----
@@ -128,10 +135,10 @@ class Bench(PageGroup):
     ) -> WorldJson:
         """Put a piece on a square or at a point of the picture."""
         if square is not None:
-            target = self._square(square)
-            self._with_piece(lambda: self.workbench.world.move_to(id, target))
+            target = self._require_square(square)
+            self._move_piece(lambda: self.workbench.world.move_to(id, target))
         elif x is not None and y is not None:
-            self._with_piece(lambda: self.workbench.world.drag_to(id, x, y))
+            self._move_piece(lambda: self.workbench.world.drag_to(id, x, y))
         else:
             raise Malformed(say("Say where: a square, or x and y in the picture"))
         return self._world_now()
@@ -139,7 +146,7 @@ class Bench(PageGroup):
     @post("/workbench/flip")
     def flip(self, id: int) -> WorldJson:
         """Flip a piece to its next face."""
-        self._with_piece(lambda: self.workbench.world.flip(id))
+        self._move_piece(lambda: self.workbench.world.flip(id))
         return self._world_now()
 
     @post("/workbench/tidy")
@@ -153,7 +160,7 @@ class Bench(PageGroup):
     @post("/workbench/hand")
     def hand(self, square: ShortText | None) -> WorldJson:
         """Hold a hand over a square, or remove it (null)."""
-        self._hand = self._square(square) if square is not None else None
+        self._hand = self._require_square(square) if square is not None else None
         self.workbench.world.hold_hand(self._hand)
         return self._world_now()
 
@@ -165,27 +172,30 @@ class Bench(PageGroup):
     @post("/workbench/press")
     def press(self, button: ShortText) -> None:
         """Press a key and hold it down."""
-        self.workbench.hands.press(self._known(button))
+        self.workbench.hands.press(self._require_button(button))
 
     @post("/workbench/release")
     def release(self, button: ShortText) -> None:
         """Release a key."""
-        self.workbench.hands.release(self._known(button))
+        self.workbench.hands.release(self._require_button(button))
 
     # ---- inside ----
 
-    def _known(self, button: str) -> str:
+    def _require_button(self, button: str) -> str:
+        """Return the name of a button. Raises `NotFound` if there is none of this name."""
         if button not in self.workbench.hands.buttons():
             raise NotFound
         return button
 
-    def _with_piece(self, act: Callable[[], None]) -> None:
+    def _move_piece(self, move: Callable[[], None]) -> None:
+        """Call `move`. Raises `NotFound` if there is no such piece."""
         try:
-            act()
+            move()
         except KeyError:
             raise NotFound from None
 
-    def _square(self, text: str) -> Square:
+    def _require_square(self, text: str) -> Square:
+        """Parse the name of a square of the board. Raises `Malformed`."""
         kit = self._table.view().kit
         square = Square.parse(text)
         if kit is not None and square not in kit.board.squares:

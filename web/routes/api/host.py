@@ -1,4 +1,4 @@
-"""The host's part of the JSON API."""
+"""The owner's part of the JSON API. The owner is `host` in addresses and names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class HostRoutes(PageGroup):
 
         `seed` has no effect: the body may be that of a new game.
         """
-        rules = self._games.get(game)
-        return {"svg": start_board(rules, options or {}) if rules else ""}
+        chosen = self._games.get(game)
+        return {"svg": start_board(chosen, options or {}) if chosen else ""}
 
     @post("/api/host/abandon", guard=host_only)
     def abandon(self) -> None:

@@ -13,7 +13,7 @@ from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.rendering.json_view import answer_of
 from web.routes.api.body import SEAT_PART, ShortText
-from web.routes.route import PageGroup, post, seat_post, shared
+from web.routes.route import PageGroup, post, seat_post, shared_post
 
 
 class Opponents(PageGroup):
@@ -67,9 +67,9 @@ class Opponents(PageGroup):
         return answer_of(AdviceJson, advice, html=html)
 
     def _require_at_table(self) -> None:
-        """Raise `Illegal` if a stranger tries to remove the opponent during a game."""
-        may_ask = self._guard.is_at_table() or self._guard.is_host()
-        if self.page_context.is_game_on and not may_ask:
+        """Raise `Illegal` if a stranger tries to change the opponent during a game."""
+        is_at_table = self._guard.is_at_table() or self._guard.is_host()
+        if self.page_context.is_game_on and not is_at_table:
             text = say(
                 "A game is on: only the players, the owner or the table’s own screen can change "
                 "the opponent"
@@ -82,8 +82,8 @@ class Lessons(PageGroup):
 
     name = "lessons"
 
-    @shared("lesson", "seat", "table")
-    def begin(self, by: str, game: ShortText) -> None:
+    @shared_post("lesson", "seat", "table")
+    def begin(self, actor: str, game: ShortText) -> None:
         """Start the lesson of a game for the people who sit here.
 
         The machine plays a free seat.
@@ -92,10 +92,10 @@ class Lessons(PageGroup):
             raise wrong_phase(say("Nobody sits here: sit down first"))
         begin_lesson(self.page_context, game)
 
-    @shared("skip-lesson", "seat", "table")
-    def skip(self, by: str) -> None:
+    @shared_post("skip-lesson", "seat", "table")
+    def skip(self, actor: str) -> None:
         """End the guide of the lesson."""
-        self._table.skip_lesson(by)
+        self._table.skip_lesson(actor)
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:

@@ -23,11 +23,15 @@ from web.rendering.board_picture import own_square
 from web.rendering.json_view import answer_of, plain_view
 from web.rendering.piece_controls import plain_plays
 from web.routes.api.body import SEAT_PART, LongText, ShortText
-from web.routes.route import PageGroup, get, own_seat, post, seat_post, sitting
+from web.routes.route import PageGroup, get, own_seat, post, seat_holder, seat_post
 
 
 class SeatRoutes(PageGroup):
-    """The routes under `/api/seat`, for the browser that has the seat."""
+    """The routes under `/api/seat`, for the browser that has the seat.
+
+    A `moment` names the decision that the page shows, such as `3.2`. The table refuses an older
+    one.
+    """
 
     name = "api"
 
@@ -43,8 +47,8 @@ class SeatRoutes(PageGroup):
         plays = plain_plays(self._table.coaching.plays(seat, moment))
         return answer_of(PlaysJson, moment=moment, plays=plays)
 
-    @post(f"/api/seat/{SEAT_PART}/take", answer=Seated)
-    def take(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
+    @post(f"/api/seat/{SEAT_PART}/take", endpoint="take", answer=Seated)
+    def take_seat(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
         """Sit down. A cookie with the seat's token is set.
 
         `code` is the join code on the table's own screen, if one is needed.
@@ -55,7 +59,7 @@ class SeatRoutes(PageGroup):
         self._guard.set_seat_cookie(answer, Seat(seat), nonce)
         return answer
 
-    @seat_post("leave", sitting, answer=Seated)
+    @seat_post("leave", seat_holder, answer=Seated)
     def leave(self, seat: Seat) -> Response:
         """Leave the seat."""
         # for the sitting in the cookie only, so that a later player keeps the seat
@@ -85,8 +89,8 @@ class SeatRoutes(PageGroup):
 
     @seat_post("take-back")
     def take_back(self, seat: Seat, moment: ShortText) -> TakenBack:
-        """Take back an order and return it, or null if this browser has not handed it in."""
-        # read first, because it is gone afterwards
+        """Take back an order and return it, or null if another player of the seat sealed it."""
+        # read first, because afterwards it is no longer in the view
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, moment, at_s=g.at_s)
         return {"action": sealed.action if sealed else None}
@@ -103,7 +107,7 @@ class SeatRoutes(PageGroup):
 
     @seat_post("mine")
     def own_order(self, seat: Seat) -> OwnOrder:
-        """Return this seat's sealed order. Pages ask only while its owner looks."""
+        """Return this seat's sealed order. Pages request it only while the player holds a key."""
         view = self._table.view(seat)
         sealed, pad = view.own.sealed, view.own.pad
         if sealed is None:
@@ -111,8 +115,8 @@ class SeatRoutes(PageGroup):
         keys: dict[str, Key] = {}
         if pad and not view.board.board_ui:
             keys = {key.letter: key for key in pad.keys}
-        own = [keys[letter] for letter in sealed.action if letter in keys]
-        orders = [answer_of(KeyJson, key, initial=key.initial or key.letter) for key in own]
+        sealed_keys = [keys[letter] for letter in sealed.action if letter in keys]
+        orders = [answer_of(KeyJson, key, initial=key.initial or key.letter) for key in sealed_keys]
         return {"action": sealed.action, "orders": orders}
 
     @seat_post("tiles")
@@ -140,7 +144,7 @@ class SeatRoutes(PageGroup):
         """Decline the other seat's request, or withdraw this seat's own."""
         self._table.decline(seat)
 
-    @seat_post("start", sitting)
+    @seat_post("start", seat_holder)
     def start(self, seat: Seat, game: ShortText, preset: int = 0) -> None:
         """Start a game with one of its presets."""
         rules = self._games.get(game)

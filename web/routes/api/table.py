@@ -1,6 +1,7 @@
 """The part of the JSON API for everybody at the table.
 
-It shows the table. In a game as open as a chess clock it also acts for the seats.
+In a game as open as a chess clock the table screen also acts for the seats. Whether it may is the
+table's decision (`is_open` of a view's turn).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from companion.table.seats.staff_call import StaffBell
 from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
 from web.routes.api.body import SEAT_PART, LongText, ShortText
-from web.routes.route import PageGroup, at_table, get, post, shared
+from web.routes.route import PageGroup, at_table, get, post, shared_post
 from web.security.auth import is_own_screen
 
 
@@ -26,56 +27,56 @@ class SharedRoutes(PageGroup):
 
     name = "api"
 
-    @shared("pause", "seat", "table", "host")
-    def pause(self, by: str) -> None:
+    @shared_post("pause", "seat", "table", "host")
+    def pause(self, actor: str) -> None:
         """Stop the clock. The table screen may do so only in a game as open as a chess clock."""
-        self._require_clock_right(by)
-        self._table.pause(by, at_s=g.at_s)
+        self._require_clock_right(actor)
+        self._table.pause(actor, at_s=g.at_s)
 
-    @shared("resume", "seat", "table", "host")
-    def resume(self, by: str) -> None:
+    @shared_post("resume", "seat", "table", "host")
+    def resume(self, actor: str) -> None:
         """Resume the clock."""
-        self._require_clock_right(by)
-        self._table.resume(by)
+        self._require_clock_right(actor)
+        self._table.resume(actor)
 
-    @shared("read", "seat", "table")
-    def read(self, by: str, moment: ShortText, stage: int, told: int) -> None:
+    @shared_post("read", "seat", "table")
+    def read(self, actor: str, moment: ShortText, stage: int, told: int) -> None:
         """Confirm that a headline of a stage has been read. `told` is its number from 0."""
-        self._table.read_headline(by, moment, stage, told)
+        self._table.read_headline(actor, moment, stage, told)
 
-    @shared("confirm", "seat", "host")
-    def confirm(self, by: str, moment: ShortText, stage: int, force: bool = False) -> None:
+    @shared_post("confirm", "seat", "host")
+    def confirm(self, actor: str, moment: ShortText, stage: int, force: bool = False) -> None:
         """Confirm that the board is right. `force` overrules the camera."""
-        self._table.confirm(by, moment, stage, force)
+        self._table.confirm(actor, moment, stage, force)
 
-    @shared("disclose", "seat", "host")
-    def disclose(self, by: str) -> None:
+    @shared_post("disclose", "seat", "host")
+    def disclose(self, actor: str) -> None:
         """Do nothing: since version 1.1 a game that is over hides nothing."""
 
-    @shared("choose", "seat", "table")
-    def choose(self, by: str, game: ShortText) -> None:
+    @shared_post("choose", "seat", "table")
+    def choose(self, actor: str, game: ShortText) -> None:
         """Choose a game in the lobby, which every page then shows.
 
         Nobody sits down by this, and no game starts.
         """
         self._table.choose_game(game)
 
-    @shared("home", "seat", "table")
-    def home(self, by: str) -> None:
+    @shared_post("home", "seat", "table")
+    def home(self, actor: str) -> None:
         """Return to the choice of all games, also after a game."""
         self._table.return_to_lobby()
 
-    @shared("rematch", "seat", "table", "host")
-    def rematch(self, by: str, swap: bool = False) -> None:
+    @shared_post("rematch", "seat", "table", "host")
+    def rematch(self, actor: str, swap: bool = False) -> None:
         """Start the same game again. With `swap` the players change sides.
 
         They keep their sides if one of them plays at a pad or at another table.
         """
         self._table.rematch(swap)
 
-    def _require_clock_right(self, by: str) -> None:
+    def _require_clock_right(self, actor: str) -> None:
         """Raise `Illegal` if the table screen may not stop or resume the clock of this game."""
-        if by == "table" and not self._table.view().turn.is_open:
+        if actor == "table" and not self._table.view().turn.is_open:
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say("Only a seat or the owner can stop this clock, or start it again"),
@@ -139,8 +140,8 @@ class TableRoutes(PageGroup):
         """
         view = self._table.view()
         is_owner = is_own_screen() or self._guard.is_host()
-        hides = view.seats[seat].receipt is not None or view.board.card_ui is not None
-        if hides and not is_owner:
+        has_secret = view.seats[seat].receipt is not None or view.board.card_ui is not None
+        if has_secret and not is_owner:
             text = say(
                 "An order or a hand is secret there: the owner can let somebody else sit down."
             )
@@ -149,7 +150,7 @@ class TableRoutes(PageGroup):
 
 @dataclass
 class StaffKeys(PageGroup):
-    """The routes under `/api/staff`."""
+    """The routes under `/api/staff`, by which people at the table call the staff."""
 
     name = "staff"
     bell: StaffBell
@@ -157,23 +158,23 @@ class StaffKeys(PageGroup):
     @post("/api/staff/call")
     def call(self) -> StaffCall:
         """Call the staff. The bell raises if nobody would hear it."""
-        by = self._caller()
-        self.bell.ring(by)
+        self.bell.ring(self._require_caller())
         return {"call": self.bell.call}
 
     @post("/api/staff/cancel")
     def cancel(self) -> StaffCall:
         """Cancel the call."""
-        self._caller()
+        self._require_caller()
         self.bell.cancel()
         return {"call": self.bell.call}
 
-    def _caller(self) -> str:
-        """Return the seat, `host` or `table` that sends the request. Raises `Illegal` for
-        strangers.
+    def _require_caller(self) -> str:
+        """Return who sends the request: a seat, `host` or `table`.
+
+        Raises `Illegal` for strangers.
         """
-        if own := self._guard.own_seats():
-            return own[0]
+        if own_seats := self._guard.own_seats():
+            return own_seats[0]
         if self._guard.is_host():
             return "host"
         if is_own_screen():

@@ -23,9 +23,11 @@ from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
-POLL_INTERVAL_S, RENEW_S = 0.05, 2.0
+POLL_INTERVAL_S, RENEW_INTERVAL_S = 0.05, 2.0
+"""Intervals in seconds at which an open page looks for pressed keys, and prolongs the check."""
 
-TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
+CHECK_NOTICE = say("The keys of the pads are being tried out: they do nothing else now.")
+"""Notice on all pages during the check."""
 Labels = Mapping[Cue | EventCue, str]
 _CUES_OF_THE_TABLE: Labels = {
     Cue.AWAKE: say("The table is awake"),
@@ -35,7 +37,7 @@ _CUES_OF_THE_TABLE: Labels = {
     Cue.TIME_OUT: say("Time is up"),
     Cue.WON: say("Won"),
 }
-"""The cues that tell most. The others are heard in a game."""
+"""The table's most important cues (tones with lamps). The others are heard in a game."""
 
 
 def cues() -> Labels:
@@ -46,7 +48,10 @@ def cues() -> Labels:
 
 @dataclass
 class PanelTrials(PageGroup):
-    """The routes of the panel's check. They are for the owner only, because keys may be secrets."""
+    """The routes of the panel's check. They are for the owner only, because keys may be secrets.
+
+    During the check keys and lamps belong to it, and not to the table.
+    """
 
     name = "check"
     feature: PanelCheckFeature
@@ -55,37 +60,36 @@ class PanelTrials(PageGroup):
     def live(self) -> Response:
         """Stream pressed keys and lit lamps. The check continues while the stream is open."""
         panel = self._panel()
-        sent: TrialJson | None = None
+        sent_trial: TrialJson | None = None
         renewed_s = time.monotonic()
 
-        def news() -> str:
-            nonlocal sent, renewed_s
+        def next_messages() -> str:
+            nonlocal sent_trial, renewed_s
             now_s = time.monotonic()
             # a game that starts takes the keys back
             if self.page_context.is_game_on:
                 panel.end()
-            elif now_s - renewed_s > RENEW_S:
+            elif now_s - renewed_s > RENEW_INTERVAL_S:
                 # the check expires by itself once no stream renews it
                 renewed_s = now_s
                 panel.renew()
             trial = answer_of(TrialJson, panel.trial())
-            if trial == sent:
+            if trial == sent_trial:
                 return ""
-            if sent is None or trial["on"] != sent["on"]:
-                self._table.set_notice("trial", TRIED_OUT if trial["on"] else "")
-            sent = trial
+            if sent_trial is None or trial["on"] != sent_trial["on"]:
+                self._table.set_notice("trial", CHECK_NOTICE if trial["on"] else "")
+            sent_trial = trial
             return message(json.dumps(trial), "trial")
 
-        leave = partial(self._leave, panel)
-        return self._streams.stream(
-            news, partial(time.sleep, POLL_INTERVAL_S), Audience.SEAT, leave
-        )
+        on_close = partial(self._end_check, panel)
+        pause = partial(time.sleep, POLL_INTERVAL_S)
+        return self._streams.stream(next_messages, pause, Audience.SEAT, on_close)
 
-    def _leave(self, panel: PanelCheck) -> None:
+    def _end_check(self, panel: PanelCheck) -> None:
         panel.end()
         self._table.set_notice("trial", "")
 
-    # ---- trying out ----
+    # ---- actions ----
 
     @post("/api/check/begin", guard=host_only)
     def begin(self) -> TrialJson:
@@ -115,6 +119,10 @@ class PanelTrials(PageGroup):
     # ---- inside ----
 
     def _run(self, act: Callable[[PanelCheck], None]) -> TrialJson:
+        """Call `act` with the check of the panel, and return the check's state.
+
+        Raises `Illegal` while a game is on.
+        """
         panel = self._panel()
         if self.page_context.is_game_on:
             raise wrong_phase(
@@ -124,6 +132,7 @@ class PanelTrials(PageGroup):
         return answer_of(TrialJson, panel.trial())
 
     def _panel(self) -> PanelCheck:
+        """Return the check of the panel. Raises `Illegal` if there are no pads."""
         if self.feature.panel is None:
             raise wrong_phase(self.feature.why_not or say("No pads: phones only."))
         return self.feature.panel

@@ -22,6 +22,7 @@ from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
 PAGES = ("language", "camera", "print", "seats")
+"""The questions in their order, by the names of their templates."""
 
 
 @dataclass
@@ -36,7 +37,7 @@ class FirstEvening(PageGroup):
     upkeep: Upkeep
     camera_reports: CameraReports
 
-    @get("/host/first/<int:number>", asks=host_page)
+    @get("/host/first/<int:number>", inner_guard=host_page)
     def page(self, number: int) -> Any:
         """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):

@@ -32,17 +32,17 @@ from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import ShortText
-from web.routes.history import day
+from web.routes.history import date_words
 from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
 
 UPLOAD_CHUNK_BYTES = 1_000_000
 """Maximum number of bytes of an upload in memory at once."""
-_PINS = frozenset(
+_PIN_SETTINGS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
 )
-_FRONT = frozenset(
+_MAIN_SETTINGS = frozenset(
     {
         "table.language",
         "table.theme",
@@ -72,18 +72,18 @@ class SettingsPage(PageGroup):
     def page(self, note: str = "", error: str = "") -> str:
         """Show the page with the values of the settings file."""
         try:
-            on_file = self.upkeep.read_file().settings
-        except ConfigError as wrong:
+            stored = self.upkeep.read_file().settings
+        except ConfigError as problem:
             # show the running settings if the file cannot be read
-            on_file, error = self.upkeep.running, wrong.message
+            stored, error = self.upkeep.running, problem.message
         backed_up_s = self.upkeep.backed_up_s()
         return render_template(
             "settings.html",
-            values=flat(on_file),
-            wifi=on_file.wifi,
-            quiet=on_file.quiet,
+            values=flat(stored),
+            wifi=stored.wifi,
+            quiet=stored.quiet,
             sections=sections(),
-            front=_FRONT,
+            front=_MAIN_SETTINGS,
             pads=pad_rows(),
             parts=PAD_PARTS,
             told=note,
@@ -91,7 +91,7 @@ class SettingsPage(PageGroup):
             note=self._restart_words(),
             version=__version__,
             most_bytes=MAX_UPLOAD_BYTES,
-            backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
+            backed_up=date_words(backed_up_s) if backed_up_s else say("None yet"),
         )
 
     @post("/api/settings/change", guard=host_only)
@@ -100,9 +100,9 @@ class SettingsPage(PageGroup):
 
         If any value is invalid, nothing is saved.
         """
-        on_file = self.upkeep.read_file()
-        changes = typed_values(flat(on_file.settings), values)
-        self.upkeep.change(changes, on_file.digest)
+        stored = self.upkeep.read_file()
+        changes = typed_values(flat(stored.settings), values)
+        self.upkeep.change(changes, stored.digest)
         return {"note": self._restart_words()}
 
     def _restart_words(self) -> str:
@@ -122,7 +122,7 @@ class SettingsPage(PageGroup):
         target = tempfile.TemporaryFile(dir=self.upkeep.running.journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
-            self._make(lambda: self.upkeep.backup(with_photographs, target))
+            self._run_in_worker(lambda: self.upkeep.backup(with_photographs, target))
             target.seek(0)
         except BaseException:
             target.close()
@@ -168,8 +168,11 @@ class SettingsPage(PageGroup):
 # ---- the fold ------------------------------------------------------------------------------------
 
 
-def typed_values(on_file: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the typed values that differ from `on_file`. Raises `Malformed` if any is invalid."""
+def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the typed values that differ from the settings file (`stored`).
+
+    Raises `Malformed` if any value is invalid. Settings have dotted names such as `web.join`.
+    """
     lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]
     values: dict[str, Any] = {}
     for key, text in typed.items():
@@ -178,14 +181,14 @@ def typed_values(on_file: Mapping[str, Any], typed: Mapping[str, str]) -> dict[s
             values[key] = [lamp for lamp in lamps if lamp in text.split()]
         elif row is None:
             raise Malformed(say("There is no setting {name}", name=key))
-        elif text != row.text_of(on_file.get(key)):
+        elif text != row.text_of(stored.get(key)):
             # only values that differ from the file are changes
             values[key] = row.read(text)
             if not row.takes(values[key]):
                 raise Malformed(by_hand_sentence())
-    after = {**on_file, **values}
-    pins = [after.get(key) for key in _PINS]
-    for key in _PINS & set(values):
+    after = {**stored, **values}
+    pins = [after.get(key) for key in _PIN_SETTINGS]
+    for key in _PIN_SETTINGS & set(values):
         pin = values[key]
         if isinstance(pin, int) and pins.count(pin) > 1:
             raise Malformed(say("Pin {pin} already has another job: give each its own.", pin=pin))

@@ -15,27 +15,27 @@ from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 @dataclass
 class WifiPage(PageGroup):
-    """Serve `/wifi` to the owner, and until there is one to people at the machine."""
+    """The routes under `/wifi`, for the owner. Until there is one, for people at the machine."""
 
     name = "wifi"
     own: OwnWifi
 
-    @get("/wifi", asks=host_page)
+    @get("/wifi", inner_guard=host_page)
     def page(self) -> Any:
         """Ask for a Wi-Fi and its password."""
-        return self._page() if self._may() else ask_for_key("/wifi")
+        return self._page() if self._may_change_wifi() else ask_for_key("/wifi")
 
-    @form("/wifi", asks=host_page, page="_page")
+    @form("/wifi", inner_guard=host_page, page="_page")
     def join(self, name: str, password: str, hidden: str) -> Any:
         """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi."""
-        if not self._may():
+        if not self._may_change_wifi():
             return ask_for_key("/wifi")
         self.own.join(Wifi(name.strip(), password, bool(hidden)))
         if self.own.trouble:
             raise wrong_phase(self.own.trouble)
         return self._page()
 
-    def _may(self) -> bool:
+    def _may_change_wifi(self) -> bool:
         return self._guard.is_host() or self.page_context.is_newcomer()
 
     def _page(self, error: str = "") -> str:
