@@ -1,5 +1,8 @@
 """The board check: how the reading differs from the expected layout, which moves of pieces are left
 to do, and which action explains the board.
+
+The functions are pure. A layout has a stack of faces on each square, from the bottom to the top. A
+reading shows only the top of each stack.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ NO_READING = Reading({})
 
 @dataclass(frozen=True)
 class HandMove:
-    """One move that hands make with the faces of a stack, listed from the bottom to the top as they
-    lie afterwards.
+    """One move that hands make with a piece, or with several that lie on each other.
 
-    The piece comes from beside the board if `origin` is None, and leaves the board if `target` is
-    None. If both are the same square, it only turns over.
+    - `faces`: the faces that are moved, from the bottom to the top as they lie afterwards.
+    - `origin`: where they come from. None if they lie beside the board.
+    - `target`: where they go. None if they leave the board. If it is the origin, a piece only turns
+      over.
+    - `is_done`: whether the camera has seen the result.
+    - `is_turned_over`: whether a piece is turned over on the way.
     """
 
     faces: tuple[str, ...]
@@ -34,12 +40,11 @@ class HandMove:
     target: Square | None
     is_done: bool = False
     is_turned_over: bool = False
-    """Whether a piece is turned over on the way."""
 
 
 @dataclass(frozen=True)
 class BoardBefore:
-    """The layout of the board before a play, and the markers that were read on it."""
+    """The layout of the board before an action, and the markers that were read on it."""
 
     kit: Kit
     board: Layout
@@ -50,8 +55,11 @@ class BoardBefore:
 class Problem:
     """One fault on the board.
 
-    `text` says which piece is wrong, where, and how to correct it. `sign` says only what to do.
-    `face` is the piece, `square` is where it is seen (or missing), `home` is where it belongs.
+    - `face`: the piece that is wrong.
+    - `square`: where it is seen, or where it is missing.
+    - `home`: where it belongs. None if it belongs beside the board.
+    - `text`: a sentence that says which piece is wrong, where, and how to correct it.
+    - `sign`: a shorter one for the sign, which says only what to do.
     """
 
     face: str
@@ -86,30 +94,28 @@ def with_expected_stacks(
     before: Layout | None = None,
     touched: Collection[Square] = (),
 ) -> Reading:
-    """Return the reading with carried pieces moved to where the layout has them.
+    """Return the reading as if hands had stacked carried pieces in the layout's order.
 
     A flag or a ball may lie above or below its carrier, and the camera sees only the upper one.
     That one stands for both if the other is seen nowhere else. A flag that already lay there alone
     `before` does not prove that a robot has arrived, unless hands have `touched` the square since.
     """
     faces = dict(reading.seen)
-    expected, there = Counter(top_faces(layout).values()), Counter(faces.values())
+    expected_counts, seen_counts = Counter(top_faces(layout).values()), Counter(faces.values())
     for square, stack in layout.items():
-        face = faces.get(square)
+        if len(stack) != 2 or faces.get(square) != stack[0]:
+            continue
+        lower, upper = stack
         # Only a carrier and the piece it carries may lie in either order.
-        if (
-            len(stack) != 2
-            or face != stack[0]
-            or kit.face(face).carried == kit.face(stack[1]).carried
-        ):
+        if kit.face(lower).carried == kit.face(upper).carried:
             continue
         # A piece that lay here alone may not have been touched at all.
-        lay_alone = before is not None and before.get(square) == (face,) and square not in touched
-        is_clear = kit.face(stack[1]).carried or not lay_alone
+        lay_alone = before is not None and before.get(square) == (lower,) and square not in touched
+        is_stack = kit.face(upper).carried or not lay_alone
         # Not if the upper piece is seen on another square.
-        if is_clear and there[stack[1]] < expected[stack[1]]:
-            faces[square] = stack[1]
-            there[stack[1]] += 1
+        if is_stack and seen_counts[upper] < expected_counts[upper]:
+            faces[square] = upper
+            seen_counts[upper] += 1
     return replace(reading, seen=faces) if faces != reading.seen else reading
 
 
@@ -127,60 +133,63 @@ def hand_moves(
     with the same origin and target make one move. A turn below another piece counts as done,
     because no picture shows it.
     """
+    # A large piece counts as one face on its anchor square.
     before, after = kit.anchored(before), kit.anchored(after)
     reading = with_expected_stacks(kit, after, reading, before, touched)
     removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
     # Pieces with the same origin and target are moved by one hand.
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
     for kind in sorted(removed.keys() | added.keys()):
-        for (origin, was), (target, face) in _pair_pieces(
-            removed.get(kind, []), added.get(kind, [])
-        ):
-            turned = bool(was and face) and was != face
-            ways.setdefault((origin, target), []).append((face or was, turned))
+        pairs = _pair_pieces(removed.get(kind, []), added.get(kind, []))
+        for (origin, old_face), (target, new_face) in pairs:
+            is_turned_over = bool(old_face and new_face) and old_face != new_face
+            ways.setdefault((origin, target), []).append((new_face or old_face, is_turned_over))
     moves = []
     for (origin, target), pieces in ways.items():
-        stack = (
-            after[target] if target is not None else before[origin] if origin is not None else ()
-        )
-        ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
-        done = _is_done(ordered, origin, target, after, reading)
-        moves.append(HandMove(ordered, origin, target, done, any(turned for _, turned in pieces)))
+        stack: tuple[str, ...] = ()
+        if target is not None:
+            stack = after[target]
+        elif origin is not None:
+            stack = before[origin]
+        faces = tuple(sorted((face for face, _ in pieces), key=stack.index))
+        is_done = _is_done(faces, origin, target, after, reading)
+        is_turned_over = any(is_turned for _, is_turned in pieces)
+        moves.append(HandMove(faces, origin, target, is_done, is_turned_over))
     return tuple(moves)
 
 
 _Piece = tuple[Square | None, str]
+"""Square and face of a piece."""
 _NOWHERE: _Piece = (None, "")
+"""Place of a piece that comes from beside the board, or goes there."""
 
 
-def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
-    """Return the surplus faces of `one` over `other`, each with its square, by the kind of
-    piece.
-    """
+def _surplus(kit: Kit, layout: Layout, other: Layout) -> dict[str, list[_Piece]]:
+    """Return the pieces of a layout that the other one lacks on the same square, by kind."""
     surplus: dict[str, list[_Piece]] = {}
-    for square in sorted(one):
-        missing = Counter(one[square]) - Counter(other.get(square, ()))
-        for face, count in missing.items():
+    for square in sorted(layout):
+        extra = Counter(layout[square]) - Counter(other.get(square, ()))
+        for face, count in extra.items():
             surplus.setdefault(kit.kind(face), []).extend([(square, face)] * count)
     return surplus
 
 
-def _pair_pieces(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Yield pairs of the old and the new place of each piece.
+def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
+    """Yield pairs of the old and the new place of each piece of one kind.
 
     Pieces that stay on their square are paired first, then those that keep their face, then the
     rest.
     """
-    gone, come = list(gone), list(come)
-    # A piece is a pair of square and face.
-    for same in (itemgetter(0), itemgetter(1)):
-        for old in list(gone):
-            new = next((piece for piece in come if same(piece) == same(old)), None)
+    removed, added = list(removed), list(added)
+    for square_or_face in (itemgetter(0), itemgetter(1)):
+        for old in list(removed):
+            wanted = square_or_face(old)
+            new = next((piece for piece in added if square_or_face(piece) == wanted), None)
             if new is not None:
-                gone.remove(old)
-                come.remove(new)
+                removed.remove(old)
+                added.remove(new)
                 yield old, new
-    yield from itertools.zip_longest(gone, come, fillvalue=_NOWHERE)
+    yield from itertools.zip_longest(removed, added, fillvalue=_NOWHERE)
 
 
 def _is_done(
@@ -190,6 +199,7 @@ def _is_done(
     after: Layout,
     reading: Reading,
 ) -> bool:
+    """Return whether the reading shows that a move was made. `after` is the layout after it."""
     if reading.game is None:
         return False
     # A hidden square proves nothing, because the piece may still lie there.
@@ -242,6 +252,7 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
         anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
         reading = replace(reading, seen=top_faces(anchored))
     reading = with_expected_stacks(kit, target, reading)
+    # The face that is seen on each wrong square, None for an empty one.
     wrong: dict[Square, str | None] = {}
     for square in sorted((before.keys() | target.keys() | reading.seen.keys()) - reading.unknown):
         face = reading.seen.get(square)
@@ -273,19 +284,19 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
     return tuple(faults)
 
 
-def _is_wrong(kit: Kit, face: str | None, was: tuple[str, ...], will_be: tuple[str, ...]) -> bool:
+def _is_wrong(kit: Kit, face: str | None, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
     """Return whether a square must not show this face (None for an empty square) while hands turn
-    one stack into another.
+    the old stack into the new one.
 
     It may show either face of any piece of both stacks, and may be empty while a piece is moved. It
     must not show a piece that was laid on top of the one that belongs there.
     """
-    if was == will_be:
-        return face != (will_be[-1] if will_be else None)
+    if old == new:
+        return face != (new[-1] if new else None)
     if face is None:
         return False
-    has_come_on_top = face in will_be[:-1] and face not in was and was[-1:] == will_be[-1:]
-    return has_come_on_top or kit.kind(face) not in map(kit.kind, (*was, *will_be))
+    has_come_on_top = face in new[:-1] and face not in old and old[-1:] == new[-1:]
+    return has_come_on_top or kit.kind(face) not in map(kit.kind, (*old, *new))
 
 
 def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> Problem | None:
@@ -293,7 +304,7 @@ def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> P
 
     None if the piece belongs elsewhere.
     """
-    due = stack[-1] if stack else ""
+    due = stack[-1] if stack else ""  # the face that belongs on top
     if kit.kind(face) == kit.kind(due):
         text = say("{piece!c} expected on {square}: turn the piece over.", piece=due, square=square)
         sign = say("Turn the piece on {square} over", square=square)
@@ -315,7 +326,8 @@ def _stray(
 ) -> Problem:
     """Return the fault of a piece that does not belong on its square.
 
-    It belongs where it is `absent`, first where the camera sees that, else beside the board.
+    It belongs on a square where it is `absent`, first on one that the camera sees, else beside the
+    board.
     """
     parts: dict[str, object] = {"piece": face, "square": square}
     homes = [home for home, stack in absent.items() if face in stack and home != square]
@@ -338,7 +350,7 @@ Plays = Iterable[tuple[Any, tuple[Layout, ...]]]
 def actions_shown(
     plays: Plays, reading: Reading, before: BoardBefore
 ) -> tuple[list[Any], list[Any]]:
-    """Return the actions that the reading shows, and those that may have been made out of the
+    """Return the actions that the reading shows, and those that may have been taken out of the
     camera's sight.
 
     Pieces that an action does not move may be hidden. A piece that is gone may have left the board,
@@ -366,13 +378,13 @@ def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
     visible.
     """
     is_all_hidden = top_faces(before.board) == top_faces(after)
-    grown = []
+    squares = []
     for square, stack in after.items():
-        was = before.board.get(square, ())
-        is_same_top = was[-1:] == stack[-1:] and len(stack) > len(was)
+        old_stack = before.board.get(square, ())
+        is_same_top = old_stack[-1:] == stack[-1:] and len(stack) > len(old_stack)
         if is_same_top and (is_all_hidden or not before.kit.face(stack[-1]).carried):
-            grown.append(square)
-    return grown
+            squares.append(square)
+    return squares
 
 
 def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
@@ -391,12 +403,12 @@ def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square
 def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) -> bool:
     """Return whether its marker proves every piece that is laid on one that looks the same.
 
-    True if there is no such piece. A marker that was hidden before proves nothing, because the
+    True if there is no such piece. Without a marker from before nothing is proven, because the
     piece may only have been straightened.
     """
     for square in lookalike_squares(before, after):
-        now, was = reading.markers.get(square), before.markers.get(square)
-        if was is None or now in (None, was):
+        new_marker, old_marker = reading.markers.get(square), before.markers.get(square)
+        if old_marker is None or new_marker in (None, old_marker):
             return False
     return True
 
@@ -404,11 +416,11 @@ def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) 
 def _is_shown(layout: Layout, reading: Reading, before: BoardBefore) -> bool:
     """Return whether the board shows more than that a piece is gone.
 
-    On a piece that looks the same only the marker shows it.
+    The reading agrees with the layout. On a piece that looks the same only the marker shows it.
     """
-    was, now = top_faces(before.board), top_faces(layout)
-    grown = lookalike_squares(before, layout)
-    if grown or any(was.get(square) != face for square, face in now.items()):
+    old_tops = top_faces(before.board)
+    has_new_top = any(old_tops.get(square) != face for square, face in top_faces(layout).items())
+    if has_new_top or lookalike_squares(before, layout):
         return are_lookalikes_proven(before, layout, reading)
     # Nothing new is visible, so the pieces that are gone must lie beside the board.
     removed = _faces(before.board) - _faces(layout)
@@ -420,9 +432,9 @@ def _faces(layout: Layout) -> Counter[str]:
 
 
 def _may_be_meant(before: BoardBefore, layout: Layout) -> bool:
-    """Return whether a piece has left the board, or lies under a carried one.
+    """Return whether the layout lacks a piece, or has one under a carried piece.
 
-    Both look the same as a piece that was only lifted.
+    Both look the same as a piece that was only lifted, so the player has to say which it is.
     """
     if _faces(layout).total() < _faces(before.board).total():
         return True

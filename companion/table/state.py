@@ -53,14 +53,16 @@ NO_DRAFT = Draft()
 
 @dataclass(frozen=True)
 class TileState:
-    """The order tiles, which players lay in rows behind walls, in a game that has them."""
+    """The order tiles, which players lay in rows behind walls, in a game that has them.
+
+    - `ready`: seats that have said that their row lies.
+    - `faults`: rows that the camera could not read.
+    - `wanted`: rows that the camera has been asked to read. None while no answer is due.
+    """
 
     ready: frozenset[Seat] = frozenset()
-    """Seats that have said that their row lies."""
     faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
-    """Rows that the camera could not read."""
     wanted: RowsWanted | None = None
-    """Rows that the camera has been asked to read. None while no answer is due."""
 
 
 NO_TILES = TileState()
@@ -68,15 +70,17 @@ NO_TILES = TileState()
 
 @dataclass(frozen=True)
 class TimedHeadline:
-    """A headline of a stage, and how long it is shown."""
+    """A headline of a stage, and how long it is shown.
+
+    - `number`: its number in the stage, counted from 0.
+    - `lasts_s`: whole reading time in seconds. 0 if it waits for a tap.
+    - `due_s`: monotonic time at which it ends. Infinite if it waits for a tap.
+    """
 
     content: Headline
     number: int
-    """Its number in the stage, counted from 0."""
     lasts_s: float = 0.0
-    """Whole reading time in seconds. 0 if it waits for a tap."""
     due_s: float = math.inf
-    """Monotonic time at which it ends. Infinite if it waits for a tap."""
 
 
 @dataclass(frozen=True)

@@ -27,31 +27,34 @@ from companion.table.state import Instruction, TimedHeadline
 
 @dataclass(frozen=True)
 class SeatView:
-    """A seat and its player, as everybody may see them."""
+    """A seat and its player, as everybody may see them.
+
+    - `side`: how the seat looks in the chosen or running game. None without a game.
+    - `name`: name of the player as typed, perhaps empty. None if the seat is free.
+    - `door`: what the player plays by: `phone`, `pad`, `machine` or `remote`. Empty while it is
+      free.
+    - `is_awaited`: whether the seat still has to hand in an action.
+    - `sealed_at`: Unix time in seconds at which the action was sealed. None if nothing is
+      sealed.
+    - `receipt`: receipt of the sealed action. None if nothing is sealed.
+    - `entered_count`: number of orders on the pad. Which ones they are stays secret.
+    - `sitting`: id of the present player's stay in this seat, which changes with the player and
+      reveals nothing else. An input about the shown player names it.
+    - `is_coached`: whether the player has asked the coach in this game.
+    - `has_card`: whether the player has shown a player's card of the hub.
+    """
 
     seat: Seat
     side: Side | None
-    """How the seat looks in the chosen or running game. None without a game."""
     name: str | None
-    """Name of the player as typed, perhaps empty. None if the seat is free."""
     door: str
-    """What the player plays by: `phone`, `pad`, `machine` or `remote`. Empty while it is free."""
     is_awaited: bool
-    """Whether the seat still has to hand in an action."""
     sealed_at: float | None
-    """Unix time in seconds at which the action was sealed. None if nothing is sealed."""
     receipt: str | None
-    """Receipt of the sealed action. None if nothing is sealed."""
     entered_count: int
-    """Number of orders on the pad. Which ones they are stays secret."""
     sitting: str
-    """Id of the present player's stay in this seat, which changes with the player and reveals
-    nothing else. An input about the shown player names it.
-    """
     is_coached: bool
-    """Whether the player has asked the coach in this game."""
     has_card: bool
-    """Whether the player has shown a player's card of the hub."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +73,19 @@ class ClockView:
     """A clock: that of the decision that is due, or a seat's chess clock.
 
     Its fields are also the API's. Times are in seconds.
+
+    - `limit_s`: time at the start of the clock.
+    - `left_s`: time left when the clock was last started, or now if it is stopped.
+    - `due_s`: time by `Table.now_s` at which it runs out. None while it is stopped.
+    - `paused`: who or what paused it, as `Session.paused_by`. Empty while it is not paused.
+    - `has_run_out`: whether no time is left, in a game that only sounds an alarm then.
     """
 
     limit_s: float
-    """Time at the start of the clock."""
     left_s: float
-    """Time left when the clock was last started, or now if it is stopped."""
     due_s: float | None
-    """Time by `Table.now_s` at which it runs out. None while it is stopped."""
     paused: str
-    """Who or what paused it, as `Session.paused_by`. Empty while it is not paused."""
     has_run_out: bool
-    """Whether no time is left, in a game that only sounds an alarm then."""
 
 
 @dataclass(frozen=True)

@@ -123,15 +123,18 @@ RemoteMessage = (
 
 
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The seat that is played at another table, as a part of the record that begins the game."""
+    """The seat that is played at another table, as a part of the record that begins the game.
+
+    - `id`: id of the game, the same at both tables.
+    - `name`: name of the player there.
+    - `nonce`: nonce of the seat at this table. No token carries it, because nobody plays the
+      seat here.
+    """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
-    """Id of the game, the same at both tables."""
     seat: Seat
     name: _Name = ""
-    """Name of the player there."""
     nonce: str = ""
-    """Nonce of the seat at this table. No token carries it, because nobody plays the seat here."""
 
 
 @dataclass(frozen=True)
