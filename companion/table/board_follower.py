@@ -1,5 +1,5 @@
-"""Follows the board through the camera: ticks off moves of pieces, recognises plays, and judges
-early presses of the clock.
+"""Follows the board through the camera: ticks off moves of pieces, recognises actions that hands
+make on the board, and judges early presses of the clock.
 """
 
 from __future__ import annotations
@@ -25,23 +25,30 @@ from companion.table.store import TableStore
 from companion.table.turns import end_step, hand_in
 
 EARLY_PRESS_TIMEOUT_S = 3.0
-"""Timeout in seconds for a press of the clock that waits until the camera sees a still board."""
+"""Timeout in seconds for a press of the clock that waits until the camera sees a still board. Then
+the last reading counts. Longer: a blind camera holds a finished turn up for longer. Shorter: slow
+hands or a slow camera turn a right press into a refusal.
+"""
 
 
 class BoardFollower:
-    """Follows the board of one table. Callers of its methods hold the table."""
+    """Follows the board of one table, and hands in for players what the camera sees.
+
+    The table makes it, and calls it for each reading and at each beat of its thread. Callers of its
+    methods hold the table.
+    """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._place: tuple[object, str] | None = None
-        """Place in the game for which the last reading was judged."""
+        self._judged_step: tuple[object, str] | None = None
+        """Step of the game, and who had paused it, for which the last reading was judged."""
 
     def handle_reading(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
         before = self._store.live
         last, touched = before.reading, before.touched_squares
         if last.game == reading.game:
-            # A hand hides a piece or has lifted it.
+            # A hand hides a piece, or has lifted or changed it.
             changed = dict(last.seen.items() - reading.seen.items())
             touched |= changed.keys() | (last.seen.keys() & reading.unknown)
         self._store.live = replace(before, reading=reading, touched_squares=touched)
@@ -53,12 +60,12 @@ class BoardFollower:
         """Judge the last reading again if the game has moved on, and continue if it shows what is
         due.
 
-        The board may not change again, because it may have been right before the table asked for
-        it.
+        The board may already have been right when the table asked for it, and then no new reading
+        comes.
         """
         live, session = self._store.live, self._store.session
         is_followed = live.sees_board or session.is_between
-        if is_followed and self._place != (session.shown_step, session.paused_by):
+        if is_followed and self._judged_step != (session.shown_step, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
@@ -66,31 +73,32 @@ class BoardFollower:
             self._settle_early_press()
 
     def _judge(self, before: TableState) -> None:
-        """Find the faults of the board, and recognise a play. `before` is the state with the
-        previous reading.
+        """Find the faults of the board, and recognise an action.
+
+        `before` is the table's state with the previous reading.
         """
         live, session = self._store.live, before.session
         reading = live.reading
-        self._place = (session.shown_step, session.paused_by)
+        self._judged_step = (session.shown_step, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between else None
-        is_due = live.still_reading.quiet and session.phase is Phase.ORDERS
-        laid = _laid_actions(live) if is_due and not reading.unknown else {}
+        is_action_due = live.still_reading.quiet and session.phase is Phase.ORDERS
+        laid = _laid_actions(live) if is_action_due and not reading.unknown else {}
         live = replace(live, suggested_game=suggested, laid_actions=laid, possible_actions=())
         self._store.live = live
         problems = problems_of(live)
-        seat = _seat_on_turn(session) if is_due else None
-        # An apparent fault may be a play, so check for plays first.
+        seat = _seat_on_turn(session) if is_action_due else None
+        # What looks like a fault may be an action, so look for actions first.
         if seat is not None and (problems or _has_other_markers(live)):
             self._recognise(seat, problems)
             return
-        is_followed = reading.quiet and session.phase is Phase.STAGES
-        if problems and is_followed and self._is_played_on():
+        is_still_stage = reading.quiet and session.phase is Phase.STAGES
+        if problems and is_still_stage and self._is_played_on():
             end_step(self._store, "camera")
-            return  # `judge_again` judges the same reading again and recognises the play
+            return  # `judge_again` judges the same reading again and recognises the action
         # Measured from the first reading that disagrees, because overruling needs a minimum time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
         live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
-        if is_due and not problems:
+        if is_action_due and not problems:
             markers = board_check.known_markers(before.markers_before, reading)
             live = replace(live, markers_before=markers)
         if live != before:
@@ -140,7 +148,7 @@ class BoardFollower:
 
     def _is_played_on(self) -> bool:
         """Return whether hands have finished the last stage of one seat and already made the next
-        play.
+        action on the board.
         """
         session = self._store.session
         is_last = session.stage == len(session.stages) - 1
@@ -148,60 +156,63 @@ class BoardFollower:
         is_waiting = session.has_reported_step or session.paused_by or session.shown_stage.tallies
         if not is_last or not is_lone or is_waiting:
             return False
-        # Test it on a copy, because nothing is accepted yet.
-        done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
-        return self._is_next_play_shown(advance(session, done)[0])
+        # Fold the end of the stage without accepting it, to see what may be played after it.
+        stage_done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
+        after_stage, _ = advance(session, stage_done)
+        return self._is_next_action_shown(after_stage)
 
-    def _is_next_play_shown(self, session: Session) -> bool:
-        """Return whether the board shows a legal play of the next person on turn."""
+    def _is_next_action_shown(self, session: Session) -> bool:
+        """Return whether the board shows a legal action of the next person on turn."""
         live, now_s = self._store.live, self._store.now_s()
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machine_seat(seat):
-            # If the machine can end its turn now, hands may already have made the play after that.
+            # If the machine can end its turn now, hands may already have played after that. Actions
+            # that move no piece end a turn.
             endings = (
                 action for action, layouts in actions_with_layouts(session, seat) if not layouts
             )
             ending = next(endings, None)
             if ending is None:
                 return False
-            words = session.playing.format(ending)
-            session, _ = advance(session, HandIn(seat, session.moment, words, "0", now_s=now_s))
+            notation = session.playing.format(ending)
+            session, _ = advance(session, HandIn(seat, session.moment, notation, "0", now_s=now_s))
             seat = _seat_on_turn(session)
         if seat is None or session.paused_by or not session.is_played_here(seat):
             return False
         plays = actions_with_layouts(session, seat)
-        shown, _ = board_check.actions_shown(plays, live.reading, _before(live, session))
+        shown, _ = board_check.actions_shown(plays, live.reading, _board_before(live, session))
         return bool(shown)
 
     def _recognise(self, seat: Seat, problems: Problems) -> None:
-        """Accept the play that hands have made on the board.
+        """Accept the action that hands have made on the board.
 
-        If it is ambiguous, show the choices. If it is not a legal play, show why.
+        If the board can mean several, show them. If it means no legal one, show why.
         """
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
         in_hand = is_piece_in_hand(live, problems)
         problems = () if in_hand else problems
         if session.paused_by or not session.is_played_here(seat):
             is_early = session.is_machine_seat(seat) and not session.paused_by
-            if is_early and self._is_next_play_shown(session):
+            if is_early and self._is_next_action_shown(session):
                 problems = ()
             self._publish(replace(live, problems=problems), live.problems)
             return
-        game, before = session.playing, _before(live, session)
+        game, before = session.playing, _board_before(live, session)
         shown, possible = board_check.actions_shown(
             actions_with_layouts(session, seat), reading, before
         )
         if len(shown) == 1:
             self._store.live = replace(live, problems=())
-            # The play counts from the time it was seen, or from an earlier press of the clock.
+            # The action counts from the time it was seen, or from an earlier press of the clock.
             at_s = min(reading.at_s, live.early_press.now_s) if live.early_press else reading.at_s
             stamp_s = min(at_s, self._store.now_s())
             hand_in(self._store, HandIn(seat, session.moment, game.format(shown[0]), now_s=stamp_s))
             return
-        if choices := tuple(map(game.format, shown or possible)):
-            # While a piece is in the air, the choices appear without a sound.
+        if actions := tuple(map(game.format, shown or possible)):
+            # While a piece is in the air, the choice appears without a sound.
             signals = () if in_hand else (signal_to(seat, Cue.ASKED),)
-            self._store.publish(replace(live, problems=problems, possible_actions=choices), signals)
+            ambiguous = replace(live, problems=problems, possible_actions=actions)
+            self._store.publish(ambiguous, signals)
             return
         wrong = replace(live, problems=problems, broken_rule=None)
         if not in_hand:
@@ -221,22 +232,24 @@ class BoardFollower:
         """
         live, now_s = self._store.live, self._store.now_s()
         session = live.session
-        order, reading = live.early_press, live.reading
-        if order is None:
+        press, reading = live.early_press, live.reading
+        if press is None:
             return
-        is_over = order.seat not in session.awaited
+        is_turn_over = press.seat not in session.awaited
         # Only a still picture newer than the press shows the board that counts.
-        is_read = reading.quiet and reading.at_s >= order.now_s
-        if not (is_over or is_read) and now_s < order.now_s + EARLY_PRESS_TIMEOUT_S:
+        is_read = reading.quiet and reading.at_s >= press.now_s
+        has_time = now_s < press.now_s + EARLY_PRESS_TIMEOUT_S
+        if has_time and not is_turn_over and not is_read:
             return
         self._store.live = replace(live, early_press=None)
         try:
-            if is_over or live.problems:
+            if is_turn_over or live.problems:
                 raise wrong_phase(say("The board is not as it should be"))
-            press = msgspec.structs.replace(order, moment=session.moment, read_s=now_s)
-            hand_in(self._store, press)
+            # An action that the camera has recognised since has changed the moment.
+            order = msgspec.structs.replace(press, moment=session.moment, read_s=now_s)
+            hand_in(self._store, order)
         except CompanionError:
-            self._store.publish(self._store.live, (signal_to(order.seat, Cue.KEY_REFUSED),))
+            self._store.publish(self._store.live, (signal_to(press.seat, Cue.KEY_REFUSED),))
 
     def set_camera_status(self, status: CameraStatus) -> None:
         """Process a new state of the camera."""
@@ -246,28 +259,32 @@ class BoardFollower:
         live = replace(before, camera=status)
         if status.state is not CameraState.SEES_BOARD:
             live = replace(live, reading=NO_READING, problems=(), suggested_game=None)
-        # Troubles of repeated attempts are shown as text, but only the first is signalled.
+        # A camera that is opened again and again reports each failure. Only the first is signalled.
         is_new = before.camera.state is not CameraState.TROUBLE
         is_trouble = status.state is CameraState.TROUBLE and is_new
         self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
 
 
-def _before(live: TableState, session: Session) -> BoardBefore:
-    """Return the layout and the markers of the board before a play of this session."""
+def _board_before(live: TableState, session: Session) -> BoardBefore:
+    """Return the layout and the markers of the board before an action in this session."""
     kit = session.playing.kit(session.options)
     return BoardBefore(kit, session.board or {}, live.markers_before)
 
 
 def _has_other_markers(live: TableState) -> bool:
-    """Return whether any marker differs from before. A piece may lie on one that looks the same."""
+    """Return whether a visible marker differs from before.
+
+    Then a piece may lie on one that looks the same.
+    """
     before, reading = live.markers_before.items(), live.reading
-    return reading.markers != {at: marker for at, marker in before if at not in reading.unknown}
+    visible = {square: marker for square, marker in before if square not in reading.unknown}
+    return reading.markers != visible
 
 
 def _seat_on_turn(session: Session) -> Seat | None:
-    """Return the one seat whose play may be made on the board.
+    """Return the one seat that may act on the board.
 
-    None if actions are sealed, even if only one is outstanding.
+    None in a turn of both seats, whose actions are sealed, even if only one of them is missing.
     """
     due = session.playing.to_act(session.state)
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
@@ -278,18 +295,19 @@ def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tu
 
     These include layouts after its stages, such as a piece that is already turned over.
     """
-    game, asked = session.playing, session.lesson_action(seat)
+    game, lesson_action = session.playing, session.lesson_action(seat)
     for play in game.plays(session.state, seat):
-        if asked is not None and play.text != asked:
+        if lesson_action is not None and play.text != lesson_action:
             continue
         action = game.parse(play.text)
         step = game.apply(session.state, {seat: action}, session.rng)
         layouts = game.layouts_by_hand(session.state, seat, action, step)
+        # An action that no hands make has no layout.
         yield action, layouts if play.is_by_hand else ()
 
 
 def _laid_actions(live: TableState) -> dict[Seat, str]:
-    """Return the actions that cards or pieces on the table stand for.
+    """Return the actions in notation, by seat, that cards or pieces on the table stand for.
 
     The caller makes sure that the reading is quiet and that nothing is hidden.
     """

@@ -1,5 +1,5 @@
-"""Notifies everybody who follows the table: waiting pages, lamps, cues, alarms, and those who need
-the kit.
+"""Notifies everybody who follows the table: waiting pages, and adapters for lamps, cues, alarms and
+the camera.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from companion.table.session import Phase, Signals
 from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_DURATION_S = 0.6
-"""Duration in seconds of the reveal's cue on lamps and buzzer, before the cues of the first
-step.
-"""
+"""Duration in seconds of the reveal's cue on lamps and buzzer, before the first step's cues."""
 
 
 def _ignore(*_: object) -> None:
-    pass
+    """Ignore a call that an adapter has no use for."""
 
 
 @dataclass(frozen=True)
 class TableListener:
-    """The callbacks of an adapter. The holder of the table calls them, so they must return within
-    milliseconds.
+    """The callbacks of an adapter, such as the panel or a broker. It sets only those that it needs.
+
+    The thread that holds the table calls them, so they must return within milliseconds.
     """
 
     on_signal: Callable[[Signal], None] = _ignore
@@ -50,7 +49,10 @@ class TableListener:
 
 
 class Listeners:
-    """Notifies all adapters in the table's thread. `wait` may be called from any thread."""
+    """Notifies all adapters, and wakes the pages that wait for a change.
+
+    Callers hold the table. Only `wait` may be called from any thread.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -75,8 +77,8 @@ class Listeners:
         listener.on_game(0 if live.session.is_between else live.session.number, 0)
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table's version differs from `version`, or until the timeout. Return the
-        newest version.
+        """Wait until the table's version differs from `version`, until the timeout, or until the
+        table closes. Return the newest version.
         """
         with self._changed:
             if self._version == version and not self._closed:
@@ -92,8 +94,8 @@ class Listeners:
         """Show a state: first lamps, alarms and cues, because a finger waits for them, then
         pages.
         """
-        session, turns = live.session, self._turns
-        lamps = {Seat.SOUTH: lamps_of(live, Seat.SOUTH), Seat.NORTH: lamps_of(live, Seat.NORTH)}
+        session, turns_before = live.session, self._turns
+        lamps = {seat: lamps_of(live, seat) for seat in SEATS}
         kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
         self._kit, self._turns = session.kit, len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()
@@ -106,7 +108,7 @@ class Listeners:
             if self._kit != kit_before:
                 listener.on_kit(self._kit)
             if self._game != game_before:
-                listener.on_game(self._game, turns)
+                listener.on_game(self._game, turns_before)
         self.send_signals(*signals)
         with self._changed:
             self._version = live.version
@@ -137,37 +139,44 @@ class Listeners:
 
 
 def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
-    """Return the steady pattern of a seat's lamps.
+    """Return the steady pattern of a seat's lamps: three order lamps and the lamp of the turn.
 
     It depends on the number of orders entered, never on which ones.
     """
     session = live.session
     if session.is_between:
         return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
-    is_asked = bool(live.possible_actions) and seat in session.awaited
-    # A question concerns the seat on turn, a wrong board both.
-    is_wrong = is_asked or (bool(live.problems) and not live.possible_actions)
-    is_in = seat in session.sealed or seat in live.tiles.ready
-    in_orders = session.phase is Phase.ORDERS
-    turn = TurnLamp.OFF
-    if is_wrong or seat in live.tiles.faults:
-        turn = TurnLamp.WRONG
-    elif not in_orders and any(i.seat is seat and not i.move.is_done for i in instructions(live)):
-        turn = TurnLamp.HANDS
-    elif in_orders and session.paused_by:
-        turn = TurnLamp.PULSE
-    elif session.draw_offer:
-        turn = TurnLamp.OFFERED
-    elif seat in session.awaited and not is_in:
-        is_one_of_two = session.sealed or len(session.awaited) > 1
-        turn = TurnLamp.PULSE if is_one_of_two else TurnLamp.ON
+    has_question = bool(live.possible_actions) and seat in session.awaited
+    has_handed_in = seat in session.sealed or seat in live.tiles.ready
+    turn_lamp = _turn_lamp(live, seat, has_question, has_handed_in)
     # A pad has three order lamps, so the fourth step or order lights the first one again.
     count = live.drafts.get(seat, NO_DRAFT).count
     lit = set(range(1, (count - 1) % 3 + 2)) if count else set()
-    if is_in:
+    if has_handed_in:
         lit = {1, 2, 3}
-    elif is_asked:
+    elif has_question:
         lit = {2}
     elif session.phase is Phase.STAGES:
         lit = {session.stage % 3 + 1}
-    return SeatLamps(frozenset(lit), turn)
+    return SeatLamps(frozenset(lit), turn_lamp)
+
+
+def _turn_lamp(live: TableState, seat: Seat, has_question: bool, has_handed_in: bool) -> TurnLamp:
+    """Return the lamp of the turn during a game. What is more urgent comes first."""
+    session = live.session
+    # A question concerns the seat on turn, a wrong board both.
+    is_board_wrong = bool(live.problems) and not live.possible_actions
+    if has_question or is_board_wrong or seat in live.tiles.faults:
+        return TurnLamp.WRONG
+    if session.phase is not Phase.ORDERS:
+        todo = (item for item in instructions(live) if not item.move.is_done)
+        if any(item.seat is seat for item in todo):
+            return TurnLamp.HANDS
+    elif session.paused_by:
+        return TurnLamp.PULSE
+    if session.draw_offer:
+        return TurnLamp.OFFERED
+    if seat not in session.awaited or has_handed_in:
+        return TurnLamp.OFF
+    is_turn_of_both = session.sealed or len(session.awaited) > 1
+    return TurnLamp.PULSE if is_turn_of_both else TurnLamp.ON

@@ -156,20 +156,23 @@ class BoardView:
 
 @dataclass(frozen=True)
 class OwnView:
-    """What only the viewer may know or do."""
+    """What only the viewer may know or do.
+
+    - `pad`: the keys that give the viewer's orders. None if the game takes none now.
+    - `sealed`: the viewer's own sealed action.
+    - `take_back_moment`: the moment to name for taking back the viewer's last action. None if
+      nothing can be taken back.
+    - `laid_action`: the action that the open cards or pieces stand for, in notation. Ready
+      confirms it.
+    - `possible_actions`: the actions that the board can mean, in notation, if the viewer has to
+      choose one.
+    """
 
     pad: PadGrammar | None = None
-    """The keys that give the viewer's orders. None if the game takes none now."""
     sealed: Sealed | None = None
-    """The viewer's own sealed action."""
     take_back_moment: str | None = None
-    """The moment to name for taking back the viewer's last action. None if nothing can be taken
-    back.
-    """
     laid_action: str | None = None
-    """The action that the open cards or pieces stand for, in notation. Ready confirms it."""
     possible_actions: tuple[str, ...] = ()
-    """The actions that the board can mean, in notation, if the viewer has to choose one."""
 
 
 @dataclass(frozen=True)
@@ -182,46 +185,55 @@ class TimeView:
 
 @dataclass(frozen=True)
 class MatchView:
-    """The result so far of game and match, and what the players have asked of each other."""
+    """The result so far of game and match, and what the players have asked of each other.
+
+    - `outcome`: the outcome of the game. None while it is running.
+    - `draw_offer`: the seat that offers a draw.
+    - `offer_words`: a sentence that a draw is offered. Empty without an offer.
+    - `undo_requester`: the seat that wants to undo the last turn and waits for the other's
+      consent.
+    - `can_undo`: whether the last turn can be undone.
+    - `can_swap`: whether a rematch can be played with changed sides.
+    - `log`: the last sentences about events, oldest first.
+    - `round_players`: the players of a tournament's round at this table, as a sentence. Empty
+      without a round.
+    """
 
     score: Score
     outcome: Outcome | None
-    """The outcome of the game. None while it is running."""
     draw_offer: Seat | None
-    """The seat that offers a draw."""
     offer_words: str
-    """A sentence that a draw is offered. Empty without an offer."""
     undo_requester: Seat | None
-    """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
-    """Whether the last turn can be undone."""
     can_swap: bool
-    """Whether a rematch can be played with changed sides."""
     log: tuple[str, ...]
-    """The last sentences about events, oldest first."""
     round_players: str
-    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
 
 @dataclass(frozen=True)
 class DevicesView:
-    """The state of camera and pads, and notices of trouble."""
+    """The state of camera and pads, and notices of trouble.
+
+    - `panel`: a sentence about the pads. Empty if there is nothing to say.
+    - `notices`: lasting troubles, as sentences.
+    """
 
     camera: CameraStatus
     panel: str
-    """A sentence about the pads. Empty if there is nothing to say."""
     notices: tuple[str, ...]
-    """Lasting troubles, as sentences."""
 
 
 @dataclass(frozen=True)
 class FairnessView:
-    """Where chance comes from, so that everybody can check it."""
+    """Where chance comes from, so that everybody can check it.
+
+    - `chance`: the source of chance in this game. None without chance.
+    - `next_commitment`: the commitment to the chance of the next game. Empty while a game is
+      running.
+    """
 
     chance: ChanceView | None
-    """The source of chance in this game. None without chance."""
     next_commitment: str
-    """The commitment to the chance of the next game. Empty while a game is running."""
 
 
 @dataclass(frozen=True)
@@ -258,14 +270,16 @@ class TableView:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a game, and whether the camera works. Cheaper to compute than a view."""
+    """The progress of a game, and whether the camera works. Cheaper to compute than a view.
+
+    - `number`: number of the game in the journal.
+    - `turns`: the game's number of each turn so far, by moment.
+    - `is_board_right`: whether the board has no known faults.
+    """
 
     number: int
-    """Number of the game in the journal."""
     phase: Phase
     moment: str
     turns: Mapping[str, int]
-    """The game's number of each turn so far, by moment."""
     is_board_right: bool
-    """Whether the board has no known faults."""
     camera: CameraState

@@ -1,7 +1,7 @@
-"""What a viewer may know of the table: the only way from a session to a page, a lamp or a voice.
+"""What a viewer may know of the table: the only way from a session to a page or a voice.
 
 Everything here is computed for one viewer. A sealed action reaches only its own seat, and a
-revealed one appears step by step.
+revealed one appears stage by stage. Lamps show the same to everybody, see `listeners.lamps_of`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,7 @@ from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.remote.messages import OrderSealed
 from companion.table.session import Phase, Sealed, Session, Viewer
-from companion.table.state import (
-    NO_DRAFT,
-    TableState,
-    instructions,
-)
+from companion.table.state import NO_DRAFT, TableState, instructions
 from companion.table.table_view import (
     BoardView,
     ClockView,
@@ -45,20 +41,29 @@ from companion.table.table_view import (
 )
 from companion.table.undo import moment_to_take_back
 
+_MAX_LOG_LINES = 12
+"""Number of sentences of the log on a page. More would only make each view larger: the archive has
+the whole game.
+"""
+
 
 def progress_of(live: TableState) -> Progress:
     """Return how far the table's game has come."""
     session = live.session
-    turns = {turn.moment: turn.number for turn in session.turns}
     return Progress(
-        session.number, session.phase, session.moment, turns, not live.problems, live.camera.state
+        number=session.number,
+        phase=session.phase,
+        moment=session.moment,
+        turns={turn.moment: turn.number for turn in session.turns},
+        is_board_right=not live.problems,
+        camera=live.camera.state,
     )
 
 
 def turn_title(moment: str, turns: Mapping[str, int]) -> str:
     """Return the caption of a photograph of a moment.
 
-    `turns` maps moments to the game's numbers of its turns.
+    `turns` maps moments to the game's numbers of its turns, as `Progress.turns`.
 
     >>> [turn_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
     ['Set-up', 'Turn 1', 'Taken back']
@@ -83,10 +88,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         title=game.title if game else "Tabletop Companion",
         kit=session.kit,
         sign=sign_of(live, viewer),
-        seats={
-            Seat.SOUTH: _seat_view(live, Seat.SOUTH),
-            Seat.NORTH: _seat_view(live, Seat.NORTH),
-        },
+        seats={seat: _seat_view(live, seat) for seat in SEATS},
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
@@ -109,7 +111,7 @@ def _turn_view(live: TableState) -> TurnView:
         number=_shown_turn(session),
         stage=session.stage,
         title=session.shown_stage.title,
-        step_count=_steps(session) if stages else 0,
+        step_count=_step_count(session) if stages else 0,
         instructions=instructions(live),
         orders=tuple(stage.orders for stage in open_stages) if stages else (),
         sheets=_sheets(session) if in_stages else {},
@@ -118,22 +120,23 @@ def _turn_view(live: TableState) -> TurnView:
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.undo_requester is None,
         headline=live.headline,
-        previous_stages=_past_stages(session),
+        previous_stages=_previous_stages(session),
     )
 
 
 def _last_layout(session: Session) -> Layout:
-    """Return the last layout of a finished game, before a piece left the board for good."""
+    """Return the last layout that was expected in a finished game. Empty if there was none."""
     for stage in reversed(session.stages):
         if stage.expected:
             return stage.expected
     return (session.before_turn.board if session.before_turn else None) or {}
 
 
-def _past_stages(session: Session) -> tuple[Stage, ...]:
+def _previous_stages(session: Session) -> tuple[Stage, ...]:
+    """Return the stages of the last turn of both seats, while the next orders are due."""
     if session.phase is not Phase.ORDERS:
         return ()
-    # A turn of one seat was open when it was played.
+    # Everybody saw a turn of one seat when it was played.
     if len(session.last_turn.sealed) < len(SEATS):
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
@@ -145,7 +148,7 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
     return BoardView(
         layout=session.board or _last_layout(session),
         undone_layout=session.undone_layout if session.phase is Phase.SETUP else {},
-        undo_moves=_back_moves(session) if session.undo_requester is not None else (),
+        undo_moves=_undo_moves(session) if session.undo_requester is not None else (),
         target=session.target,
         unknown=reading.unknown,
         problems=live.problems,
@@ -153,14 +156,14 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
         is_seen_by_camera=live.sees_board,
         suggested_game=live.suggested_game,
         fans=reading.fans,
-        card_ui=_tableau(live, viewer),
-        board_ui=_standing(live, viewer),
+        card_ui=_card_ui(live, viewer),
+        board_ui=_board_ui(live, viewer),
         tiles_ready=live.tiles.ready if session.may_use_tiles else None,
     )
 
 
-def _back_moves(session: Session) -> tuple[HandMove, ...]:
-    """Return the moves that would undo the last turn, while a seat asks for that."""
+def _undo_moves(session: Session) -> tuple[HandMove, ...]:
+    """Return the moves of pieces that would undo the last turn. Empty in a game of cards."""
     kit, earlier = session.kit, session.before_turn
     if earlier is None or kit is None or kit.deck:
         return ()
@@ -183,11 +186,11 @@ def _own_view(live: TableState, viewer: Viewer) -> OwnView:
 def _match_view(live: TableState) -> MatchView:
     session = live.session
     return MatchView(
-        session.score,
-        session.outcome,
-        session.draw_offer,
-        offer_words(session, None) if session.draw_offer else "",
-        session.undo_requester,
+        score=session.score,
+        outcome=session.outcome,
+        draw_offer=session.draw_offer,
+        offer_words=offer_words(session, None),
+        undo_requester=session.undo_requester,
         can_undo=session.can_undo,
         can_swap=session.can_swap,
         log=_log(session),
@@ -196,13 +199,15 @@ def _match_view(live: TableState) -> MatchView:
 
 
 def _fairness_view(session: Session) -> FairnessView:
+    # During a game there is no next commitment yet.
     return FairnessView(chance_of(session), session.commitment if session.is_between else "")
 
 
-def _tableau(live: TableState, viewer: Viewer) -> CardUi | None:
-    """Return what the game shows.
+def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:
+    """Return what a game of cards shows the viewer.
 
-    Cards that are entered without a named lane go into the only lane with open cards of North.
+    If the game asks for open cards without naming a lane, they are those of the only lane in which
+    the camera sees open cards of North.
     """
     game, kit = live.session.game, live.session.kit
     cards = game.card_ui(live.session.state, viewer) if game else None
@@ -234,10 +239,10 @@ def _clock_view(clock: Countdown, paused: str = "") -> ClockView:
     return ClockView(clock.limit_s, clock.left_s, clock.due_s, paused, clock.has_run_out)
 
 
-def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
-    """Return what a game of pieces shows.
+def _board_ui(live: TableState, viewer: Viewer) -> BoardUi | None:
+    """Return what a game of pieces shows the viewer beside its board.
 
-    While a turn is shown stage by stage, this is the state before it, without any action.
+    While a turn is shown stage by stage, this is the state before it, without any controls.
     """
     session = live.session
     if session.game is None:
@@ -261,7 +266,8 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
     turn.
     """
     badges = session.shown_stage.badges
-    if session.has_moves and badges:  # some pieces are still on their old squares
+    # Pieces that hands have not moved yet keep their badges on their old squares.
+    if session.has_moves and badges:
         earlier = session.stages[session.stage - 1].badges if session.stage else before
         badges = {**earlier, **badges}
     return badges
@@ -269,12 +275,14 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
 
 def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | OrderSealed | None:
     """Return a seat's sealed action, or what another table has told of it."""
-    bound = session.remote.sealed_order if session.remote and session.is_remote(seat) else None
-    return session.sealed.get(seat) or bound
+    remote = session.remote if session.is_remote(seat) else None
+    return session.sealed.get(seat) or (remote.sealed_order if remote else None)
 
 
 def _shown_turn(session: Session) -> int:
-    """Return the number of the turn that is revealed or ended the game, else of the due one."""
+    """Return the game's number of the turn that is shown: the one whose stages are shown or that
+    ended the game, else the one that is due.
+    """
     has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
     return session.last_turn.number if is_last else session.due_turn_number
@@ -300,8 +308,9 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
 
 
 def sitting_of(nonce: str | None) -> str:
-    """Return an id that distinguishes the players of a seat, from the nonce of the token (None if
-    free).
+    """Return an id that distinguishes the players of a seat without revealing anything.
+
+    It is a hash of the nonce of the player's token. `nonce` is None for a free seat.
 
     >>> sitting_of(None), len(sitting_of("secret"))
     ('', 12)
@@ -309,15 +318,17 @@ def sitting_of(nonce: str | None) -> str:
     return hashlib.sha256(f"sitting {nonce}".encode()).hexdigest()[:12] if nonce else ""
 
 
-def _steps(session: Session) -> int:
-    """Return how many steps a turn shows. A turn that a win cuts short looks as long as any
-    other.
+def _step_count(session: Session) -> int:
+    """Return how many steps a turn shows: at least one for each order.
+
+    So a turn that a win cuts short looks as long as any other.
     """
     grammar = session.playing.pad(session.state, Seat.SOUTH)
     return max(grammar.length if grammar else 0, len(session.stages))
 
 
 def _tallies(session: Session) -> tuple[Tally, ...]:
+    """Return the sums to show with the stage: its own, or the last ones before it in this turn."""
     shown = reversed(session.stages[: session.stage + 1])
     return next((stage.tallies for stage in shown if stage.tallies), ())
 
@@ -348,7 +359,7 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
 def _log(session: Session) -> tuple[str, ...]:
     """Return the last sentences, oldest first.
 
-    Of the current turn only the steps before the one that is shown.
+    Of the turn that is being shown only the stages before the current one count.
     """
     lines = []
     for turn in session.turns:
@@ -357,4 +368,4 @@ def _log(session: Session) -> tuple[str, ...]:
             shown = turn.stages[: session.stage]
             events = tuple(event for stage in shown for event in stage.events)
         lines += [joined(". ", (turn.number, event.text)) for event in events]
-    return tuple(lines[-12:])
+    return tuple(lines[-_MAX_LOG_LINES:])
