@@ -1,8 +1,8 @@
 """The sentences that the table says aloud: whose turn it is, what happened, warnings and results.
-They use only what everybody may know.
 
-A sentence is said when the table waits for something of another kind, not at every line of a list,
-and never twice in one step of a turn. Screens and the machine's own voice say the same sentences.
+They are made from the view of a spectator, so they contain only what everybody may know. What the
+table waits for is said when it changes, but not for every piece that hands have to move. Nothing is
+said twice in one stage of a turn.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ from companion.table.session import Phase
 from companion.table.table_view import TableView
 
 MAX_RECENT = 4
-"""Number of sentences that are kept for a screen that lags behind."""
-HURRIED_S = 15.0
-"""Maximum duration in seconds of turns that are too short to be announced. Tones do that."""
+"""Number of sentences that are kept for a screen that asks late. More would be old news."""
+MAX_UNANNOUNCED_TURN_S = 15.0
+"""Time limit of a turn in seconds up to which a sentence would take too much of it.
+
+Tones announce such turns. The value is chosen by eye.
+"""
 
 
 class Announcer:
-    """Makes sentences of the table's changes, each once, for any number of voices.
+    """Turns the table's changes into numbered sentences, for any number of voices.
 
-    `version` and `view` are the table's, the view being that of a spectator. Sentence numbers count
-    up from `began_s`, a Unix time, so that they also grow over a restart.
+    `SpeechPolicy` owns it. It has no thread: whoever asks for the `recent` sentences makes it look
+    at the table. Any thread may ask.
+
+    `version` and `view` are the table's, for a spectator. Numbers count up from `began_s`, a Unix
+    time in seconds, so that they also grow over a restart. With `says_everything` it also says who
+    sits down, every event, and every instruction to hands.
     """
 
     def __init__(
@@ -35,55 +42,59 @@ class Announcer:
         version: Callable[[], int],
         view: Callable[[], TableView],
         began_s: float,
-        everything: bool = False,
+        says_everything: bool = False,
     ) -> None:
-        self.everything = everything
+        self.says_everything = says_everything
         self._version = version
         self._view = view
         self._number = round(began_s * 1000)
         self._recent: deque[Utterance] = deque(maxlen=MAX_RECENT)
-        self._before: TableView | None = None
-        self._seen_version = -1
+        self._last_view: TableView | None = None
+        self._last_version = -1
         self._said: set[tuple[str, int, str]] = set()
+        """Moment, stage and English text of each sentence of this moment."""
         self._lock = threading.Lock()
 
     def recent(self) -> tuple[Utterance, ...]:
         """Return the last sentences, oldest first, including those of the newest change."""
         with self._lock:
-            if self._version() != self._seen_version:
-                view = self._view()
-                self._seen_version = view.version
-                self._note(view)
+            if self._version() != self._last_version:
+                before = self._last_view
+                self._last_view = view = self._view()
+                self._last_version = view.version
+                # What happened before the first look at the table is old news.
+                if before:
+                    self._add_sentences(before, view)
             return tuple(self._recent)
 
-    def _note(self, view: TableView) -> None:
-        before, self._before = self._before, view
-        # A new listener hears no old news.
-        if before is None:
-            return
+    def _add_sentences(self, before: TableView, view: TableView) -> None:
+        # Whoever asks for help again hears the same answer again.
         if before.moment != view.moment or before.help != view.help:
-            self._said.clear()  # who asks once more hears it once more
-        for text in sentences(before, view, self.everything):
-            place = (view.moment, view.turn.stage, str.__str__(text))
-            if text and place not in self._said:
-                self._said.add(place)
+            self._said.clear()
+        for text in sentences(before, view, self.says_everything):
+            # `str.__str__` gives the English text, whatever the language of this thread.
+            key = (view.moment, view.turn.stage, str.__str__(text))
+            if text and key not in self._said:
+                self._said.add(key)
                 self._number += 1
                 self._recent.append(Utterance(self._number, text))
 
 
-def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """Yield the sentences for a change between two views of a spectator."""
+def sentences(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
+    """Yield the sentences for a change between two views of a spectator. Some may be empty.
+
+    Raises `ValueError` for the view of a seat, which may contain secrets.
+    """
     if view.viewer is not None or before.viewer is not None:
-        raise ValueError("a voice knows what everybody knows")
+        raise ValueError("sentences are made only from a view that everybody may see")
     yield from (notice for notice in view.devices.notices if notice not in before.devices.notices)
-    if (
-        view.devices.camera.state is CameraState.TROUBLE
-        and before.devices.camera.state is not CameraState.TROUBLE
-    ):
-        yield view.devices.camera.sentence
-    if everything:
-        yield from _newly_seated(before, view)
-    yield from _happened(before, view, everything)
+    camera = view.devices.camera
+    was_in_trouble = before.devices.camera.state is CameraState.TROUBLE
+    if camera.state is CameraState.TROUBLE and not was_in_trouble:
+        yield camera.sentence
+    if says_everything:
+        yield from _arrival_sentences(before, view)
+    yield from _event_sentences(before, view, says_everything)
     if view.help and not before.help:
         yield from (
             say("{word!c}: {result}.", word=row.word, result=row.result)
@@ -96,28 +107,32 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
         if before.phase is not Phase.OVER:
             yield view.sign.text
             yield view.sign.small
-    elif _kind(view, everything) != _kind(before, everything):
-        yield _awaited(view, everything)
+    elif _wait_key(view, says_everything) != _wait_key(before, says_everything):
+        yield _wait_sentence(view, says_everything)
 
 
-def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
+def _arrival_sentences(before: TableView, view: TableView) -> Iterator[str]:
+    """Yield who has sat down."""
     for seat in SEATS:
         if (name := view.seats[seat].name) and before.seats[seat].name is None:
             yield say("{name} sits at {side}.", name=Verbatim(name), side=_side(view, seat))
 
 
-def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """Yield the events of a step that was just opened, or of a turn without steps."""
+def _event_sentences(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
+    """Yield the events of a stage that was just opened, or the log line of a turn without stages.
+
+    Unless everything is said, these are only the events that also have a sound.
+    """
     if view.phase is Phase.STAGES:
-        is_new = (before.phase, before.moment, before.turn.stage) != (
-            view.phase,
-            view.moment,
-            view.turn.stage,
-        )
-        if is_new and (everything or not view.turn.headline):  # else the sign tells it
-            yield from (event.text for event in view.turn.events if everything or event.kind.cue)
+        stage = (view.phase, view.moment, view.turn.stage)
+        is_new = stage != (before.phase, before.moment, before.turn.stage)
+        # A headline is said as a part of the sign.
+        if is_new and (says_everything or not view.turn.headline):
+            for event in view.turn.events:
+                if says_everything or event.kind.cue:
+                    yield event.text
     elif (
-        everything
+        says_everything
         and before.phase is Phase.ORDERS
         and before.moment != view.moment
         and view.match.log[-1:] != before.match.log[-1:]
@@ -125,44 +140,49 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
         yield from view.match.log[-1:]
 
 
-def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
-    """Return what the table waits for, without the details that change while pieces are moved."""
-    number = view.turn.headline.number if view.turn.headline else None
-    step = (view.phase, view.moment, view.turn.stage, number)
+def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
+    """Return what identifies the thing that the table waits for. A sentence is due when it changes.
+
+    Details that change while pieces are moved are left out.
+    """
+    headline_number = view.turn.headline.number if view.turn.headline else None
+    stage = (view.phase, view.moment, view.turn.stage, headline_number)
     if view.board.problems:
-        return (*step, view.board.problems[0].sign)
+        return (*stage, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):
-        # Pieces are moved line by line, and every line changes the sign.
-        return (*step, view.sign.text) if everything else step
+        # Pieces are moved one after another, and every move changes the sign.
+        return (*stage, view.sign.text) if says_everything else stage
     if view.phase is Phase.LOBBY:
-        return (*step, view.sign.text)
+        return (*stage, view.sign.text)
     return (
-        *step,
+        *stage,
         view.sign.seats,
         bool(view.own.possible_actions),
         bool(view.time.clock and view.time.clock.paused),
     )
 
 
-def _awaited(view: TableView, everything: bool) -> str:
+def _wait_sentence(view: TableView, says_everything: bool) -> str:
     """Return the sign's sentence, or a shorter one. Empty if nothing needs to be said."""
-    if view.phase is Phase.SETUP and not view.board.problems and not everything:
+    if view.phase is Phase.SETUP and not view.board.problems and not says_everything:
         return say("Set up the board.")
     clock = view.time.clock
-    if (
-        view.phase is Phase.ORDERS
-        and clock
-        and not view.time.clocks
-        and clock.limit_s <= HURRIED_S
-        and not clock.paused
-    ):
-        # In a fast game only the side is said, or nothing. Tones do the rest.
-        seats = view.sign.seats
-        return _side(view, next(iter(seats))).capitalize() if everything and len(seats) == 1 else ""
-    return view.sign.text
+    # A chess clock, one of `clocks`, limits the game and not the turn.
+    if view.phase is not Phase.ORDERS or not clock or clock.paused or view.time.clocks:
+        return view.sign.text
+    if clock.limit_s > MAX_UNANNOUNCED_TURN_S:
+        return view.sign.text
+    # In a fast game only the side is said, or nothing. Tones do the rest.
+    seats = view.sign.seats
+    if not says_everything or len(seats) != 1:
+        return ""
+    (seat,) = seats
+    return _side(view, seat).capitalize()
 
 
 def _side(view: TableView, seat: Seat) -> str:
     """Return the name of a seat: its side in the game, or its seat at the table."""
     side = view.seats[seat].side
-    return side.name if side else {Seat.SOUTH: say("South"), Seat.NORTH: say("North")}[seat]
+    if side:
+        return side.name
+    return say("South") if seat is Seat.SOUTH else say("North")

@@ -1,4 +1,4 @@
-"""Decides who speaks, the machine or a screen, and keeps the quiet hours."""
+"""Who speaks the table's sentences, the machine or a screen, and when nobody does."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from companion.speech.announcer import Announcer
 from companion.table.follower import Follower
 from companion.table.table import Table
 
-LOOK_S = 1.0
-"""Maximum interval in seconds between two readings of the wall clock."""
+_MAX_STEP_INTERVAL_S = 1.0
+"""Maximum interval in seconds between two steps, so that quiet hours begin and end in time."""
 
 
 def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
     """Return whether a Unix time is within the quiet hours.
 
-    `zone` is the time zone (None for the machine's own).
-    Quiet hours may include midnight. They follow local time, so they are an hour shorter or longer
-    in a night in which the clocks change.
+    `zone` is the time zone, or None for the machine's own. Quiet hours may include midnight. They
+    follow local time, so they are an hour shorter or longer in a night in which the clocks change.
 
     >>> from datetime import UTC
     >>> [is_quiet(QuietSettings("22:00", "08:00"), hour * 3600.0, UTC) for hour in (21, 22, 31, 32)]
@@ -39,7 +38,7 @@ def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) ->
 
 
 class Voice(Protocol):
-    """The interface of the machine's own voice."""
+    """The machine's own voice: the port behind which `hardware/voice.py` runs a speech program."""
 
     @property
     def is_there(self) -> bool:
@@ -49,7 +48,7 @@ class Voice(Protocol):
         """Queue a sentence and return at once."""
 
     def hush(self) -> None:
-        """Stop speaking."""
+        """Stop speaking, and drop the sentences that are queued."""
 
     def change(self, settings: VoiceSettings) -> None:
         """Set another volume and speed."""
@@ -58,10 +57,12 @@ class Voice(Protocol):
 class SpeechPolicy(Closeable):
     """Speaks what happens at a table, except in quiet hours.
 
-    `voice` is the machine's, None if it has none. `set_silent` (None without a panel) is called at
-    once and at every change. Without `start` nothing happens by itself: `step` does what is due.
-    Screens that speak ask it as `companion.core.ports.Spoken`. It is a context manager whose
-    `close` may be called twice.
+    The service opens one for its table, starts it and closes it. `start` begins a thread that calls
+    `step` after every change of the table. `close` ends it and may be called twice.
+
+    `voice` is the machine's, or None if it has none. `set_silent` silences the panel. It is called
+    at once and at every change, and is None without a panel. Screens that speak ask from their own
+    threads, by the port `companion.core.ports.Spoken`.
     """
 
     def __init__(
@@ -77,11 +78,15 @@ class SpeechPolicy(Closeable):
         self._clock = clock
         self._set_silent = set_silent
         self._voice = voice
-        everything = settings.voice.says == "everything"
-        self._announcer = Announcer(lambda: table.version, table.view, clock.wall_s(), everything)
+        says_everything = settings.voice.says == "everything"
+        self._announcer = Announcer(
+            lambda: table.version, table.view, clock.wall_s(), says_everything
+        )
         self._is_silent: bool | None = None
-        self._spoken = 0
+        self._last_spoken = 0
+        """Number of the last sentence that was spoken, or that nobody spoke."""
         self.screens = 0
+        """Number of screens that speak."""
         self.screen_may_speak = False
         """Whether the settings and the hour let a screen speak."""
         self.quiet_until: str | None = None
@@ -89,7 +94,7 @@ class SpeechPolicy(Closeable):
         hours.
         """
         self._lock = threading.Lock()
-        self._follower = Follower(table, "speech", self.step, LOOK_S)
+        self._follower = Follower(table, "speech", self.step, _MAX_STEP_INTERVAL_S)
         self._check_hours()
         # Skip what happened before the start, which would be old news.
         self._announcer.recent()
@@ -120,24 +125,24 @@ class SpeechPolicy(Closeable):
     def change(self, settings: Settings) -> None:
         """Use other settings of voice, quiet hours and panel, at once."""
         self._settings = settings
-        self._announcer.everything = settings.voice.says == "everything"
+        self._announcer.says_everything = settings.voice.says == "everything"
         self._check_hours()
         if self._voice:
             self._voice.change(settings.voice)
-            if not self._machine_speaks():
+            if not self._machine_may_speak():
                 self._voice.hush()
 
     def step(self) -> None:
         """Do what is due: start or end quiet hours, speak new sentences."""
         self._check_hours()
         language = best_language((self._settings.table.language,))
-        for announcement in self._announcer.recent():
-            if announcement.number <= self._spoken:
+        for utterance in self._announcer.recent():
+            if utterance.number <= self._last_spoken:
                 continue
             # What nobody speaks counts as spoken, because later it would be old news.
-            self._spoken = announcement.number
-            if self._voice and self._machine_speaks():
-                self._voice.say(translate(announcement.text, language), language)
+            self._last_spoken = utterance.number
+            if self._voice and self._machine_may_speak():
+                self._voice.say(translate(utterance.text, language), language)
 
     def start(self) -> None:
         """Run `step` after every change of the table."""
@@ -149,27 +154,27 @@ class SpeechPolicy(Closeable):
 
     # ---- helpers ----
 
-    def _machine_speaks(self) -> bool:
-        """Return whether the machine speaks. With `auto` it leaves that to a screen that speaks."""
-        by = self._settings.voice.by
-        return self.quiet_until is None and (
-            by == "machine" or (by == "auto" and self.screens == 0)
-        )
+    def _machine_may_speak(self) -> bool:
+        """Return whether the machine may speak now. With `auto` a speaking screen comes first."""
+        if self.quiet_until is not None:
+            return False
+        speaker = self._settings.voice.by
+        return speaker == "machine" or (speaker == "auto" and self.screens == 0)
 
     def _check_hours(self) -> None:
         """Check the wall clock, and tell the panel when silence begins or ends."""
         hours = self._settings.quiet
-        quiet = is_quiet(hours, self._clock.wall_s())
-        if not quiet:
+        is_quiet_now = is_quiet(hours, self._clock.wall_s())
+        if not is_quiet_now:
             self.quiet_until = None
         else:
             # Quiet hours that begin when they end never end.
             self.quiet_until = hours.end if hours.begin != hours.end else ""
-        self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not quiet
-        is_silent = self._settings.panel.silent or quiet
+        self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not is_quiet_now
+        is_silent = self._settings.panel.silent or is_quiet_now
         if is_silent != self._is_silent:
             self._is_silent = is_silent
             if self._set_silent:
                 self._set_silent(is_silent)
-            if self._voice and quiet:
+            if self._voice and is_quiet_now:
                 self._voice.hush()

@@ -163,7 +163,9 @@ def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
         clock = FakeClock()
         with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
             ear = Ear(
-                table, clock, Announcer(lambda t=table: t.version, table.view, 0.0, everything=True)
+                table,
+                clock,
+                Announcer(lambda t=table: t.version, table.view, 0.0, says_everything=True),
             )
             ear.news()
             ear.begin()
