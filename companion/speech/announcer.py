@@ -33,8 +33,8 @@ class Announcer:
     at the table. Any thread may ask.
 
     `version` and `view` are the table's, for a spectator. Numbers count up from `began_s`, a Unix
-    time in seconds, so that they also grow over a restart. With `says_everything` it also says who
-    sits down, every event, and every instruction to hands.
+    time in seconds, counted in milliseconds. So they also grow over a restart. With
+    `says_everything` it also says who sits down, every event, and every instruction to hands.
     """
 
     def __init__(

@@ -234,7 +234,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     """
     start = state.places[runner]
     loose_ball = state.ball if state.carrier == EMPTY else EMPTY
-    # the other side's carrier is tackled and never run into (Rulings, section 4)
+    # the other side's carrier is tackled and never run into (ruling)
     forbidden = state.ball if state.opposing_carrier != EMPTY else EMPTY
     by_any_path = [0.0] * AREA
     by_any_path[start] = 1.0

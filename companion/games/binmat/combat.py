@@ -408,13 +408,13 @@ class Combat(TurnLog):
             is_greater = stack_sum.power > self.sums[seat.other].power
             tallies.append(_tally(seat, stack_sum, is_greater))
         self.add_stage(say("Powers"), None, tallies=tuple(tallies))
-        attack = self.sums[ATTACKER].power
-        defence = self.sums[DEFENDER].power
+        attack_power = self.sums[ATTACKER].power
+        defence_power = self.sums[DEFENDER].power
         # an attack of equal power gets through
-        if attack < defence:
-            self._repel_attack(attack, defence)
+        if attack_power < defence_power:
+            self._repel_attack(attack_power, defence_power)
         else:
-            self._deal_damage(attack, defence)
+            self._deal_damage(attack_power, defence_power)
 
     def _report_sum(self, seat: Seat, stack_sum: Sum) -> None:
         """Report the sum and power of a stack, and explain them."""
@@ -427,21 +427,23 @@ class Combat(TurnLog):
         why = explain_sum(self.stacks[seat], stack_sum)
         self.add(BinmatEvent.SUM, seat, text, "wild" if stack_sum.lifts else "power", why=why)
 
-    def _repel_attack(self, attack: int, defence: int) -> None:
+    def _repel_attack(self, attack_power: int, defence_power: int) -> None:
         """Discard the attacker stack, whose power is less than the defender's."""
-        why = say("Power {power} is less than power {other}.", power=attack, other=defence)
+        why = say(
+            "Power {power} is less than power {other}.", power=attack_power, other=defence_power
+        )
         text = say("{role!c} holds the lane.", role=ROLES[DEFENDER])
         self.add(BinmatEvent.REPELLED, DEFENDER, text, "damage", why=why)
         self._discard_to_lane(self.stacks[ATTACKER], "damage")
         self._report_kept_stack("damage")
         self.add_stage(say("Outcome"), None)
 
-    def _deal_damage(self, attack: int, defence: int) -> None:
+    def _deal_damage(self, attack_power: int, defence_power: int) -> None:
         """Remove as many cards from the defender as the attack, which is not weaker, does damage.
 
         The top cards of the defender stack go first. The lane deck owes the rest.
         """
-        self.damage, why = self._damage(attack, defence)
+        self.damage, why = self._damage(attack_power, defence_power)
         text = say("{role!c} does no damage.", role=ROLES[ATTACKER])
         if self.damage:
             text = say("{role!c} does {damage} damage.", role=ROLES[ATTACKER], damage=self.damage)
@@ -460,7 +462,7 @@ class Combat(TurnLog):
         self._report_kept_stack("damage")
         self.add_stage(say("Damage"), None)
 
-    def _damage(self, attack: int, defence: int) -> tuple[int, str]:
+    def _damage(self, attack_power: int, defence_power: int) -> tuple[int, str]:
         """Return the damage of an attack that is not weaker, and its formula in words."""
         no_power = say("Both powers are 0.")
         # an attacker stack that was empty, or that TRAPs emptied, does no damage (ruling)
@@ -474,25 +476,25 @@ class Combat(TurnLog):
         is_rulebook = self.edition is Edition.RULEBOOK
         # rulebook edition: only the attacker's BREAK counts, and the defender's power is ignored
         if is_rulebook and ATTACKER in seats_with_break:
-            parts = {"role": ROLES[ATTACKER], "power": attack}
-            return attack, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
+            parts = {"role": ROLES[ATTACKER], "power": attack_power}
+            return attack_power, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
         # hackmud edition: this attack is not weaker, so the defender's power is 0 as well
-        if not is_rulebook and attack == 0:
+        if not is_rulebook and attack_power == 0:
             return 0, no_power
         # hackmud edition: a BREAK in either stack counts, and the stack size is the least damage
         if not is_rulebook and seats_with_break:
             size = len(self.defender)
-            return max(attack, size), say_n(
+            return max(attack_power, size), say_n(
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} cards.",
                 size,
                 role=ROLES[seats_with_break[0]],
                 other=ROLES[DEFENDER],
-                power=attack,
+                power=attack_power,
             )
         # in the rulebook edition 0 against 0 therefore does 1 damage (ruling)
-        damage = attack - defence + 1
-        parts = {"power": attack, "other": defence, "damage": damage}
+        damage = attack_power - defence_power + 1
+        parts = {"power": attack_power, "other": defence_power, "damage": damage}
         return damage, say("{power} against {other}: {damage} damage", **parts)
 
 
@@ -575,10 +577,10 @@ def _cards_of(setup: CombatSetup) -> tuple[Tally, ...]:
 def _headline(combat: Combat) -> str:
     """Return the result of a combat that no BOUNCE has ended, in at most 40 characters."""
     lane = combat.setup.lane
-    attack = combat.sums[ATTACKER]
-    defence = combat.sums[DEFENDER]
-    if attack.power < defence.power:
-        parts = {"total": defence.total, "other": attack.total, "side": ROLES[DEFENDER]}
+    attack_sum = combat.sums[ATTACKER]
+    defence_sum = combat.sums[DEFENDER]
+    if attack_sum.power < defence_sum.power:
+        parts = {"total": defence_sum.total, "other": attack_sum.total, "side": ROLES[DEFENDER]}
         if lane is None:
             return say("{total} beats {other}. {side!c} holds the lane.", **parts)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **parts, lane=lane)
@@ -597,8 +599,8 @@ def _headline(combat: Combat) -> str:
         result = say_n(
             "{side!c} loses {n} card.", "{side!c} loses {n} cards.", stack_losses, side=side
         )
-    totals = {"total": attack.total, "other": defence.total}
+    totals = {"total": attack_sum.total, "other": defence_sum.total}
     comparison = say("{total} against {other}.", **totals)
-    if attack.power > defence.power:
+    if attack_sum.power > defence_sum.power:
         comparison = say("{total} beats {other}.", **totals)
     return joined(" ", (comparison, result))

@@ -1,4 +1,8 @@
-"""The printed kit of BINMAT, and the screens of the full game."""
+"""The printed kit of BINMAT, and the screens of the full game: lanes, hands, keys and the sign.
+
+The classes that are filled here are explained in `companion/core/kit.py` and
+`companion/games/screen.py`.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,11 @@ FIRST_MARKER = 100
 BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
 )
-"""Each lane has two zones: the defender's stack on rank 1, the attacker's on rank 2."""
+"""Each lane has two zones: the defender's stack on rank 1, the attacker's on rank 2.
+
+A zone is as deep as a fan of eight cards: seven steps of 17 mm and a card of 88 mm. Across, a card
+of 63 mm has 7 mm of play.
+"""
 
 KIT = Kit(
     "binmat",
@@ -79,6 +87,7 @@ KIT = Kit(
 )
 
 _DRAW_FROM_ATTACKER_DECK = "da"
+"""The only action with a key of its own."""
 _KEYS = {
     PLAY_DOWN: ChoiceKey("down", say("Play face down"), is_main=True),
     PLAY_UP: ChoiceKey("up", say("Face up")),
@@ -88,7 +97,7 @@ _KEYS = {
     DISCARD: ChoiceKey("discard", say("Discard")),
     PASS: ChoiceKey("pass", say("Pass")),
 }
-"""Keys of a page, by the kind of their actions, or by the one action that has a key of its own."""
+"""Keys of a page, by the kind of their actions, or by the action itself."""
 
 
 def player_on_turn(options: BinmatOptions, turns_left: int) -> str:

@@ -296,14 +296,14 @@ class _Turn(TurnLog):
 
     def _resolve_combat(self, lane: int) -> None:
         """Resolve the combat of a lane, and move its cards to the piles and hands."""
-        attack = self.attack[lane]
+        attacker_stack = self.attack[lane]
         # TRAPs that lay open before the combat do not spring
         setup = CombatSetup(
-            attack,
+            attacker_stack,
             self.defence[lane],
             initiator=self.seat,
             is_defender_open=self.defence_up[lane],
-            open_attacker_cards=frozenset(self.attack_up.intersection(attack)),
+            open_attacker_cards=frozenset(self.attack_up.intersection(attacker_stack)),
             lane=lane,
         )
         combat = self.combat = Combat(setup, self.before.options.edition)
@@ -312,7 +312,7 @@ class _Turn(TurnLog):
         self.defence[lane] = combat.defender
         # cards that survive a combat stay face up (ruling)
         self.defence_up[lane] = bool(combat.defender)
-        self.attack_up.difference_update(attack)
+        self.attack_up.difference_update(attacker_stack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard
         if combat.cards_owed:

@@ -2,7 +2,7 @@
 
 Also which action hands have attempted on the board, and why it is refused.
 
-Sources: rulebook, "One round" and "Special Cases". Rulings, section 4.
+Sources: the rulebook's sections "One round" and "Special Cases", and the rulings.
 """
 
 from __future__ import annotations
@@ -420,7 +420,7 @@ def _check_pass(state: State, action: Pass) -> None:
 def _check_kick(state: State, action: Kick) -> None:
     _check_carrier(state, action.start, "kick")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
-    # No team-mate may be ahead of the kicker, even if turned over (Rulings, section 4).
+    # No team-mate may be ahead of the kicker, even if turned over (ruling).
     for mate in TEAMS[state.seat]:
         square = state.places[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
@@ -501,7 +501,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
     for piece, path in zip(tacklers, action.paths, strict=True):
         # The speed must cover the step to the carrier, although the tackler goes back.
         _check_path(piece, (*path, action.target))
-        # Team-mates and turned-over pieces do not block the path (Rulings, section 4).
+        # Team-mates and turned-over pieces do not block the path (ruling).
         for square in path[1:]:
             other = state.board[square]
             if state.is_standing_opponent(other):

@@ -2,8 +2,8 @@
 random actions.
 
 A play is a run, pass, kick, tackle or the end of a turn. Paths are generated here step by step,
-while `legal.check` tests one given action without generating others. Sources: rulebook, "One
-round". Rulings, section 4.
+while `legal.check` tests one given action without generating others. Sources: the rulebook's
+section "One round", and the rulings.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _run_course(state: State, run: Run) -> Course:
             # The runner stops here if the next face-off is lost.
             stop = square
         elif state.is_standing_opponent(other) and other not in opponents_met:
-            # If the runner loses, its ball goes one square behind it (Rulings, section 4).
+            # If the runner loses, its ball goes one square behind it (ruling).
             ball = square_behind(stop, seat) if has_ball else state.ball
             face_offs.append(FaceOff(other, stop, ball))
             # A beaten opponent will be turned over and cannot stop the runner a second time.
@@ -235,7 +235,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
     ball = state.ball
     speed = SPEED[piece]
     goal = OWN_LINE[1 - state.seat]
-    # The opponent's carrier is tackled and never run into (Rulings, section 4).
+    # The opponent's carrier is tackled and never run into (ruling).
     forbidden = state.opposing_carrier
     # No square has the number IN_GOAL, so without a loose ball nothing is picked up.
     loose_ball = ball if state.carrier == EMPTY else IN_GOAL
@@ -280,7 +280,7 @@ def kicks(state: State) -> Iterator[Kick]:
     mates = TEAMS[state.seat]
     if state.carrier not in mates:
         return
-    # A team-mate ahead forbids kicks, even if turned over (Rulings, section 4).
+    # A team-mate ahead forbids kicks, even if turned over (ruling).
     if any(ranks_ahead(ball, state.places[mate], state.seat) > 0 for mate in mates):
         return
     file = file_of(ball)
@@ -317,7 +317,7 @@ def _tackles(state: State, choose_paths: PathChoice) -> Iterator[Tackle]:
     paths = {piece: choose_paths(paths_to_carrier(state, piece)) for piece in able_pieces(state)}
     for path in itertools.chain(*paths.values()):
         yield Tackle((path,), state.ball)
-    # Two tacklers use both runs (Rulings, section 4).
+    # Two tacklers use both runs (ruling).
     if state.runs_left < 2:
         return
     # Both orders count, because the first tackler takes the ball and decides the side.

@@ -2,7 +2,7 @@
 
 An action with face-offs waits in the state as its course until cards decide it. Only the result
 moves pieces. The stages tell hands what to do: first move the pieces, then the ball, then turn
-pieces over, then stand up those whose time is over. Sources: rulebook. Rulings, section 4.
+pieces over, then stand up those whose time is over. Sources: the rulebook and the rulings.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class _ActionLog(TurnLog):
         for piece in pieces:
             seat = SEAT_OF[piece]
             square = self.places[piece]
-            # The present turn does not count for its own side (Rulings, section 4).
+            # The present turn does not count for its own side (ruling).
             self.turns_down[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
             self.add(KahmateEvent.TURNED_OVER, seat, text, "turned-over", at=NAMES[square], why=why)
@@ -203,7 +203,7 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
         pieces = joined(", ", (joined(" ", (role.name, NAMES[square])) for role, square in places))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
         log.add(CommonEvent.PLACED, seat, text, "setting-up")
-    # Card k puts the ball on file number k + 1, so on b to g (Rulings, section 4).
+    # Card k puts the ball on file number k + 1, so on b to g (ruling).
     log.ball = BALL_RANK * FILES + card
     name = NAMES[log.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
@@ -342,7 +342,7 @@ def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) ->
     elif is_won:
         _complete(log, course)
     elif course.kind is Kind.PASS:
-        # An interception turns nobody over (Rulings, section 4).
+        # An interception turns nobody over (ruling).
         log.move_ball(face_off.ball_if_lost, "intercept")
         log.stage(_FACE_OFF)
     else:
@@ -455,7 +455,7 @@ def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int
     state = log.state
     carrier = face_off.defender
     side = SIDE_NAMES[state.seat]
-    # In any case the tacklers return to their start squares (Rulings, section 4).
+    # In any case the tacklers return to their start squares (ruling).
     log.stage(_FACE_OFF)
     if lead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
