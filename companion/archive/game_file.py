@@ -1,4 +1,6 @@
-"""Replay a game file: every turn is resolved again and every receipt checked."""
+"""The file of a finished game, and its replay: every turn is resolved again and every receipt
+checked.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn. The receipts contain its `moment`."""
+    """One turn: the orders that were sealed at its `moment`, which their receipts contain."""
 
     moment: str
     orders: dict[Seat, PlayedOrder]
@@ -35,6 +37,7 @@ class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A finished game, with everything that a replay needs.
 
+    `seed` is what all chance of the game comes from. `outcome` is as `plain_outcome` returns it.
     `players` has the players' names, and `begun` the Unix time of the first input. Both may be
     missing.
     """
@@ -65,9 +68,10 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def game_file(
     session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0
 ) -> GameFile:
-    """Return the file of a finished game, with its players and its start.
+    """Return the file of a finished game.
 
-    Raises `Illegal` while the game is on, because the file would reveal what is hidden.
+    `players` has the players' names, and `begun` is the Unix time of its start. Raises `Illegal`
+    while the game is on, because the file would reveal what is hidden.
     """
     if session.phase is not Phase.OVER:
         raise Illegal(
@@ -85,24 +89,23 @@ def game_file(
     )
     with in_language("en"):  # a file does not depend on the language
         outcome = plain_outcome(session.outcome)
-    options = dict(session.chosen_options)
-    fair = session.chance
+    fair_chance = session.chance
     return GameFile(
         session.playing.name,
-        options,
-        fair.seed if fair else session.seed,
+        dict(session.chosen_options),
+        fair_chance.seed if fair_chance else session.seed,
         turns,
         outcome,
         players=dict(players or {}),
         begun=begun,
-        chance=fair,
+        chance=fair_chance,
         is_chosen=session.is_seed_chosen,
         coached=tuple(sorted(session.coached_seats)),
     )
 
 
 def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
-    """Yield every turn with the state before it and the step that `apply` returns.
+    """Yield the state before each turn, the turn, and the step that `Game.apply` returns for it.
 
     Raises a `CompanionError` if file, rules and receipts disagree. The outcome is checked after the
     last turn.
@@ -130,9 +133,8 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
                         order=Verbatim(order.action),
                     )
                 )
-        step = game.apply(
-            state, actions, turn_random(played.seed, number if played.counts_turns else tick)
-        )
+        drawing_number = number if played.counts_turns else tick
+        step = game.apply(state, actions, turn_random(played.seed, drawing_number))
         yield state, turn, step
         state = step.state
     with in_language("en"):
@@ -152,7 +154,7 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
 def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     """Return the origin of a game's random numbers, or None if it has none.
 
-    `number` is the number of the game, or 0.
+    `number` is the number of the game, 0 for a file without one.
     """
     game = game_named(played.game)
     options = game.options(played.options)
@@ -194,8 +196,7 @@ def game_sentences(played: GameFile) -> Iterator[str]:
 
     Raises a `CompanionError` if file, rules and receipts disagree.
     """
-    if chance_lines := check_chance(played):
-        yield from chance_lines
+    yield from check_chance(played)
     for seat in played.coached:
         yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
     for number, (_, turn, step) in enumerate(replay_turns(played), start=1):

@@ -1,4 +1,4 @@
-"""Files of games from other machines, which are parsed and checked before they are stored."""
+"""Import of game files from other machines, which are parsed and checked before they are stored."""
 
 from __future__ import annotations
 

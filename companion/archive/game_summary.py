@@ -20,8 +20,8 @@ from companion.table.remote.fold import advance
 from companion.table.remote.messages import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
-NAP_S = 30 * 60.0
-"""Maximum time in seconds that a gap between two inputs counts. Longer gaps are absences."""
+MAX_GAP_S = 30 * 60.0
+"""Maximum time in seconds that a gap between two inputs counts. A longer one is a break."""
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -62,48 +62,54 @@ def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
 def length_s(entries: Sequence[Entry]) -> float:
     """Return the length of a game in seconds: the sum of the gaps between its inputs.
 
-    Each gap counts `NAP_S` at most. Gaps in which the service did not run do not count.
+    Each gap counts `MAX_GAP_S` at most. Gaps in which the service did not run do not count.
     """
-    total = 0.0
+    total_s = 0.0
     for before, after in itertools.pairwise(entries):
         was_off = isinstance(after.record, Pause) and after.record.by == "restart"
-        total += 0.0 if was_off else min(max(after.now_s - before.now_s, 0.0), NAP_S)
-    return total
+        if not was_off:
+            total_s += min(max(after.now_s - before.now_s, 0.0), MAX_GAP_S)
+    return total_s
 
 
 def players_of(
-    entries: Sequence[Entry], seated: Sequence[Entry]
+    entries: Sequence[Entry], seat_changes: Sequence[Entry]
 ) -> dict[Seat, tuple[tuple[str, str], ...]]:
     """Return the players at the beginning of a game and all who joined before its last input.
 
-    Each player is a name and a door.
+    Each player is a name and a door. `seat_changes` are the inputs of the whole journal that
+    changed seats, oldest first.
     """
-    here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
-    first, last = entries[0].id, entries[-1].id
-    for entry in seated:
+    players: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
+    first_number, last_number = entries[0].id, entries[-1].id
+    for entry in seat_changes:
         # somebody who sits down after the last input has not played this game
-        if entry.id >= last:
+        if entry.id >= last_number:
             break
         match entry.record:
             # leaving a seat counts only before the game began
-            case FreeSeat(seat=seat) if entry.id < first:
-                here[seat] = []
+            case FreeSeat(seat=seat) if entry.id < first_number:
+                players[seat] = []
             case TakeSeat(seat=seat) as record:
-                here[seat].append((record.name.strip(), record.door))
-            case MoveSeat(seat=seat) as record if here[seat]:
-                last_name = here[seat][-1][0]
-                here[seat].append((record.name or last_name, record.door))
+                players[seat].append((record.name.strip(), record.door))
+            case MoveSeat(seat=seat) as record if players[seat]:
+                last_name, _ = players[seat][-1]
+                players[seat].append((record.name or last_name, record.door))
     # the player at the other table is named in the game's own record
-    head = entries[0].record
-    if isinstance(head, NewGame) and head.remote:
-        here[head.remote.seat] = [(head.remote.name, REMOTE)]
-    return {seat: tuple(dict.fromkeys(sitters)) for seat, sitters in here.items() if sitters}
+    beginning = entries[0].record
+    if isinstance(beginning, NewGame) and beginning.remote:
+        players[beginning.remote.seat] = [(beginning.remote.name, REMOTE)]
+    # each player once, although somebody may have changed doors and back
+    return {seat: tuple(dict.fromkeys(sitters)) for seat, sitters in players.items() if sitters}
 
 
-def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]) -> Summary:
+def summary_of(
+    entries: Sequence[Entry], broken: int | None, seat_changes: Sequence[Entry]
+) -> Summary:
     """Return a game's summary, as far as its inputs can be read and its rules still accept them.
 
-    `broken` is the first entry that cannot be read. `entries` begin with the game's `NewGame`.
+    `entries` begin with the game's `NewGame`. `broken` is the number of the first input that cannot
+    be read, or None. `seat_changes` are as in `players_of`.
     """
     session = Session()
     trouble: Any = say("Input {number} cannot be read.", number=broken) if broken else ""
@@ -113,23 +119,23 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         except CompanionError as error:
             trouble = say("Its rules have changed since then ({error}).", error=error.message)
             break
-    head = entries[0].record
-    if not isinstance(head, NewGame):
-        head, trouble = NewGame("", 0, 0), say("Its beginning cannot be read.")
+    beginning = entries[0].record
+    if not isinstance(beginning, NewGame):
+        beginning, trouble = NewGame("", 0, 0), say("Its beginning cannot be read.")
     outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
     return Summary(
-        game=head.game,
+        game=beginning.game,
         begun=round(entries[0].at, 3) if entries[0].at >= EARLIEST_S else 0.0,
         length_s=round(length_s(entries), 1),
-        players=players_of(entries, seated),
-        options=head.options,
+        players=players_of(entries, seat_changes),
+        options=beginning.options,
         turns=len(session.turns),
         is_over=outcome is not None,
         winners=tuple(sorted(outcome.winners)) if outcome else (),
         reason=pack(outcome.reason) if outcome else "",
         trouble=pack(trouble),
-        digest=digest_of(head.game, game_file(session).turns) if outcome else "",
-        is_chosen=head.is_chosen,
+        digest=digest_of(beginning.game, game_file(session).turns) if outcome else "",
+        is_chosen=beginning.is_chosen,
         coached=tuple(sorted(session.coached_seats)),
     )
 

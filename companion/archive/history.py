@@ -44,11 +44,11 @@ from companion.table.session import MACHINE, chosen_words
 MAX_REPLAYS, MAX_PICTURES = 6, 40
 """Maximum number of replays in memory, and of drawn pictures on disk."""
 Painter = Callable[[Replay], bytes]
-"""Draws a game."""
+"""Draws a moving picture of a game, and returns the file."""
 
 
 class History:
-    """The games of a journal, and imported games.
+    """The games of a journal, and imported games. It may be used from any thread.
 
     `on_table` returns the number of the game on the table (0: none). `folder` is the cache of
     summaries and pictures. Without `album` there are no photographs, and without `paint` no
@@ -82,12 +82,10 @@ class History:
         """Return the number of games."""
         return len(self._summaries.numbers())
 
-    def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
-        """Return a part of the list of games, newest first."""
-        return [
-            self._line(number, stamp)
-            for number, stamp in self._summaries.numbers()[first : first + most]
-        ]
+    def lines(self, first: int = 0, limit: int = 50) -> Sequence[GameLine]:
+        """Return up to `limit` lines of the list of games from index `first` on, newest first."""
+        numbers = self._summaries.numbers()[first : first + limit]
+        return [self._line(number, stamp) for number, stamp in numbers]
 
     def line(self, number: int) -> GameLine | None:
         """Return the line of one game, or None if there is no such game."""
@@ -126,26 +124,25 @@ class History:
         if summary.trouble:
             return Ending.BROKEN
         if not summary.is_over:
-            return Ending.ON if self._lies_on_table(number) else Ending.UNFINISHED
+            return Ending.ON if number == self._on_table() else Ending.UNFINISHED
         if reason_of(summary) in OWNER_ENDED:
             return Ending.ABANDONED
         return Ending.WON if summary.winners else Ending.TIE
 
     def _players(self, number: int, summary: Summary) -> dict[Seat, tuple[SeatedPlayer, ...]]:
+        """Return the players of a game, with `NOBODY` for a name that was forgotten since."""
         forgotten = self._journal.archive.forgotten()
 
-        def shown(name: str) -> str:
-            return NOBODY if name and any(mark.covers(name, number) for mark in forgotten) else name
+        def shown_name(name: str) -> str:
+            is_forgotten = name and any(mark.covers(name, number) for mark in forgotten)
+            return NOBODY if is_forgotten else name
 
         return {
-            seat: tuple(SeatedPlayer(shown(name), door) for name, door in sitters)
+            seat: tuple(SeatedPlayer(shown_name(name), door) for name, door in sitters)
             for seat, sitters in summary.players.items()
         }
 
-    def _lies_on_table(self, number: int) -> bool:
-        return self._on_table() == number
-
-    # ---- telling again ---------------------------------------------------------------------------
+    # ---- replays ---------------------------------------------------------------------------------
 
     def replay(self, number: int) -> Replay:
         """Return the replay of a finished game.
@@ -164,7 +161,7 @@ class History:
         return self._replay_of(line)
 
     def _replay_of(self, line: GameLine) -> Replay:
-        """Return the replay of a game that is over. Pages must use `replay` instead."""
+        """Return the replay of a game that is over, which the caller has to check."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         # the key includes photographs and names, which can disappear while the game stays the same
@@ -235,7 +232,10 @@ class History:
         return write_sheet(self.file(number))
 
     def picture(self, number: int) -> bytes:
-        """Return a moving picture of a game. Raises the same errors as `replay`."""
+        """Return a moving picture of a game, drawn at the first request.
+
+        Raises the same errors as `replay`.
+        """
         replay = self.replay(number)
         stamp = self._summaries.stamp(number) or ""
         cached = self._pictures.get(number, stamp)
@@ -247,12 +247,13 @@ class History:
         self._pictures.store(number, stamp, picture)
         return picture
 
-    # ---- bringing in, removing, forgetting -------------------------------------------------------
+    # ---- importing, removing, forgetting ---------------------------------------------------------
 
     def import_game(self, content: bytes) -> int:
         """Import a game file: replay it, check its receipts, and store it under a new number.
 
-        Raises `Malformed` that names the turn, and `Illegal` for a game that is already here.
+        Return that number. Raises `Malformed`, which names the turn, and `Illegal` for a game that
+        is here already.
         """
         played = read_game(content)
         check_game(played)
@@ -271,7 +272,7 @@ class History:
         Raises `Illegal` for the game that lies on the table.
         """
         self._require_line(number)
-        if self._lies_on_table(number):
+        if number == self._on_table():
             raise Illegal(
                 Refusal.WRONG_PHASE,
                 say("Game {number} lies on the table: start another one first", number=number),
@@ -296,14 +297,14 @@ class History:
         The inputs in the journal do not change. Only a salted digest of the name is stored. Raises
         `Malformed` if nobody of that name has played.
         """
-        folded = name.strip().casefold()
+        folded_name = name.strip().casefold()
         count = 0
         for line in self.lines(0, self.count()):
             names = {
                 sitter.name.casefold() for sitters in line.players.values() for sitter in sitters
             }
-            count += folded in names
-        if not folded or not count:
+            count += folded_name in names
+        if not folded_name or not count:
             raise Malformed(say("Nobody by that name has played here"))
         self._journal.archive.forget(name)
         self._pictures.remove()

@@ -29,7 +29,7 @@ from companion.table.table_view import Progress
 
 log = logging.getLogger(__name__)
 
-_WAIT_S = 0.5
+_STEP_INTERVAL_S = 0.5
 _STILL_TIMEOUT_S = 20.0
 """Timeout in seconds for the board to lie still. After that the photograph is given up."""
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
@@ -41,7 +41,8 @@ _MEGABYTE = 1_000_000
 class PhotographFolder:
     """The photographs on disk, one for each turn. With `limit_mb` 0 none is stored.
 
-    `has_room` returns whether the disk has room for optional files.
+    `has_room` returns whether the disk has room for optional files. `trouble` is the sentence on
+    why photographs cannot be written, or empty.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class PhotographFolder:
     ) -> None:
         self.folder = folder
         self.trouble = ""
-        self._limit = limit_mb * _MEGABYTE
+        self._limit_bytes = limit_mb * _MEGABYTE
         self._has_room = has_room
 
     def moments(self, game: int) -> tuple[str, ...]:
@@ -75,7 +76,7 @@ class PhotographFolder:
 
     def store(self, game: int, moment: str, picture: bytes) -> None:
         """Write a photograph atomically, and delete the oldest if needed. Raises `OSError`."""
-        if not self._limit or not _MOMENT.fullmatch(moment):
+        if not self._limit_bytes or not _MOMENT.fullmatch(moment):
             return
         if not self._has_room():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -83,13 +84,13 @@ class PhotographFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, picture, 0o644)
         oldest_first = [path for game in self._games() for path in self._photographs_of(game)]
-        sizes = [path.stat().st_size for path in oldest_first]
-        total = sum(sizes)
+        sizes_bytes = [path.stat().st_size for path in oldest_first]
+        total_bytes = sum(sizes_bytes)
         # the newest one stays, whatever the limit
-        for old, size in zip(oldest_first[:-1], sizes, strict=False):
-            if total <= self._limit:
+        for old, size_bytes in zip(oldest_first[:-1], sizes_bytes, strict=False):
+            if total_bytes <= self._limit_bytes:
                 break
-            total -= size
+            total_bytes -= size_bytes
             old.unlink()
             with contextlib.suppress(OSError):  # the folder still has other photographs
                 old.parent.rmdir()
@@ -128,30 +129,30 @@ class _DueTurn:
 
 
 class Photographer(Closeable):
-    """Takes the photographs: follows the table, requests pictures with `take`, and writes them.
+    """Takes the photographs: follows the table, requests pictures, and writes them.
 
-    `take` returns a JPEG, or None while the board is not in view or not still. `start` runs a
-    separate thread. Without it the caller does the work with `step`. `tell` gets a sentence when
-    photographs cannot be written, and an empty string when they can again. `close` may be called
-    twice.
+    `take_picture` returns a JPEG, or None while the board is not in view or not still. `start` runs
+    a separate thread. Without it the caller does the work with `step`. `report_trouble` gets a
+    sentence when photographs cannot be written, and an empty string when they can again. `close`
+    may be called twice.
     """
 
     def __init__(
         self,
         table: Table,
         folder: PhotographFolder,
-        take: Callable[[], bytes | None],
+        take_picture: Callable[[], bytes | None],
         clock: Clock,
-        tell: Callable[[str], None],
+        report_trouble: Callable[[str], None],
     ) -> None:
         self._table = table
         self._folder = folder
-        self._take = take
+        self._take_picture = take_picture
         self._clock = clock
-        self._tell = tell
+        self._report_trouble = report_trouble
         self._last_progress: Progress | None = None
         self._due: _DueTurn | None = None
-        self._follower = Follower(table, "photographer", self._step_safely, _WAIT_S)
+        self._follower = Follower(table, "photographer", self._step_safely, _STEP_INTERVAL_S)
 
     def start(self) -> None:
         """Start the thread. A second call does nothing."""
@@ -166,7 +167,7 @@ class Photographer(Closeable):
         try:
             self.step()
         except Exception:  # photographs are optional: no error may stop the table
-            log.exception("no photograph could be taken")
+            log.exception("A photograph could not be taken")
 
     def step(self) -> None:
         """Detect a finished turn, and photograph it once the board lies still."""
@@ -180,13 +181,13 @@ class Photographer(Closeable):
         if self._clock.monotonic_s() - due.since_s > _STILL_TIMEOUT_S:
             self._due = None
             return
-        picture = self._take() if now.is_board_right else None
+        picture = self._take_picture() if now.is_board_right else None
         if picture is not None:
             self._due = None
             self._write(due, picture)
 
     def _note_turn(self, before: Progress, now: Progress) -> None:
-        """Mark the turn that has just ended for a photograph. The first one is the set-up."""
+        """Note that the turn that has just ended is to be photographed, or the set-up."""
         self._due = None
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
             return
@@ -196,6 +197,7 @@ class Photographer(Closeable):
             self._due = _DueTurn(now.number, before.moment, self._clock.monotonic_s())
 
     def _write(self, due: _DueTurn, picture: bytes) -> None:
+        """Write a photograph, and report when that becomes impossible or possible again."""
         folder, trouble = self._folder, ""
         try:
             folder.store(due.game, due.moment, picture)
@@ -206,7 +208,7 @@ class Photographer(Closeable):
             )
         if bool(trouble) is not bool(folder.trouble):
             folder.trouble = trouble
-            self._tell(trouble)
+            self._report_trouble(trouble)
             if trouble:
                 log.warning("%s", trouble)
         if not trouble and self._table.progress().phase is Phase.OVER:

@@ -1,6 +1,7 @@
-"""Public data of played games: the lines of the list, and replays in scenes.
+"""What pages and API show of played games: values only, for the list, the replay and the finale.
 
 A game that is still on has only its line. Once it is over, its hidden parts may be shown as well.
+`History` makes lines and finales, `Replay` makes scenes.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ class SeatedPlayer:
 class GameLine:
     """A game in the list.
 
-    `begun` is Unix time (0: unknown). `length_s` is without pauses (0: unknown). `players` has
-    everybody who sat at a seat, in order, the last one at the end. `reason` is a sentence, which
-    for a broken game says what is wrong. `options` has those that differ from the defaults, each as
-    its title and its choice.
+    `game` is its name, `title` the title for people. `begun` is Unix time (0: unknown). `length_s`
+    is without pauses (0: unknown). `players` has everybody who sat at a seat, in order, the last
+    one at the end. `reason` is a sentence, which for a broken game says what is wrong. `options`
+    has those that differ from the defaults, each as its title and its choice.
     """
 
     number: int
@@ -78,7 +79,7 @@ class GameLine:
 
 @dataclass(frozen=True)
 class HighlightedEvent:
-    """A memorable event, with the scene in which it happens."""
+    """A memorable event, with the place of the scene in which it happens, and the turn."""
 
     place: int
     turn: int
@@ -89,8 +90,9 @@ class HighlightedEvent:
 class ReplayStep:
     """One scene of a replay: the board after a stage.
 
-    `turn` 0 is the start, and `stage` counts from 1. `moves` has the moves of pieces in this scene,
-    each from one square to another. A game of cards has `lanes`, `count` and `hands`, with
+    `place` is its index in the replay. `turn` 0 is the start. `stage` counts from 1 and is 0 for a
+    turn without stages, and `stages` is their number. `moves` has the moves of pieces in this
+    scene, each from one square to another. A game of cards has `lanes`, `count` and `hands`, with
     everything that any seat saw. `orders` has those of this stage and the earlier ones.
     """
 

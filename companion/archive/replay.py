@@ -46,15 +46,15 @@ class PastTurn:
 class Replay:
     """Replay of a finished game. Scenes are made on request, from any thread.
 
-    `trouble` says where file, rules or receipts disagree, and is empty if they match. `photographs`
-    has the moments with a photograph.
+    A scene is the board after a stage of a turn. Its place is its index in the replay, 0 for the
+    start. `trouble` says where file, rules or receipts disagree, and is empty if they match.
+    `photographs` has the moments with a photograph.
     """
 
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
         self.line = line
         self.trouble = ""
         self.photographs = frozenset(photographs)
-        """Moments with a photograph."""
         self.game: Game[Any, Any] = game_named(played.game)
         self._raw_options = played.options
         self._options = self.game.options(played.options)
@@ -72,6 +72,7 @@ class Replay:
             self.trouble = joined(" ", [trouble for trouble in troubles if trouble])
 
     def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
+        """Add a turn with the state before it and the step that it made."""
         number, first = len(self.turns) + 1, self.places
         orders = {seat: turn.orders[seat] for seat in SEATS if seat in turn.orders}
         # a turn without stages still has one scene
@@ -105,8 +106,8 @@ class Replay:
             leads.append(lead)
         outcome = self.outcome()
         if outcome and len(outcome.winners) == 1:
-            most = max([1.0, *map(abs, leads)]) if len(leads) > 1 else 1.0
-            leads[-1] = most if Seat.SOUTH in outcome.winners else -most
+            largest = max([1.0, *map(abs, leads)]) if len(leads) > 1 else 1.0
+            leads[-1] = largest if Seat.SOUTH in outcome.winners else -largest
         return tuple(leads)
 
     @cached_property
@@ -125,7 +126,8 @@ class Replay:
     def known_to(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
         """Return what a seat could know when it acted in a turn (from 1), and its action.
 
-        Return None if the seat did not act.
+        It is given as to a machine player, so that the coach can review the turn. Return None if
+        the seat did not act.
         """
         past = self.turns[turn - 1]
         if seat not in past.orders:
@@ -184,7 +186,8 @@ class Replay:
             # the layout is unknown, for example when a game ends with a robot that cannot return
             after = before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
-        ways = ((move.origin, move.target) for move in moves)
+        # pieces that came to the board or left it have no way
+        ways = [(move.origin, move.target) for move in moves]
         actions = {seat: self.game.parse(order.action) for seat, order in turn.orders.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
         bare = ReplayStep(
@@ -210,9 +213,9 @@ class Replay:
         return self.game.expected(state) or {}
 
     def _complete(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
-        """Return a scene with everything that the game shows beside the board.
+        """Return a scene with everything that the game shows beside the board in a state.
 
-        Badges on pieces are valid only at the end of a turn.
+        Badges on pieces are valid only at the end of a turn (`is_last`).
         """
         scene = bare
         if board_ui := self.game.board_ui(state, None):

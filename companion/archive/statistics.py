@@ -36,32 +36,35 @@ class Tally:
 
 @dataclass
 class PlayerRecord:
-    """A player's results against people, in total and for each game, and against the machine."""
+    """A player's results against people, in total and for each game, and against the machine.
+
+    `games` is by the title of the game, `characters` by the name of the machine's character.
+    """
 
     name: str = ""
     total: Tally = field(default_factory=lambda: Tally(say("All games")))
-    titles: dict[str, Tally] = field(default_factory=dict)
-    machines: dict[str, Tally] = field(default_factory=dict)
+    games: dict[str, Tally] = field(default_factory=dict)
+    characters: dict[str, Tally] = field(default_factory=dict)
 
     @property
     def by_game(self) -> list[Tally]:
         """Return the results against people for each game, most games first."""
-        return sorted(self.titles.values(), key=lambda tally: (-tally.games, tally.name))
+        return sorted(self.games.values(), key=lambda tally: (-tally.games, tally.name))
 
     @property
-    def by_machine(self) -> list[Tally]:
+    def by_character(self) -> list[Tally]:
         """Return the results against each of the machine's characters, by name."""
-        return sorted(self.machines.values(), key=lambda tally: tally.name)
+        return sorted(self.characters.values(), key=lambda tally: tally.name)
 
     def add(self, line: GameLine, seat: Seat) -> None:
         """Add the result of one game."""
-        machine = _machine(line, seat.other)
-        if machine:
-            self.machines.setdefault(machine, Tally(Verbatim(machine))).add(line, seat)
+        character = _machine_character(line, seat.other)
+        if character:
+            self.characters.setdefault(character, Tally(Verbatim(character))).add(line, seat)
             return
         self.total.add(line, seat)
         title = GAMES[line.game].title
-        self.titles.setdefault(title, Tally(title)).add(line, seat)
+        self.games.setdefault(title, Tally(title)).add(line, seat)
 
 
 def records_of(games: Iterable[GameLine]) -> tuple[PlayerRecord, ...]:
@@ -81,7 +84,7 @@ def records_of(games: Iterable[GameLine]) -> tuple[PlayerRecord, ...]:
                 player.add(line, seat)
 
     def rank(record: PlayerRecord) -> tuple[int, str]:
-        games = record.total.games + sum(tally.games for tally in record.by_machine)
+        games = record.total.games + sum(tally.games for tally in record.by_character)
         return -games, record.name.casefold()
 
     return tuple(sorted(players.values(), key=rank))
@@ -92,7 +95,7 @@ def _last_player(line: GameLine, seat: Seat) -> SeatedPlayer | None:
     return sitters[-1] if sitters else None
 
 
-def _machine(line: GameLine, seat: Seat) -> str:
+def _machine_character(line: GameLine, seat: Seat) -> str:
     """Return the name of the character that played a seat, or an empty string for a person."""
     last = _last_player(line, seat)
     return last.name if last and last.door == MACHINE else ""

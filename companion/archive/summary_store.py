@@ -19,16 +19,17 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import pack, say
 from companion.storage.journal import Entry, Journal
 
-_IMPORTED = "brought "
+_IMPORTED_PREFIX = "brought "
 """Prefix of the stamp of an imported game."""
 _MAX_INTEGER = 2**63 - 1
 """Largest integer of SQLite."""
 
 
 class SummaryStore:
-    """The summaries of one journal's games.
+    """The summaries of one journal's games. It may be used from any thread.
 
-    `folder` is the cache for games that are over (None: no cache).
+    A game is folded when its summary is first wanted. `folder` is the cache for games that are over
+    (None: no cache). A game's stamp is a text that changes with the game.
     """
 
     def __init__(self, journal: Journal, folder: Path | None) -> None:
@@ -40,19 +41,19 @@ class SummaryStore:
         self._seat_changes: tuple[int, list[Entry]] = (-1, [])
 
     def stamp(self, number: int) -> str | None:
-        """Return a text that changes with the game, or None if there is no such game."""
+        """Return the stamp of a game, or None if there is no such game."""
         if number > _MAX_INTEGER:
             return None
         stamp = self._journal.archive.fingerprint(number)
         if stamp is not None:
             return stamp
         digest = self._journal.archive.imported_digest(number)
-        return None if digest is None else f"{_IMPORTED}{digest}"
+        return None if digest is None else f"{_IMPORTED_PREFIX}{digest}"
 
     def numbers(self) -> list[tuple[int, str]]:
         """Return the numbers and stamps of all games, newest first."""
         imported = {
-            number: f"{_IMPORTED}{digest}"
+            number: f"{_IMPORTED_PREFIX}{digest}"
             for number, digest in self._journal.archive.imported().items()
         }
         return sorted({**imported, **self._journal.archive.fingerprints()}.items(), reverse=True)
@@ -77,6 +78,7 @@ class SummaryStore:
         return summary
 
     def _read(self, number: int, stamp: str) -> Summary | None:
+        """Return the summary in the cache's file, or None without a readable one."""
         content = self._files.get(number, _cache_stamp(stamp))
         try:
             return msgspec.json.decode(content or b"", type=Summary)
@@ -84,6 +86,7 @@ class SummaryStore:
             return None
 
     def _fold(self, number: int, stamp: str) -> Summary:
+        """Make the summary of a game from its file or from the journal."""
         if is_imported(stamp):
             try:
                 played = self.imported(number)
@@ -123,13 +126,13 @@ class SummaryStore:
 
 
 def _cache_stamp(stamp: str) -> str:
-    """Return the cache stamp, which includes the version because figures may change."""
+    """Return the cache's stamp, which includes the version because it may change the figures."""
     return f"{__version__} {stamp}"
 
 
 def is_imported(stamp: str) -> bool:
     """Return whether a stamp is that of an imported game."""
-    return stamp.startswith(_IMPORTED)
+    return stamp.startswith(_IMPORTED_PREFIX)
 
 
 def _broken_summary(trouble: str) -> Summary:

@@ -13,7 +13,7 @@ from history_tools import SHORT, made_game, play
 from inside import database_of
 
 from companion.archive.game_import import MAX_TURNS
-from companion.archive.game_summary import NAP_S
+from companion.archive.game_summary import MAX_GAP_S
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import Ending
@@ -158,7 +158,7 @@ def test_time_asleep_does_not_count(room: Room) -> None:
     room.play(turns=1, end="on")
     room.clock.advance(9 * 3600.0)
     room.table.resign(SOUTH)
-    assert NAP_S < room.past.lines()[0].length_s < NAP_S + 60
+    assert MAX_GAP_S < room.past.lines()[0].length_s < MAX_GAP_S + 60
 
 
 @pytest.mark.parametrize(
@@ -340,9 +340,9 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     records = {record.name: record for record in room.past.statistics()}
     assert set(records) == {"Ann", "Bob"}
     assert (records["Ann"].total.games, records["Bob"].total.games) == (1, 1)
-    (against,) = records["Ann"].by_machine
+    (against,) = records["Ann"].by_character
     assert (against.name, against.games, against.wins, against.ties) == ("Bo", 1, 0, 0)
-    assert not records["Bob"].by_machine
+    assert not records["Bob"].by_character
 
 
 def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:
