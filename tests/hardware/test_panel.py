@@ -64,12 +64,12 @@ def test_the_debounce_time_is_a_setting() -> None:
 def test_a_held_back_key_says_so_after_one_and_two_seconds(rig: Rig) -> None:
     rig.hands.press("south_back")
     rig.after(999)
-    assert [press.held for press in rig.presses] == [False]
+    assert [press.is_held for press in rig.presses] == [False]
     for _ in range(5):
         rig.after(500)
     assert rig.presses[1:] == [
-        Press(SOUTH, PadKey.BACK, 100.0, held=True),
-        Press(SOUTH, PadKey.BACK, 100.0, held=True, is_long=True),
+        Press(SOUTH, PadKey.BACK, 100.0, is_held=True),
+        Press(SOUTH, PadKey.BACK, 100.0, is_held=True, is_long=True),
     ]
 
 

@@ -31,7 +31,7 @@ class Held:
         self.played: list[tuple[str, bool]] = []
         self.is_clock = False
         actions = PowerActions(
-            press_table=lambda press: self.played.append((press.key, press.held)),
+            press_table=lambda press: self.played.append((press.key, press.is_held)),
             is_urgent=lambda: self.is_clock,
             signal=lambda signal: self.cues.append(signal.cue),
             show_notice=self.told.append,
@@ -47,7 +47,7 @@ class Held:
     def after(self, seconds: float) -> None:
         for _ in range(round(seconds * 10)):
             self.rig.after(100)
-            self.played += [(press.key, press.held) for press in self.rig.presses]
+            self.played += [(press.key, press.is_held) for press in self.rig.presses]
             self.rig.presses.clear()
 
 

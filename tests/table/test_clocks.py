@@ -159,7 +159,7 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     played.wait(1)
     played.press(SOUTH, "ready", held=True)
     assert left(played) == 109, "that is the hold of another press"
-    played.table.press(Press(SOUTH, PadKey.READY, pressed_s, held=True))
+    played.table.press(Press(SOUTH, PadKey.READY, pressed_s, is_held=True))
     played.table.step()
     assert (left(played), played.view.time.clock) == (110, None)
     assert played.view.sign.text == "Both: fan your cards face up"
@@ -200,7 +200,7 @@ def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(playe
     played.press(None, "table")
     pressed_s = played.clock.monotonic_s()
     played.clock.advance(1)
-    played.table.press(Press(None, PadKey.TABLE, pressed_s, held=True))
+    played.table.press(Press(None, PadKey.TABLE, pressed_s, is_held=True))
     played.table.step()
     assert (left(played), left_s(played)) == (110, 3)
     assert played.view.sign.text == "Resume"

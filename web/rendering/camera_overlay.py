@@ -43,10 +43,12 @@ def read_words(board: BoardSeen) -> str:
     read, unknown = [], []
     for square in board.squares:
         name = square_words(board.kit, square)
-        if not square.known:
+        if not square.is_known:
             unknown.append(name)
         elif square.faces:
-            sureness = "" if square.sure >= _HIGH_CONFIDENCE else f"({100 * square.sure:.0f} %)"
+            sureness = (
+                "" if square.certainty >= _HIGH_CONFIDENCE else f"({100 * square.certainty:.0f} %)"
+            )
             read.append(joined(" ", (*square.faces, name, sureness)))
     words = joined(", ", read) or say("No piece is read")
     if not unknown:
@@ -71,7 +73,7 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
     centre = sum(corners) / len(corners)
     # by the diagonals, because perspective distorts the outline
     side = (abs(corners[2] - corners[0]) + abs(corners[3] - corners[1])) / math.sqrt(8)
-    if not square.known:
+    if not square.is_known:
         return f'<polygon class="unread" points="{_points(corners)}"/>'
     if kit.deck:
         return _cards(square.faces, centre, side)

@@ -114,7 +114,7 @@ def _judge(board: BoardSeen | None, blind_advice: tuple[Advice, ...]) -> tuple[s
         return say("No board is seen."), say("Get the whole board into the picture"), False
     if not board.reading.quiet:
         return say("Something is moving."), "", True
-    unread = [square_words(board.kit, square) for square in board.squares if not square.known]
+    unread = [square_words(board.kit, square) for square in board.squares if not square.is_known]
     if unread:
         names = joined(", ", unread) if len(unread) <= MAX_NAMED_SQUARES else str(len(unread))
         return say("Not read: {squares}", squares=names), "", False

@@ -1,5 +1,7 @@
-"""Interfaces between the table and its adapters, one file for each port. The devices behind them
-are chosen once, at the start.
+"""Ports: small interfaces between the table and its adapters, one file for each.
+
+A port is a protocol and the values that pass through it. What stands behind it, such as a real
+camera or a simulated one, is chosen once, at the start, in `companion/service/app.py`.
 """
 
 from companion.core.ports.camera import Camera, CameraState, CameraStatus, Frame, Reading

@@ -1,4 +1,9 @@
-"""A source of pictures, and what a board reader gets from them."""
+"""A source of pictures, and what the board reader learns from them.
+
+Cameras of every kind implement `Camera` (`vision/cameras/`, and the rendered table of a
+simulation). A thread of `vision/watcher.py` waits for its frames, has each one read, and gives the
+`Reading` to the table.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture. `luma` is (height, width) uint8, `at_s` the monotonic time of its exposure.
-    `number` counts up.
+    """One picture of a camera.
 
-    `colours` returns Cr and Cb of the same view, (height, width, 2) uint8, smaller than the
-    picture. It may be expensive, so it is called only for pictures that people see. None if the
-    camera has no colours.
+    `luma` is its brightness, (height, width) uint8. `at_s` is the monotonic time of its exposure.
+    `number` counts up. `colours` returns Cr and Cb of the same view, (height, width, 2) uint8, with
+    fewer pixels than the picture. It may be expensive, so it is called only for pictures that
+    people see. None if the camera has no colours.
     """
 
     luma: NDArray[np.uint8]
@@ -34,30 +39,36 @@ class Frame:
 
 
 class Camera(Protocol):
-    """A source of frames. `close` may be called twice."""
+    """A source of frames: a device, a stream, pictures in a folder, or a rendered table."""
 
     name: str
+    """Name for people, such as the model of the camera."""
 
     def frame(self) -> Frame:
         """Wait for the next picture and return it. Raises `CameraError`."""
 
     def close(self) -> None:
-        """Release the device."""
+        """Release the device. It may be called twice."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the camera knows about the board. Readings with the same content are equal, whatever
-    their time.
+    """What the camera knows about the board in one frame. The reader prefers “unknown” to a guess.
 
-    `seen` is the face on top of each square with a marker that was read. Squares neither in `seen`
-    nor in `unknown` are empty. `unknown` squares are hidden by a hand, glare or anything else.
-    `beside` are faces beside the board. `strangers` are marker ids that belong to no piece of this
-    game, or to a piece that is seen twice. `quiet` is whether nothing moves and `seen` has been
-    stable over several frames. `game` is the game whose corner markers are seen. None: no board is
-    in view. `fans` are, on a board of cards, the open cards of each zone from the bottom to the
-    top, with `X` for a card that cannot be read. `markers` is the marker id on each square of
-    `seen` whose piece shows one. It tells equal faces apart.
+    - `seen`: the face on top of each square on which one was read. Squares neither in `seen` nor in
+      `unknown` are empty.
+    - `unknown`: squares that a hand, glare or anything else hides.
+    - `beside`: faces beside the board.
+    - `strangers`: marker ids that belong to no piece of this game, or to a piece that is seen
+      twice.
+    - `quiet`: whether nothing moves and `seen` has been stable over several frames.
+    - `game`: the name of the game whose corner markers are seen, or None without a board in view.
+    - `at_s`, `frame`: the time and the number of the frame. Readings that differ only in these are
+      equal, so that a change is easily found.
+    - `fans`: on a board of cards, the open cards of each zone from the bottom to the top, with `X`
+      for a card that cannot be read.
+    - `markers`: the marker id on each square of `seen` whose piece shows one. It tells equal faces
+      apart.
     """
 
     seen: Mapping[Square, str]
@@ -73,7 +84,7 @@ class Reading:
 
 
 class CameraState(StrEnum):
-    """State of the camera for pages and lamps."""
+    """State of the camera for pages and lamps. `NONE`: the table has no camera."""
 
     NONE = "none"
     SEES_BOARD = "sees_board"
@@ -83,7 +94,7 @@ class CameraState(StrEnum):
 
 @dataclass(frozen=True)
 class CameraStatus:
-    """The state of the camera and a sentence on what to do about it."""
+    """The state of the camera, and a sentence on what to do about it (empty: nothing)."""
 
     state: CameraState
     sentence: str = ""

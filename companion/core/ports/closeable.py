@@ -1,6 +1,4 @@
-"""The base class of everything that holds a thread, a pin, a camera or a file until it is
-closed.
-"""
+"""Base class of everything that holds a thread, a pin, a camera or a file until it is closed."""
 
 from __future__ import annotations
 
@@ -9,8 +7,9 @@ from typing import Self
 
 
 class Closeable(ABC):
-    """Closes at the end of its `with` block. A subclass must implement `close`, which may be called
-    twice.
+    """A context manager that closes at the end of its `with` block.
+
+    A subclass must implement `close`, which may be called twice.
     """
 
     @abstractmethod

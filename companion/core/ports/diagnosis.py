@@ -1,4 +1,8 @@
-"""What an eye knows about the camera and the board, for the page Health."""
+"""What the vision side knows about the camera and the board, for the pages Health and Camera.
+
+`vision/diagnosis.py` makes these values, and pages and the support bundle show them. Coordinates
+are pixels of one picture, x to the right, y down.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +15,44 @@ from companion.core.kit import Kit
 from companion.core.ports.camera import Frame, Reading
 
 Outline = tuple[tuple[float, float], ...]
-"""Points (x, y) in a picture, in order around an area."""
+"""Points (x, y) in px of a picture, in order around an area."""
 
 
 class Weakness(StrEnum):
-    """Reason why a place on the board is hard to read."""
+    """Reason why a square, or the whole board, is hard to read."""
 
-    CUT = "cut"
-    """The place is outside the picture."""
+    CUT = "cut"  # outside the picture
     GLARE = "glare"
     DARK = "dark"
     BLUR = "blur"
-    SMALL = "small"
-    """A marker in this place has too few pixels."""
-    TWIN = "twin"
-    """Another copy of the board is in the picture."""
+    SMALL = "small"  # a marker there has too few pixels
+    TWIN = "twin"  # another copy of the board is in the picture
 
 
 @dataclass(frozen=True)
 class SquareSeen:
-    """One square as the camera sees it: its faces, the certainty (0..1), and what makes it hard to
+    """One square as the camera sees it: its faces, how certain they are, and what makes it hard to
     read.
 
-    `faces` are as in a layout, empty for a square without a piece. `known` is whether its content
-    is known. `weak` has the worst first.
+    `faces` are as in a layout, empty for a square without a piece, and `is_known` is whether that
+    was read. `certainty` is from 0 to 1. `weak` lists the weaknesses, the worst first. `corners_px`
+    are the corners of the square, at the height of the piece that was read on it, if any.
     """
 
     square: Square
     faces: tuple[str, ...]
-    known: bool
-    sure: float
+    is_known: bool
+    certainty: float
     weak: tuple[Weakness, ...] = ()
     corners_px: Outline = ()
-    """Corners of the square in the picture, in order. They are at the height of the piece that was
-    read on it, if any.
-    """
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One measure for a better view, in at most 40 characters, and its reason."""
+    """Something that people can do for a better view.
+
+    `text` says it in at most 40 characters, and `why` gives the reason.
+    """
 
     text: str
     why: str
@@ -61,8 +63,8 @@ class Advice:
 class BoardSeen:
     """The board in one frame, whose width and height are `size_px`.
 
-    `outline_px` is the printed board in it. `advice` has the worst problem first, and is empty if
-    there is none.
+    `outline_px` is the outline of the printed board. `advice` has the worst problem first, and is
+    empty if there is none.
     """
 
     size_px: tuple[int, int]
@@ -75,22 +77,22 @@ class BoardSeen:
 
 @dataclass(frozen=True)
 class SettledFrame:
-    """A frame taken when the board had just come to rest. `number` is the eye's count."""
+    """A frame taken when the board had just come to rest. `number` counts such frames.
+
+    `outline_px` goes around the printed board and the pieces on it. Nothing outside belongs to the
+    game. `squares_px` has the corners of each square.
+    """
 
     number: int
     frame: Frame
     reading: Reading
     outline_px: Outline
-    """Outline in the picture of the printed board and the pieces on it. Nothing outside belongs to
-    the game.
-    """
     squares_px: Mapping[Square, Outline]
-    """Corners of each square in the picture."""
 
 
 @dataclass(frozen=True)
 class CameraOffer:
-    """An available camera: `source` as in the settings, and a name for people."""
+    """A camera that the machine has: `source` as in `[camera] source`, and a name for people."""
 
     source: str
     name: str

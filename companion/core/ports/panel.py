@@ -1,4 +1,8 @@
-"""Pads, lamps and tones: key presses, lamp patterns and cues."""
+"""Pads, lamps and tones: what the panel tells the table and what the table tells the panel.
+
+A `Press` comes from the panel. Lasting patterns (`SeatLamps`) and cues (`Signal`) go to it. What a
+cue looks and sounds like is the panel's business (`hardware/cues.py`).
+"""
 
 from __future__ import annotations
 
@@ -25,26 +29,27 @@ class PadKey(StrEnum):
 
 @dataclass(frozen=True)
 class Press:
-    """A debounced press, stamped at its first edge.
+    """A debounced press of a key. `at_s` is the monotonic time of its first edge.
 
-    `held`: a second `Press` of a key that has been down for a second. `is_long`: a third one of a
-    Back key, after two seconds.
+    A key that stays down for a second is sent once more, with `is_held` and the same time. A Back
+    key that stays down for two seconds is sent a third time, with `is_long` as well. `seat` is None
+    for the table button.
     """
 
     seat: Seat | None
     key: PadKey
     at_s: float
-    held: bool = False
+    is_held: bool = False
     is_long: bool = False
 
 
 class Cue(StrEnum):
-    """Cues of the table for lamps and tones. The values are the rows of the cue language."""
+    """Cues of the table for lamps and tones. Each value names a row of `hardware/cues.py`."""
 
-    AWAKE = "awake"
+    AWAKE = "awake"  # the service has started
     SEAT_TAKEN = "seat_taken"
-    ORDERS_WANTED = "orders_wanted"
-    KEY_TAKEN = "key_taken"
+    ORDERS_WANTED = "orders_wanted"  # both seats have to act
+    KEY_TAKEN = "key_taken"  # a key has completed an order of the draft
     KEY_REFUSED = "key_refused"
     KEY_BACK = "key_back"
     KEYS_CLEARED = "keys_cleared"
@@ -52,22 +57,22 @@ class Cue(StrEnum):
     TAKEN_BACK = "taken_back"
     REVEAL = "reveal"
     STEP = "step"
-    HANDS_WANTED = "hands_wanted"
+    HANDS_WANTED = "hands_wanted"  # pieces have to be moved
     BOARD_AGREES = "board_agrees"
     BOARD_WRONG = "board_wrong"
-    ASKED = "asked"
-    TURN_PASSES = "turn_passes"
+    ASKED = "asked"  # several actions fit the board, and the seat has to say which
+    TURN_PASSES = "turn_passes"  # the seat has the turn now
     TIME_SHORT = "time_short"
     TIME_OUT = "time_out"
     CLOCK_LOW = "clock_low"
     CLOCK_LAST = "clock_last"
     PAUSED = "paused"
     RESUMED = "resumed"
-    OFFER = "offer"
+    OFFER = "offer"  # the other seat offers a draw, or asks for its turn back
     WON = "won"
     TIE = "tie"
     TROUBLE = "trouble"
-    OFF_WAIT = "off_wait"
+    OFF_WAIT = "off_wait"  # the table button is held, and the machine is about to switch off
     OFF = "off"
 
 
@@ -78,11 +83,10 @@ class TurnLamp(StrEnum):
     ON = "on"
     PULSE = "pulse"
     OFFERED = "blink_2000"
-    HANDS = "blink_1000"
-    LAST = "blink_500"
+    HANDS = "blink_1000"  # pieces have to be moved
+    LAST = "blink_500"  # the last seconds run
     WRONG = "blink_400"
-    HOTSPOT = "three_flashes"
-    """The table has opened its own Wi-Fi."""
+    HOTSPOT = "three_flashes"  # the table has opened its own Wi-Fi
     TROUBLE = "two_flashes"
 
 
@@ -99,8 +103,9 @@ class SeatLamps:
 
 @dataclass(frozen=True)
 class Signal:
-    """One cue of the table or of an event, the seats that it concerns, and a number if it has one
-    (order n, step n).
+    """One cue of the table or of an event, and the seats that it concerns.
+
+    `number` is that of the order or step of the cue, 0 if it has none.
     """
 
     cue: Cue | EventCue
@@ -109,13 +114,13 @@ class Signal:
 
 
 def signal_to(seat: Seat, cue: Cue | EventCue, number: int = 0) -> Signal:
-    """Return a cue that concerns one seat."""
+    """Return the signal of a cue that concerns one seat."""
     return Signal(cue, frozenset({seat}), number)
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """A cue that is due at a monotonic time, unless the clock is stopped before then."""
+    """A signal that is due at a monotonic time, unless the clock is stopped before then."""
 
     at_s: float
     signal: Signal

@@ -1,5 +1,7 @@
-"""What pages see of a simulation: the pieces on its table, and the buttons and lamps of its
-panel.
+"""What pages see of a simulation: the pieces on its table, and the buttons and lamps of its panel.
+
+`companion play --simulate` has a rendered table instead of a camera, and simulated pins instead of
+a panel. Its page lets people move the pieces and press the buttons.
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ from companion.core.grid import Square
 
 @dataclass(frozen=True)
 class WorldPiece:
-    """A piece on the simulated table: its identity, visible face, position (board mm) and outline
-    in the picture (px).
+    """A piece on the simulated table.
+
+    `id` stays the same when it moves. `face` is the one that is up. Its middle is at (`x_mm`,
+    `y_mm`) in the axes of the board, where `turn_deg` is its turn. `outline_px` goes around it in
+    the rendered picture. `square` is the one that it lies on, None beside the board.
     """
 
     id: int
@@ -28,8 +33,9 @@ class WorldPiece:
 
 @dataclass(frozen=True)
 class PanelView:
-    """What a person sees and hears of the panel: lit lamps (`south_1`, `south_turn`) and the
-    tone.
+    """What a person sees and hears of the panel: which lamps are lit, and the tone.
+
+    Lamps are named `south_1`, `south_turn` and so on. `tone_hz` is None while it is silent.
     """
 
     lamps: Mapping[str, bool] = field(default_factory=dict)
@@ -37,13 +43,13 @@ class PanelView:
 
 
 class PanelHands(Protocol):
-    """Presses buttons of the simulated panel. They are named `south_up`, `north_ready`, `table`."""
+    """Fingers on the simulated panel. Buttons are named `south_up`, `north_ready`, `table`."""
 
     def press(self, button: str) -> None:
-        """Hold a button down. Raises KeyError for an unknown one."""
+        """Press a button and hold it down. Raises KeyError for an unknown one."""
 
     def release(self, button: str) -> None:
-        """Release a button."""
+        """Let a button go."""
 
     def view(self) -> PanelView:
         """Return the current lamps and tone."""

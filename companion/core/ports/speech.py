@@ -1,4 +1,4 @@
-"""Sentences that the table speaks."""
+"""Sentences that the table speaks, for browsers that speak them instead of the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Utterance:
 
 
 class Spoken(Protocol):
-    """The spoken sentences, for a screen with a voice. Any thread may use it."""
+    """What has been spoken, and how, for a table screen with a voice. Any thread may use it."""
 
     @property
     def volume(self) -> float:
@@ -31,14 +31,13 @@ class Spoken(Protocol):
 
     @property
     def quiet_until(self) -> str | None:
-        """End of the current quiet hours, such as 08:00. Empty if they never end, None outside
-        quiet hours.
+        """End of the current quiet hours, such as `08:00`.
+
+        None outside quiet hours. Empty if they never end.
         """
 
     def recent(self) -> tuple[Utterance, ...]:
-        """Return the last sentences, oldest first. None of them is secret from anybody at the
-        table.
-        """
+        """Return the last sentences, oldest first. Everybody at the table may hear all of them."""
 
     def screen_speaks(self, speaks: bool) -> None:
         """Record that a screen has started or stopped speaking."""

@@ -42,10 +42,10 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     sealed_at = moment_to_take_back(session, seat) if is_back else None
     if sealed_at and (seat in session.sealed or not draft):
         back = TakeBack(seat, sealed_at, press.at_s)
-        return PadStep(draft, records=() if press.held else (back,))
+        return PadStep(draft, records=() if press.is_held else (back,))
     grammar, is_due = session.playing.pad(session.state, seat), seat in session.awaited
     is_order_key = is_ready and grammar is not None and grammar.ready_is_key and is_due
-    if is_ready and press.held and not is_order_key:
+    if is_ready and press.is_held and not is_order_key:
         return _held_ready(session, seat, draft, press)
     last = session.last_turn
     # A press from before the time-out belongs to the turn that is over.
@@ -54,9 +54,9 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
     if is_back:
         return _shorten(grammar, draft, press)
-    if press.held and not is_order_key:
+    if press.is_held and not is_order_key:
         return PadStep(draft)
-    if is_ready and (press.held or not is_order_key or not grammar.accepts(draft, press.key)):
+    if is_ready and (press.is_held or not is_order_key or not grammar.accepts(draft, press.key)):
         text = grammar.text(draft)
         if text is None:
             raise Malformed(say("Something is missing"))
@@ -74,7 +74,7 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
 
 def _shorten(grammar: PadGrammar, draft: DraftKeys, press: Press) -> PadStep:
     """Remove the last key, or all of them if back is held."""
-    if press.held:
+    if press.is_held:
         return PadStep((), Cue.KEYS_CLEARED)
     is_heard = grammar.count(draft[:-1]) < grammar.count(draft) or not draft
     return PadStep(draft[:-1], Cue.KEY_BACK if is_heard else None)

@@ -38,7 +38,7 @@ def handle_press(store: TableStore, press: Press) -> None:
         else:
             _press_key(store, press)
     except CompanionError:
-        if not press.held:
+        if not press.is_held:
             seats = frozenset({press.seat}) if press.seat else BOTH
             store.listeners.send_signals(Signal(Cue.KEY_REFUSED, seats))
 
@@ -62,7 +62,7 @@ def _press_table(store: TableStore, press: Press) -> None:
         raise Stale(say("That step is already done"))
     elif session.phase is not Phase.ORDERS:
         _press_key(store, replace(press, key=PadKey.READY))
-    elif not press.held:
+    elif not press.is_held:
         raise wrong_phase(say("Orders are due"))
 
 
@@ -70,9 +70,9 @@ def _press_shared_key(store: TableStore, press: Press) -> None:
     """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
     session = store.session
     # The same press has ended the turn. As the key is held, the turn goes on after all.
-    if press.held and session.last_turn.completed_s == press.at_s:
+    if press.is_held and session.last_turn.completed_s == press.at_s:
         store.accept(Undo())
-    elif press.held:
+    elif press.is_held:
         store.accept(Pause("table", press.at_s))
     elif all(map(session.is_played_here, session.awaited)):
         (seat,) = session.awaited
@@ -83,8 +83,8 @@ def _press_key(store: TableStore, press: Press) -> None:
     """Do what a key means in the current phase, with a paused clock or in a lesson."""
     session = store.session
     by = press.seat or "table"
-    is_tapped_ready = press.key is PadKey.READY and not press.held
-    if session.lesson_number is not None and press.held and press.key is PadKey.BACK:
+    is_tapped_ready = press.key is PadKey.READY and not press.is_held
+    if session.lesson_number is not None and press.is_held and press.key is PadKey.BACK:
         store.accept(SkipLesson(by, store.now_s()))
     elif session.paused_by and is_tapped_ready:
         store.accept(Resume(by, store.now_s()))
@@ -95,7 +95,9 @@ def _press_key(store: TableStore, press: Press) -> None:
             _confirm(store, by, press)
     elif session.phase is Phase.OVER and is_tapped_ready:
         lobby.rematch(store, swap=True)
-    elif session.phase is Phase.LOBBY and not press.held and press.key in (PadKey.READY, PadKey.A):
+    elif (
+        session.phase is Phase.LOBBY and not press.is_held and press.key in (PadKey.READY, PadKey.A)
+    ):
         lobby.begin_by_key(store, is_guided=press.key is PadKey.A)
 
 
@@ -106,12 +108,12 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
     """
     session, headline = store.session, store.live.headline
     if headline:
-        if not press.held:
+        if not press.is_held:
             turns.read_headline(store, by, session.moment, session.stage, headline.number)
     # A press that has ended another step, or started the clock, does not overrule the camera.
-    elif not press.held or store.refused_place == session.shown_step:
+    elif not press.is_held or store.refused_place == session.shown_step:
         store.refused_place = session.shown_step
-        turns.confirm(store, by, session.moment, session.stage, force=press.held)
+        turns.confirm(store, by, session.moment, session.stage, force=press.is_held)
 
 
 def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
@@ -122,7 +124,7 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
     session, live = store.session, store.live
     # An action that lies on the board is handed in as it is.
     laid_action = live.laid_actions.get(seat)
-    is_tapped_ready = press.key is PadKey.READY and not press.held
+    is_tapped_ready = press.key is PadKey.READY and not press.is_held
     if is_tapped_ready and laid_action and seat in session.awaited:
         turns.hand_in(store, HandIn(seat, session.moment, laid_action, now_s=press.at_s))
         return
@@ -170,7 +172,7 @@ def _press_tiles(store: TableStore, seat: Seat, press: Press, *, has_draft: bool
     """
     session = store.session
     were_laid = seat in store.live.tiles.ready
-    if press.held or seat not in session.awaited:
+    if press.is_held or seat not in session.awaited:
         return False
     if press.key is PadKey.READY and not has_draft:
         turns.set_tiles_ready(store, seat, session.moment)
