@@ -45,26 +45,29 @@ from companion.storage.opening import lock_journal
 from companion.table.records import FreeSeat
 
 FORMAT = 2
+"""Version of the format of backups that this program writes and reads."""
 MAX_BYTES = 2_000_000_000
-"""Maximum size of an unpacked backup in bytes."""
+"""Maximum size of an unpacked backup in bytes, so that no file fills the disk."""
 MAX_MEMBERS = 20_000
 """Maximum number of files in a backup: a thousand games of twenty turns, each with its
 photograph.
 """
-_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compression methods of a backup. LZMA is refused, since it takes as much memory as the file asks
 for.
 """
-READY, BEFORE = "restore", "before-restore"
-"""Folders of the state directory: a restore staged for the next start, and what was there before
-it.
-"""
+STAGED_FOLDER = "restore"
+"""Folder of the state directory with a restore or a deletion that is staged for the next start."""
+FORMER_FOLDER = "before-restore"
+"""Folder of the state directory with what the last restore replaced."""
 _NOTE, _GAMES, _SETTINGS = "backup.json", "games.jsonl", "settings.toml"
+"""Members of every backup, except that settings are optional."""
 _JOURNAL = "journal.sqlite"
 """Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
 themselves.
 """
 _LENSES, _CHOICES = "lenses.json", "choices.json"
+"""Optional members: measured lenses of cameras, and the last choices of options for each game."""
 _JSON_FILES = (_LENSES, _CHOICES)
 MAX_MEMBER_BYTES = {
     _NOTE: 16_000,
@@ -78,14 +81,16 @@ MAX_MEMBER_BYTES = {
 The note has six lines, settings with every comment have 30 KB, lenses and choices some KB each. A
 game takes 0.1 MB, so a backup holds five thousand games, as many as a page accepts.
 """
-_MAX_PHOTOGRAPH = 4_000_000
+_MAX_PHOTOGRAPH_BYTES = 4_000_000
 """Maximum size of a photograph in bytes: the largest camera at the best quality."""
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
-_ALBUM, _DRAWN = "photographs", "history"
-"""Folders with files for the games of one journal. The second can be made again at any time."""
-_FORGET = "forget"
-"""A file that marks a staged deletion: games and photographs are deleted, and nothing replaces
-them.
+_ALBUM, _DRAWINGS = "photographs", "history"
+"""Folders with files for the games of one journal: photographs, and pictures drawn of the games.
+The second can be made again at any time.
+"""
+_DELETION_MARK = "forget"
+"""File in the staged folder that marks a deletion: games and photographs are deleted, and nothing
+replaces them.
 """
 
 _UNREADABLE = (
@@ -102,7 +107,12 @@ _UNREADABLE = (
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """`backup.json`, a summary of the backup.
 
-    `at` is Unix time. `left_out` is the number of a game that was still on, or 0.
+    :param format: the backup's `FORMAT`
+    :param version: version of the program that wrote it
+    :param at: when it was made, as Unix time
+    :param games: number of games
+    :param photographs: number of photographs
+    :param left_out: number of a game that was still on, or 0
     """
 
     format: int
@@ -135,7 +145,12 @@ def make_backup(
     photographs: bool,
     target: IO[bytes],
 ) -> BackupNote:
-    """Write a backup. The service may be running. Raises `JournalError` and `SystemTrouble`."""
+    """Write a backup to `target`. The service may be running.
+
+    Raises `JournalError` and `SystemTrouble`.
+
+    :param photographs: whether to include the photographs of all turns
+    """
     state = settings.journal_path.parent
     with disk_errors(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         with (
@@ -150,8 +165,8 @@ def make_backup(
             if path.exists():
                 archive.write(path, name)
         album = PhotographFolder(settings.photographs_path)
-        pictures = _write_photographs(archive, album, left_out) if photographs else 0
-        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, pictures, left_out)
+        count = _write_photographs(archive, album, left_out) if photographs else 0
+        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, count, left_out)
         archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
     return note
 
@@ -165,27 +180,28 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_o
     newest_first = [
         album.path(game, moment) for game in games for moment in reversed(album.moments(game))
     ]
-    pictures, free = 0, MAX_BYTES - sum(MAX_MEMBER_BYTES.values())
+    count = 0
+    free_space_bytes = MAX_BYTES - sum(MAX_MEMBER_BYTES.values())
     for path in newest_first[: MAX_MEMBERS - len(MAX_MEMBER_BYTES)]:
-        with suppress(FileNotFoundError):  # the running service has just deleted it
-            free -= path.stat().st_size
-            if free < 0:
+        # the running service may just have deleted it
+        with suppress(FileNotFoundError):
+            free_space_bytes -= path.stat().st_size
+            if free_space_bytes < 0:
                 break
             # JPEG does not compress any further
             archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
-            pictures += 1
-    return pictures
+            count += 1
+    return count
 
 
-# ---- taking one back -----------------------------------------------------------------------------
+# ---- restoring one -------------------------------------------------------------------------------
 
 
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
-    """Check a backup completely and stage it for the next start. Raises `Malformed` if it cannot be
-    used.
+    """Check a backup completely and stage it for the next start.
 
-    The state directory and the keys of this installation stay as they are. All seats are free
-    afterwards.
+    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The state
+    directory and the keys of this installation stay as they are. All seats are free afterwards.
     """
     state = settings.journal_path.parent
     with disk_errors():
@@ -193,7 +209,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
         unfinished = _new_folder(state)
         # empty folders even without photographs in the backup: those on this machine belong to
         # other games
-        for name in (_ALBUM, _DRAWN):
+        for name in (_ALBUM, _DRAWINGS):
             (unfinished / name).mkdir()
         try:
             with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
@@ -203,26 +219,27 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
         except BaseException:
             _clear(unfinished)
             raise
-        _clear(state / READY)
-        unfinished.replace(state / READY)
+        _clear(state / STAGED_FOLDER)
+        unfinished.replace(state / STAGED_FOLDER)
     return note
 
 
-def stage_forgetting(settings: Settings) -> None:
+def stage_deletion(settings: Settings) -> None:
     """Stage the deletion of all games, photographs and keys for the next start."""
     state = settings.journal_path.parent
     with disk_errors():
         unfinished = _new_folder(state)
-        (unfinished / _FORGET).touch()
-        _clear(state / READY)
-        unfinished.replace(state / READY)
+        (unfinished / _DELETION_MARK).touch()
+        _clear(state / STAGED_FOLDER)
+        unfinished.replace(state / STAGED_FOLDER)
 
 
 def _new_folder(state: Path) -> Path:
-    """Return an empty folder in which to prepare a staged change. Only this user may read it, since
-    it holds keys and passwords.
+    """Return an empty folder in which to prepare a restore or a deletion.
+
+    Only this user may read it, since it holds keys and passwords.
     """
-    folder = state / f"{READY}.part"
+    folder = state / f"{STAGED_FOLDER}.part"
     _clear(folder)
     folder.mkdir(mode=0o700, parents=True)
     return folder
@@ -230,79 +247,81 @@ def _new_folder(state: Path) -> Path:
 
 def staged_words(settings: Settings) -> str:
     """Return what is staged for the next start, as a sentence. Empty if nothing."""
-    ready = settings.journal_path.parent / READY
-    if (ready / _FORGET).exists():
+    staged = settings.journal_path.parent / STAGED_FOLDER
+    if (staged / _DELETION_MARK).exists():
         return say("At the next start all games are deleted.")
-    return say("At the next start a backup replaces all games.") if ready.exists() else ""
+    return say("At the next start a backup replaces all games.") if staged.exists() else ""
 
 
 def unstage(settings: Settings) -> None:
     """Cancel the staged restore or deletion."""
     with disk_errors():
-        _clear(settings.journal_path.parent / READY)
+        _clear(settings.journal_path.parent / STAGED_FOLDER)
 
 
 def apply_staged(settings: Settings, settings_file: Path) -> str:
-    """Apply what is staged, before the journal is opened. Return a sentence, empty if nothing was
-    staged.
+    """Apply what is staged, before the journal is opened.
 
-    After a power cut the next start finishes the work: every step is a rename and is done at most
-    once.
+    Return what was done as a sentence, empty if nothing was staged. After a power cut the next
+    start finishes the work: every step is a rename and is done at most once.
     """
     state = settings.journal_path.parent
-    ready, before = state / READY, state / BEFORE
-    if not ready.exists():
+    staged = state / STAGED_FOLDER
+    former = state / FORMER_FOLDER
+    if not staged.exists():
         return ""
-    with disk_errors(), lock_journal(settings.journal_path):  # never move a journal in use
+    # the lock makes sure that no journal in use is moved
+    with disk_errors(), lock_journal(settings.journal_path):
         # the drawn pictures move first: while they are here, nothing has been moved
-        if (ready / _DRAWN).exists():
-            _clear(before)
-        before.mkdir(mode=0o700, exist_ok=True)
-        forget = (ready / _FORGET).exists()
-        words = ""
+        if (staged / _DRAWINGS).exists():
+            _clear(former)
+        former.mkdir(mode=0o700, exist_ok=True)
+        is_deletion = (staged / _DELETION_MARK).exists()
+        contents = ""
         # after a power cut the note may be gone
         with suppress(OSError, msgspec.DecodeError):
-            note = (ready / _NOTE).read_bytes()
-            words = msgspec.json.decode(note, type=BackupNote).sentence()
-        for name in (_DRAWN, *_JSON_FILES, _ALBUM, _JOURNAL):
-            if forget and name != _LENSES:
-                _move(state, name, before)
-            elif (ready / name).exists():
-                _move(state, name, before)
-                (ready / name).replace(state / name)
-        restored = ready / _SETTINGS
-        if restored.exists():
+            note = (staged / _NOTE).read_bytes()
+            contents = msgspec.json.decode(note, type=BackupNote).sentence()
+        for name in (_DRAWINGS, *_JSON_FILES, _ALBUM, _JOURNAL):
+            # a deletion keeps the lenses, which belong to the cameras and not to games
+            if is_deletion and name != _LENSES:
+                _move(state, name, former)
+            elif (staged / name).exists():
+                _move(state, name, former)
+                (staged / name).replace(state / name)
+        restored_settings = staged / _SETTINGS
+        if restored_settings.exists():
             if settings_file.exists():
-                shutil.copy(settings_file, before / _SETTINGS)  # keeps the mode
-            SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT_BYTES))
-            restored.unlink()
-        if forget:
+                shutil.copy(settings_file, former / _SETTINGS)  # keeps the mode
+            SettingsFile(settings_file).replace(read_file(restored_settings, MAX_TEXT_BYTES))
+            restored_settings.unlink()
+        if is_deletion:
             (state / "phone.json").unlink(missing_ok=True)
             # old copies would keep what the owner wanted deleted
-            for old in (before, *copies_beside(settings.journal_path)):
-                _clear(old)
-        _clear(ready)
-    if forget:
+            for copy in (former, *copies_beside(settings.journal_path)):
+                _clear(copy)
+        _clear(staged)
+    if is_deletion:
         return say("All games were deleted. There is a new owner’s key.")
-    aside = say("What was here before is in the folder {folder}.", folder=BEFORE)
-    return joined(" ", (say("The backup is restored."), words, aside))
+    former_words = say("What was here before is in the folder {folder}.", folder=FORMER_FOLDER)
+    return joined(" ", (say("The backup is restored."), contents, former_words))
 
 
-def _move(state: Path, name: str, before: Path) -> None:
-    """Move a file to the folder `before`, a journal together with its write-ahead log."""
+def _move(state: Path, name: str, folder: Path) -> None:
+    """Move a file of the state directory to a folder, a journal with its write-ahead log."""
     for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
-        old = state / f"{name}{suffix}"
-        if old.exists():
-            _clear(before / old.name)
-            old.replace(before / old.name)
+        path = state / f"{name}{suffix}"
+        if path.exists():
+            _clear(folder / path.name)
+            path.replace(folder / path.name)
 
 
 # ---- checking ------------------------------------------------------------------------------------
 
 
 def _max_bytes(name: str) -> int:
-    """Return the maximum size in bytes of a member of a backup."""
-    return _MAX_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
+    """Return the maximum size in bytes of a member of a backup, 0 for an unknown name."""
+    return _MAX_PHOTOGRAPH_BYTES if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
 
 
 def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
@@ -338,8 +357,9 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
 
 
 def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
-    """Raise `Malformed` for members that no backup has, and `SystemTrouble` if the disk has no room
-    for them.
+    """Raise `Malformed` for members that no backup has.
+
+    Raise `SystemTrouble` if the disk has no room for them.
     """
     names = [entry.filename for entry in entries]
     if _NOTE in names and _JOURNAL in names:
@@ -349,28 +369,28 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
                 "new one."
             )
         )
-    strange = [
+    unknown = [
         name for name in names if name not in MAX_MEMBER_BYTES and not _PHOTOGRAPH.fullmatch(name)
     ]
-    if strange or len(set(names)) != len(names):
+    if unknown or len(set(names)) != len(names):
         raise Malformed(
-            say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80])
+            say("This is not a backup: it holds {name}.", name=(unknown or names)[0][:80])
         )
     if len(entries) > MAX_MEMBERS:
         raise Malformed(
             say("This is not a backup: it holds more than {number} files.", number=MAX_MEMBERS)
         )
-    if any(entry.compress_type not in _KINDS for entry in entries):
+    if any(entry.compress_type not in _COMPRESSIONS for entry in entries):
         raise Malformed(say("This file is damaged or not a backup."))
     total = sum(entry.file_size for entry in entries)
     sizes = [(entry.filename, entry.file_size, _max_bytes(entry.filename)) for entry in entries]
-    for name, size, most in (*sizes, (_ALBUM, total, MAX_BYTES)):
-        if size > most:
+    for name, size, max_bytes in (*sizes, (_ALBUM, total, MAX_BYTES)):
+        if size > max_bytes:
             raise Malformed(
                 say(
                     "{name} in this backup is too large: at most {number} KB.",
                     name=name,
-                    number=most // 1000,
+                    number=max_bytes // 1000,
                 )
             )
     if total + FULL_BYTES > free_bytes(folder):
@@ -385,8 +405,10 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
 
 
 def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
-    """Raise `Malformed` for settings that cannot be read. Settings that a page may not write keep
-    the values of this machine.
+    """Check the settings of a backup, and adapt them to this machine.
+
+    Settings that a page may not write keep the values of this machine. Raises `Malformed` for
+    settings that cannot be read.
     """
     if not path.exists():
         return
@@ -398,19 +420,21 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
         except ConfigError:
             # the settings file of this machine cannot be read
             on_file = Settings()
-        here = unwritable_settings(on_file, contents.settings)
-        file.change({**here, "state_dir": settings.state_dir}, contents.digest)
+        own_values = unwritable_settings(on_file, contents.settings)
+        file.change({**own_values, "state_dir": settings.state_dir}, contents.digest)
     except ConfigError as error:
         raise Malformed(
             say("The settings in this backup cannot be used: {why}", why=error.message)
         ) from None
 
 
-def _adopt_games(path: Path, here: Path) -> None:
-    """Give restored games the keys of this installation, and free their seats, since nobody here
-    has a token for them.
+def _adopt_games(path: Path, own_path: Path) -> None:
+    """Give restored games the keys of this installation, and free their seats.
 
-    Raises `Malformed` for games that cannot be replayed.
+    Nobody here has a token for these seats. Raises `Malformed` for games that cannot be replayed.
+
+    :param path: the journal with the restored games
+    :param own_path: the journal of this installation
     """
     with Journal(path) as journal:
         seats = journal.restore().seats
@@ -424,7 +448,7 @@ def _adopt_games(path: Path, here: Path) -> None:
             journal.append(0, FreeSeat(seat), last_at)
         keys: list[tuple[str, bytes]] = []
         # this machine may have no journal yet, or an unreadable one
-        with suppress(JournalError), Journal(here, read_only=True) as own:
+        with suppress(JournalError), Journal(own_path, read_only=True) as own:
             keys = own.keys()
         journal.database.write(
             lambda db: db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
@@ -432,6 +456,7 @@ def _adopt_games(path: Path, here: Path) -> None:
 
 
 def _clear(path: Path) -> None:
+    """Delete a file or a folder, if there is one."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -15,7 +15,7 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS
 from companion.maintenance.backup import (
     make_backup,
-    stage_forgetting,
+    stage_deletion,
     stage_restore,
     staged_words,
     unstage,
@@ -213,7 +213,7 @@ class Upkeep:
         """
         with self._lock:
             if games:
-                stage_forgetting(self.running)
+                stage_deletion(self.running)
             self._file.copy_aside()
             self._apply(self._file.start_over(self._machine_settings()))
         if self._is_game_on():

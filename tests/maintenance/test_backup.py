@@ -23,11 +23,11 @@ from companion.core.errors import JournalError, Malformed, SystemTrouble
 from companion.core.kit import Seat
 from companion.maintenance import backup, games_file
 from companion.maintenance.backup import (
-    BEFORE,
-    READY,
+    FORMER_FOLDER,
+    STAGED_FOLDER,
     apply_staged,
     make_backup,
-    stage_forgetting,
+    stage_deletion,
     stage_restore,
     staged_words,
     unstage,
@@ -152,11 +152,11 @@ def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None
         file = tmp_path / "here" / "settings.toml"
         file.chmod(0o640)
         stage(here, saved(here))
-        assert (tmp_path / "here" / READY).stat().st_mode & 0o777 == 0o700
+        assert (tmp_path / "here" / STAGED_FOLDER).stat().st_mode & 0o777 == 0o700
         apply(here)
     finally:
         os.umask(before)
-    kept = tmp_path / "here" / BEFORE
+    kept = tmp_path / "here" / FORMER_FOLDER
     modes = [each.stat().st_mode & 0o777 for each in (file, kept, kept / "settings.toml")]
     assert modes == [0o640, 0o700, 0o640]
 
@@ -188,10 +188,12 @@ def test_a_power_cut_in_the_middle_is_finished_at_the_next_start(
         monkeypatch.setattr(Path, "replace", real)
         apply(here)
         assert games_of(here) == [1], cut
-        assert games_of(Settings(state_dir=str(folder / BEFORE))) == [1, 2, 3], cut
-        albums = [PhotographFolder(at / "photographs").games() for at in (folder, folder / BEFORE)]
+        assert games_of(Settings(state_dir=str(folder / FORMER_FOLDER))) == [1, 2, 3], cut
+        albums = [
+            PhotographFolder(at / "photographs").games() for at in (folder, folder / FORMER_FOLDER)
+        ]
         assert albums == [(1,), (1, 2, 3)], cut
-        assert not (folder / READY).exists()
+        assert not (folder / STAGED_FOLDER).exists()
         if not is_cut:
             return
     pytest.fail("no run came to its end")
@@ -298,7 +300,7 @@ def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) 
         key = journal.key("host")
     for name in ("journal.format-2.sqlite", "journal.damaged-3.sqlite"):
         (tmp_path / name).write_bytes(b"games")
-    stage_forgetting(here)
+    stage_deletion(here)
     assert "All games were deleted" in apply(here)
     with Journal(here.journal_path) as journal:
         assert journal.games() == []
@@ -314,7 +316,7 @@ def test_nothing_is_moved_away_from_a_service_that_runs(tmp_path: Path) -> None:
     stage(here, saved(here))
     with Journal(here.journal_path), pytest.raises(JournalError, match="Another companion"):
         apply(here)
-    assert (tmp_path / READY).exists()
+    assert (tmp_path / STAGED_FOLDER).exists()
 
 
 def test_the_command_line_saves_and_restores(

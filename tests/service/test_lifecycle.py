@@ -11,7 +11,7 @@ from service import Client, running, until
 
 from companion.core.config import find_settings, load_settings
 from companion.core.errors import SystemTrouble
-from companion.maintenance.backup import READY
+from companion.maintenance.backup import STAGED_FOLDER
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.service import lifecycle
 
@@ -22,11 +22,11 @@ def test_it_begins_anew_and_restores_a_backup_that_waits(tmp_path: Path) -> None
     ) as service:
         client = Client(service.url)
         assert _phase(client) != "lobby"
-        (tmp_path / READY).mkdir()
-        (tmp_path / READY / "forget").touch()
+        (tmp_path / STAGED_FOLDER).mkdir()
+        (tmp_path / STAGED_FOLDER / "forget").touch()
         service.begin_anew()
         until("all games gone", lambda: _phase(client) == "lobby")
-        assert not (tmp_path / READY).exists()
+        assert not (tmp_path / STAGED_FOLDER).exists()
         assert service.stop() == 0
 
 
