@@ -159,8 +159,8 @@ class _Evaluation:
         self.weights = weights
         self.seat = seat
         self.terrain = terrain_of(options.board)
+        # number of steps between each two places, ignoring robots
         self.steps = [self._steps_to(place) for place in range(len(self.terrain.squares))]
-        """Number of steps between each two places, ignoring robots."""
 
     def _steps_to(self, goal: int) -> list[int]:
         """Return the number of steps from each place to the goal, by breadth-first search."""
@@ -230,14 +230,14 @@ class _Search:
         self.evaluation = evaluation
         self.state = state
         self.strength = strength
+        # number of turns played so far
         self.nodes = 0
-        """Number of turns played so far."""
         seat = evaluation.seat
         self.robots = state.robots[seat.number], state.robots[seat.other.number]
+        # plans of each side. The first one is its typical plan
         self.plans: tuple[list[Plan], list[Plan]] = ([], [])
-        """Plans of each side. The first one is its typical plan."""
+        # value for the own side of each pair of plans that was played
         self.values: dict[tuple[Plan, Plan], float] = {}
-        """Value for the own side of each pair of plans that was played."""
         self._orders = self._useful_orders(_OWN), self._useful_orders(_OTHER)
 
     # ---- values of plans ----

@@ -93,10 +93,10 @@ class BinmatBot(Bot):
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
+        # cards that lay face up on the lane decks in the last view
         self._open_tops: list[str] = []
-        """Cards that lay face up on the lane decks in the last view."""
+        # cards that lay open and are now with the other side, in its hand or its stacks
         self._held: set[str] = set()
-        """Cards that lay open and are now with the other side, in its hand or its stacks."""
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Remember which cards lay open and are now in the other side's hand."""

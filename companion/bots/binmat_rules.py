@@ -82,8 +82,8 @@ class Playout:
         self.attacker_deck = list(state.attacker_deck[::-1])
         self.attacker_discard = list(state.attacker_discard)
         self.hands = (list(state.hands[0]), list(state.hands[1]))
+        # seat of the winner, once the game is over
         self.winner: int | None = None
-        """Seat of the winner, once the game is over."""
         if state.outcome:
             (winner,) = state.outcome.winners
             self.winner = SEATS.index(winner)

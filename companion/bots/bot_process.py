@@ -96,10 +96,10 @@ class BotProcess(Closeable):
     """
 
     def __init__(self, command: Sequence[str]) -> None:
+        # held while a request waits for its reply
         self._call_lock = Lock()
-        """Held while a request waits for its reply."""
+        # held while the child is killed, which does not wait for a request
         self._kill_lock = Lock()
-        """Held while the child is killed, which does not wait for a request."""
         # a minimal environment: the search paths, and what makes every run of a child the same
         environment = {
             "LANG": "C.UTF-8",

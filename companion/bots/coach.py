@@ -82,8 +82,8 @@ class Coach:
         self._table = table
         self._key = key
         self._open_process = open_process
+        # held while a question is answered
         self._lock = threading.Lock()
-        """Held while a question is answered."""
 
     def ask(self, seat: Seat, moment: str, about: About) -> Hint:
         """Return advice on the present turn or the seat's last action, or the machine's reasons.

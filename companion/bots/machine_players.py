@@ -128,13 +128,13 @@ class _MachinePlayer:
         self._table = machines.table
         self._clock = machines.clock
         self._process: BotProcess | None = None
+        # the last turn that was sent to the process
         self._known_turn: MachineTurn | None = None
-        """The last turn that was sent to the process."""
         self._plan: _Plan | None = None
+        # present complaint about the program, as the pages show it
         self._complaint = ""
-        """Present complaint about the program, as the pages show it."""
+        # whether the service ends, so that no new decision is begun
         self._is_closing = False
-        """Whether the service ends, so that no new decision is begun."""
 
     def step(self) -> float:
         """Do the work that is due.

@@ -119,12 +119,12 @@ class ScoutsBot(Bot):
         self._evaluation = Evaluation(rank_values(self.rng, self._strength.noise))
         self._files = self.rng.choice(_SET_UPS)
         self._may_stack = options.get("stacking", "on") == "on"
+        # decisions of the present turn in notation, by the positions in which they are due
         self._plan: dict[Position, str] = {}
-        """Decisions of the present turn in notation, by the positions in which they are due."""
+        # reasons for the present turn
         self._why: tuple[str, ...] = ()
-        """Reasons for the present turn."""
+        # how often own turns have led to a position, by its `repetition_key`
         self._visits: Counter[tuple[int, ...]] = Counter()
-        """How often own turns have led to a position, by its `repetition_key`."""
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the next decision of a turn. The first one decides the whole turn."""
@@ -216,10 +216,10 @@ class _Search:
         self.evaluation = evaluation
         self.strength = strength
         self.visits = visits
+        # number of positions searched
         self.nodes = 0
-        """Number of positions searched."""
+        # the turns of the last comparison, best first
         self.ranked: list[Turn] = []
-        """The turns of the last comparison, best first."""
 
     def best(self, position: Position) -> Turn | None:
         """Return the best turn with its value, or None if nothing can be played."""

@@ -1,5 +1,7 @@
-"""The findings of the doctor with their grades, and the health of the service as the pages query
-it.
+"""The findings of the doctor with their grades, and the health of the service.
+
+The doctor is what examines machine and service: the command `companion doctor`, and the page
+Health.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. `text` says what was seen and what to do."""
+    """The result of one check.
+
+    :param topic: what was checked, such as `disk`, in the words of the doctor's output
+    :param text: what was seen and what to do, as a sentence
+    """
 
     topic: str
     grade: Grade
@@ -74,13 +80,15 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Health:
-    """State of the service for machines, without anything about games.
+    """State of the service for programs (`/health`), without anything about games.
 
-    `late` are the table's loop, the journal and the camera if one of them has stopped reporting,
-    with the seconds since its last report. `journal` is `ok`, `full` (no new game can begin),
-    `unwritable` or `silent`. `camera` and `pins` are `ok`, `none` or `trouble`, a camera also
-    `no_board`. `disk_free_mb` is None if it is not known. `machine` is the worst grade found on the
-    machine.
+    :param late: parts that have stopped reporting, with the seconds since their last report: the
+        table's loop, the journal and the camera
+    :param journal: `ok`, `full` (no new game can begin), `unwritable` or `silent`
+    :param camera: `ok`, `none`, `trouble` or `no_board`
+    :param pins: `ok`, `none` or `trouble`
+    :param disk_free_mb: None if it is not known
+    :param machine: the worst grade found on the machine
     """
 
     status: Status

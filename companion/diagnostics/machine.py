@@ -1,5 +1,8 @@
 """The doctor's checks of the machine itself: board, temperature, voltage, memory, disk, clock,
 versions.
+
+`probes` reads the facts, and this module judges them. A check that returns an iterator yields
+nothing where there is nothing to say.
 """
 
 from __future__ import annotations
@@ -20,13 +23,19 @@ from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, fail, note, ok, warn
 from companion.diagnostics.probes import Machine
 
-MIN_FREE_BYTES = 200_000_000
-LOW_BYTES = 500_000_000
+FAIL_FREE_BYTES = 200_000_000
+WARN_FREE_BYTES = 500_000_000
+"""Free space of the disk below which the check fails or warns. Chosen by eye, well above what the
+service needs, because other programs write to the disk, too.
+"""
 WARM_C, HOT_C = 75.0, 80.0
 """Temperatures for a note and a warning. At 80 degrees a Raspberry Pi begins to throttle its
 processor (Raspberry Pi documentation, `temp_limit`).
 """
 LOW_MEMORY_MB = 100
+"""Free memory below which the check warns. Chosen by eye: a machine slows down before it has
+none.
+"""
 _LOW_VOLTAGE, _SLOWED = 0b1, 0b1110
 """Flags of the firmware. One is for under-voltage, the others for capped, throttled or too warm."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
@@ -37,7 +46,8 @@ _SUPPLY = say(
 
 def model_and_memory(machine: Machine) -> Finding:
     """Return the model of the machine, and its memory."""
-    name, memory = probes.model(machine), probes.memory(machine)
+    name = probes.model(machine)
+    memory = probes.memory(machine)
     if memory is None:
         return ok("machine", say("{model}.", model=name or platform.machine()))
     text = say(
@@ -80,11 +90,11 @@ def power(machine: Machine) -> Iterator[Finding]:
             yield note("power", text)
         return
     # the upper half has the same flags for the time since the start
-    before = flags >> 16
+    flags_before = flags >> 16
     if flags & _LOW_VOLTAGE:
         text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
         yield warn("power", text)
-    elif before & _LOW_VOLTAGE:
+    elif flags_before & _LOW_VOLTAGE:
         text = say(
             "The voltage has been too low since the machine was switched on: {advice}.",
             advice=_SUPPLY,
@@ -96,13 +106,13 @@ def power(machine: Machine) -> Iterator[Finding]:
             "supply."
         )
         yield warn("power", text)
-    elif before & _SLOWED:
+    elif flags_before & _SLOWED:
         text = say(
             "The processor has been slowed down at times since the machine was switched on: give "
             "it air."
         )
         yield note("power", text)
-    if not (flags | before) & (_LOW_VOLTAGE | _SLOWED):
+    if not (flags | flags_before) & (_LOW_VOLTAGE | _SLOWED):
         yield ok("power", say("The voltage is fine, and nothing is slowed down."))
 
 
@@ -123,13 +133,14 @@ def is_writable(folder: Path) -> bool:
 
 
 def _existing(folder: Path) -> Path:
-    # the nearest existing folder above it
+    """Return a folder, or the nearest one above it that exists."""
     return next((path for path in (folder, *folder.parents) if path.exists()), folder)
 
 
 def space(machine: Machine, folder: Path) -> Finding:
     """Return whether games can be saved, and whether the disk is nearly full."""
-    existing, free_space = _existing(folder), free_bytes(folder)
+    existing = _existing(folder)
+    free_space = free_bytes(folder)
     mount = probes.volume(machine, existing)
     if mount and mount.read_only:
         text = say(
@@ -147,14 +158,14 @@ def space(machine: Machine, folder: Path) -> Finding:
     if free_space is None:
         text = say("It is not known how much space is free for {folder}.", folder=str(folder))
         return note("disk", text)
-    free = free_space // 1_000_000
-    if free < MIN_FREE_BYTES // 1_000_000:
+    free_mb = free_space // 1_000_000
+    if free_mb < FAIL_FREE_BYTES // 1_000_000:
         text = say(
-            "Only {free} MB are free for {folder}: make room.", free=free, folder=str(folder)
+            "Only {free} MB are free for {folder}: make room.", free=free_mb, folder=str(folder)
         )
         return fail("disk", text)
-    text = say("{free} MB are free for {folder}.", free=free, folder=str(folder))
-    if free < LOW_BYTES // 1_000_000:
+    text = say("{free} MB are free for {folder}.", free=free_mb, folder=str(folder))
+    if free_mb < WARN_FREE_BYTES // 1_000_000:
         return warn("disk", joined(" ", (text, say("Make room soon."))))
     return ok("disk", text)
 
@@ -193,30 +204,30 @@ def clock(machine: Machine) -> Finding:
 
 def versions(machine: Machine) -> Finding:
     """Return the versions of all software, for people who are asked for help."""
-    how = " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
-    lines = [f"companion {__version__}{how}", f"Python {platform.python_version()}"]
+    origin = " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
+    parts = [f"companion {__version__}{origin}", f"Python {platform.python_version()}"]
     for package, title in (
         ("opencv-python-headless", "OpenCV"),
         ("picamera2", "Picamera2"),
         ("lgpio", "lgpio"),
     ):
         with suppress(importlib.metadata.PackageNotFoundError):
-            lines.append(f"{title} {importlib.metadata.version(package)}")
-    lines += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
-    return ok("versions", f"{', '.join(lines)}.")
+            parts.append(f"{title} {importlib.metadata.version(package)}")
+    parts += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
+    return ok("versions", f"{', '.join(parts)}.")
 
 
-def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
+def quick_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
     """Yield the checks of every minute: temperature, voltage, space."""
     yield from warmth(machine)
     yield from power(machine)
     yield space(machine, folder)
 
 
-def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
+def all_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
     """Yield all checks of the machine."""
     yield model_and_memory(machine)
-    yield from quick_look(machine, folder)
+    yield from quick_checks(machine, folder)
     if sentence := memory_only_warning(machine, folder):
         yield fail("disk", sentence)
     yield clock(machine)

@@ -11,12 +11,13 @@ from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, note, ok
 from companion.diagnostics.probes import Machine
 
-_LOCAL = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
+_LOOPBACK = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
+"""An address that only programs on this machine can use, with or without a port."""
 
 
 def reach(addresses: Sequence[str]) -> Finding:
     """Return the addresses at which phones reach the table."""
-    if all(_LOCAL.fullmatch(address) for address in addresses):
+    if all(_LOOPBACK.fullmatch(address) for address in addresses):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         return note("network", text)
     text = say("Phones reach the table at {addresses}.", addresses=", ".join(addresses))
@@ -25,19 +26,20 @@ def reach(addresses: Sequence[str]) -> Finding:
 
 def name(machine: Machine) -> Finding:
     """Return whether the machine's name works in the local network."""
-    local = f"{socket.gethostname().partition('.')[0]}.local"
-    if (machine.root / "run/avahi-daemon/pid").exists():  # avahi answers for `<name>.local`
-        return ok("network", say("Its name on the network is {name}.", name=local))
+    local_name = f"{socket.gethostname().partition('.')[0]}.local"
+    # avahi answers to this name
+    if (machine.root / "run/avahi-daemon/pid").exists():
+        return ok("network", say("Its name on the network is {name}.", name=local_name))
     text = say(
         "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without "
         "it.",
-        name=local,
+        name=local_name,
     )
     return note("network", text)
 
 
 def wifi(machine: Machine) -> Iterator[Finding]:
-    """Yield whether the Wi-Fi is blocked."""
+    """Yield a note if the Wi-Fi is blocked."""
     if probes.is_radio_blocked(machine):
         text = say(
             "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock "

@@ -13,15 +13,17 @@ from companion.core.config import WebSettings
 from companion.core.network import host_in_url, reachable_host
 
 ANSWER_TIMEOUT_S = 20.0
-IS_COMPANION = "uptime_s"
+"""Timeout in seconds for an answer: longer than the slowest checks of the doctor."""
+COMPANION_FIELD = "uptime_s"
 """Field of `/health` that identifies a companion."""
 
 
 def own_address(web: WebSettings, port: int | None = None) -> str:
-    """Return the address of the pages for programs on this machine. They need no TLS on a loopback
-    address.
+    """Return the address of the pages for programs on this machine.
 
-    `port` replaces the port of the settings.
+    They need no TLS on a loopback address.
+
+    :param port: replaces the port of the settings
     """
     host = reachable_host(web.host)
     is_secure = web.certificate and host not in ("127.0.0.1", "::1", "localhost")
@@ -39,28 +41,34 @@ def ask_address(
 ) -> tuple[int, bytes]:
     """Send a request to an address of this machine. Return the status and content of the answer.
 
-    No other program on the port gets the key. Raises OSError if no companion answers.
+    No other program on the port gets the key. Raises `OSError` if no companion answers.
+
+    :param path: path of the page
+    :param key: owner key, or empty for what everybody may see
+    :param body: JSON for a POST request. None: a GET request
     """
-    place = urlsplit(address)
-    host = place.hostname or ""
-    line: http.client.HTTPConnection
-    if place.scheme == "https":
-        # It is this machine, whatever name its certificate has.
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        # it is this machine, whatever name its certificate has
         context = ssl._create_unverified_context()
-        line = http.client.HTTPSConnection(host, place.port, timeout=timeout_s, context=context)
+        connection = http.client.HTTPSConnection(
+            host, parts.port, timeout=timeout_s, context=context
+        )
     else:
-        line = http.client.HTTPConnection(host, place.port, timeout=timeout_s)
+        connection = http.client.HTTPConnection(host, parts.port, timeout=timeout_s)
     try:
-        line.request("GET", "/health")
-        if IS_COMPANION not in json.loads(line.getresponse().read()):
+        connection.request("GET", "/health")
+        if COMPANION_FIELD not in json.loads(connection.getresponse().read()):
             raise ConnectionError("Something else listens there")
         method = "GET" if body is None else "POST"
         content = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "X-Host-Key": key}
-        line.request(method, path, content, headers)
-        answer = line.getresponse()
+        connection.request(method, path, content, headers)
+        answer = connection.getresponse()
         return answer.status, answer.read()
     except (http.client.HTTPException, ValueError, TypeError) as error:
         raise ConnectionError(str(error)) from None
     finally:
-        line.close()
+        connection.close()

@@ -17,7 +17,10 @@ _CONTAINER = (".dockerenv", "run/.containerenv")
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine to probe: the folder that stands for `/`."""
+    """The machine to probe.
+
+    :param root: folder that stands for `/`. Tests replace it
+    """
 
     root: Path = Path("/")
 
@@ -56,7 +59,7 @@ def model(machine: Machine) -> str:
 
 
 def temperature_c(machine: Machine) -> float | None:
-    """Return the temperature of the processor."""
+    """Return the temperature of the processor in degrees Celsius, or else of the warmest sensor."""
     zones = {
         machine.text(f"{zone}/type"): value
         for zone in machine.glob("sys/class/thermal/thermal_zone*")

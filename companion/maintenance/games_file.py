@@ -1,9 +1,9 @@
-"""The games of an installation as JSON lines for a backup: one line for each row of the journal
-that may leave it.
+"""The games of an installation as JSON lines for a backup: a line for each row of the journal that
+may leave it.
 
-Keys, seats' secrets and a game that is still on are never written. Lines are read as data of known
-types within limits, and become rows of a new journal made by this program. Nothing else from a
-backup ever reaches SQLite.
+The journal is a SQLite file with a table of inputs and some smaller ones. Keys, seats' secrets and
+a game that is still on are never written. Lines are read as data of known types within limits, and
+become rows of a new journal made by this program. Nothing else from a backup ever reaches SQLite.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ from companion.storage.database import COLUMNS, START, is_intact, link_all, rows
 from companion.storage.format import create_tables
 from companion.storage.journal import Journal
 from companion.table.records import AnyRecord, MoveSeat, TakeSeat
+from companion.table.seats.seat_fold import MAX_NAME
 from companion.table.session import Phase
 
 MAX_LINE_BYTES = 16_000_000
 """Maximum size of a line in bytes. The longest is an imported game: such a file has up to 2 MB."""
-MAX_ROWS = 1_000_000
+MAX_LINES = 1_000_000
 """Maximum number of lines. A game of twenty turns has some 120."""
 MAX_RECORD_BYTES = 200_000
 """Maximum size of an input in bytes. The pages accept requests of 16 KB."""
-MAX_NAME = 24
-"""Maximum length of a name, as on the pages."""
 Number = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e11)]
 Secret = Annotated[bytes, Meta(max_length=64)]
@@ -54,7 +53,12 @@ class _Line(
 
 
 class InputLine(_Line, frozen=True):
-    """An accepted input. `run` is the start of the service during which it arrived."""
+    """An accepted input, which is a row of the table `entries`.
+
+    :param at: when it arrived, as Unix time
+    :param run: number of the start of the service during which it arrived
+    :param now_s: when it arrived, on the monotonic clock
+    """
 
     id: Annotated[int, Meta(ge=1, le=10**12)]
     game: Number
@@ -65,8 +69,10 @@ class InputLine(_Line, frozen=True):
 
 
 class RunLine(_Line, frozen=True):
-    """A start of the service: by how much the wall clock was ahead of the monotonic clock, and
-    whether it may be right.
+    """A start of the service.
+
+    :param ahead_s: seconds by which the wall clock was ahead of the monotonic clock
+    :param is_right: 1 if the wall clock may be right, otherwise 0
     """
 
     run: Number
@@ -90,7 +96,11 @@ class RemovedLine(_Line, frozen=True):
 
 
 class ForgottenLine(_Line, frozen=True):
-    """A name that must be forgotten, as a salted digest."""
+    """A name that must be forgotten, as a digest with a salt.
+
+    :param mark: the digest
+    :param game: number of the last game in which the name is to be forgotten
+    """
 
     salt: Secret
     mark: Secret
@@ -113,26 +123,29 @@ _TABLE_BY_LINE = {
 
 
 def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
-    """Write all games except one that is on. Return the number of games written, and the number of
-    the game that is on (0: none).
+    """Write all games except one that is on.
+
+    Return the number of games written, and the number of the game that is on (0: none).
     """
     # a transaction: later writes of other connections are not visible
     journal.database.read("BEGIN")
     games = journal.games()
     unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
-    played = [game for game in games if game != unfinished]
-    for line in _lines(journal, played):
+    finished = [game for game in games if game != unfinished]
+    for line in _lines(journal, finished):
         target.write(_encode(line) + b"\n")
-    return len(played), unfinished
+    return len(finished), unfinished
 
 
 def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
-    for kind, table in _TABLE_BY_LINE.items():
-        columns = ", ".join(kind.__struct_fields__)
+    """Yield the lines of these games and of everything that belongs to no game."""
+    for line_type, table in _TABLE_BY_LINE.items():
+        columns = ", ".join(line_type.__struct_fields__)
         # one row at a time, to save memory
         for row in journal.database.connection.execute(f"SELECT {columns} FROM {table}"):
-            yield kind(*row)
+            yield line_type(*row)
     nonces: dict[str, str] = {}
+    # inputs outside games, such as taking a seat, have the game 0
     for game in (0, *games):
         for line in _inputs(journal, game):
             yield line if game else _without_nonce(line, nonces)
@@ -149,22 +162,30 @@ def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
 
 
 def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
-    """Replace the nonce of a seat's token. Equal nonces get the same replacement."""
+    """Return an input with another nonce, since with its own a seat's token could be made.
+
+    Equal nonces get the same replacement, which `nonces` remembers.
+    """
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:
         return line
-    other = nonces.setdefault(record.nonce, secrets.token_urlsafe(18))
-    return msgspec.structs.replace(line, record=msgspec.structs.replace(record, nonce=other))
+    replacement = nonces.setdefault(record.nonce, secrets.token_urlsafe(18))
+    changed = msgspec.structs.replace(record, nonce=replacement)
+    return msgspec.structs.replace(line, record=changed)
 
 
 # ---- reading -------------------------------------------------------------------------------------
 
 
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
-    """Make a new journal from the lines of a backup. Raises `Malformed` for lines that this program
-    does not write.
+    """Make a new journal from the lines of a backup.
+
+    Raises `Malformed` for lines that this program does not write.
+
+    :param path: where to make the journal
+    :param max_bytes: maximum size of all lines together
     """
-    rows = bytes_read = 0
+    lines_read = bytes_read = 0
     path.touch(mode=0o600)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         create_tables(db)
@@ -172,12 +193,13 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
         try:
             # one byte more than allowed: an endless line is never read completely
             while text := source.readline(MAX_LINE_BYTES + 1):
-                rows, bytes_read = rows + 1, bytes_read + len(text)
-                if rows > MAX_ROWS:
+                lines_read += 1
+                bytes_read += len(text)
+                if lines_read > MAX_LINES:
                     raise Malformed(
                         say(
                             "The games in this backup are too long: at most {number} lines.",
-                            number=MAX_ROWS,
+                            number=MAX_LINES,
                         )
                     )
                 if bytes_read > max_bytes:
@@ -204,6 +226,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
 
 
 def _insert(db: sqlite3.Connection, line: _Line) -> None:
+    """Insert a line as a row. Raises `Malformed` for an input that no table accepts."""
     if isinstance(line, InputLine):
         record = _encode(line.record)
         if len(record) > MAX_RECORD_BYTES:
@@ -220,8 +243,9 @@ def _insert(db: sqlite3.Connection, line: _Line) -> None:
         db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:
         values = msgspec.structs.astuple(line)
-        table, places = _TABLE_BY_LINE[type(line)], ", ".join("?" * len(values))
-        db.execute(f"INSERT INTO {table} VALUES ({places})", values)
+        table = _TABLE_BY_LINE[type(line)]
+        placeholders = ", ".join("?" * len(values))
+        db.execute(f"INSERT INTO {table} VALUES ({placeholders})", values)
 
 
 def _damaged() -> str:

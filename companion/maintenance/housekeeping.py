@@ -25,21 +25,29 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 
 ROUND_INTERVAL_S = 5.0
+"""Pause in seconds between two rounds. Longer: a full disk is noticed later."""
 QUIET_S = 60.0
-"""Time in seconds without activity at the table before games are removed."""
-RETURN_S = 30.0
-"""Interval in seconds at which freed memory is returned to the system."""
+"""Time in seconds without activity at the table before games are removed, since a write to the disk
+could delay a player.
+"""
+MEMORY_INTERVAL_S = 30.0
+"""Interval in seconds at which freed memory is returned to the system. It takes some milliseconds
+each time.
+"""
 _DAY_S = 86_400.0
 _MAX_PAGES_PER_ROUND = 64
-"""Maximum number of free database pages that a round returns to the disk."""
+"""Maximum number of free database pages that a round returns to the disk, so that a round is
+short.
+"""
 
 
 class Housekeeping(Closeable):
-    """Does the housekeeping of one table. A context manager whose `close` may
-    be called twice.
+    """Does the housekeeping of one table. A context manager whose `close` may be called twice.
 
-    `is_dated` returns whether the machine's date can be relied on. Otherwise no game is removed for
-    its age.
+    Without `start` the caller has to call `run_round`.
+
+    :param is_dated: returns whether the machine's date can be relied on. Otherwise no game is
+        removed for its age
     """
 
     def __init__(
@@ -54,15 +62,17 @@ class Housekeeping(Closeable):
         is_dated: Callable[[], bool] = lambda: True,
     ) -> None:
         self._table = table
-        self._journal, self._history = journal, history
+        self._journal = journal
+        self._history = history
         self._clock = clock
         self.settings = settings
         self._is_dated = is_dated
         self.space = space
-        self._reported = ""
-        self._last_state: object = None
+        self._reported_sentence = ""
+        self._last_progress: object = None
+        """Game, moment and phase of the last round, by which activity is noticed."""
         self._quiet_since_s = clock.monotonic_s()
-        self._next_return_s = clock.monotonic_s() + RETURN_S
+        self._next_return_s = clock.monotonic_s() + MEMORY_INTERVAL_S
         self.tasks: list[Callable[[], object]] = []
         """Work that other parts have done at the end of each round."""
         self._stop = threading.Event()
@@ -97,20 +107,21 @@ class Housekeeping(Closeable):
             self._attempt(task)
 
     def return_memory(self) -> None:
-        """Return freed memory to the system twice a minute. It takes some milliseconds.
+        """Return freed memory to the system, if it is time again.
 
         Cyclic garbage is collected first. Otherwise it stays scattered among live objects until the
         collector runs by itself.
         """
         now_s = self._clock.monotonic_s()
         if now_s >= self._next_return_s:
-            self._next_return_s = now_s + RETURN_S
+            self._next_return_s = now_s + MEMORY_INTERVAL_S
             gc.collect()
             return_memory()
 
-    def _attempt(self, work: Callable[[], object]) -> None:
+    def _attempt(self, task: Callable[[], object]) -> None:
+        """Do a task, and log its error if it raises one."""
         try:
-            work()
+            task()
         except CompanionError as error:
             log.warning("housekeeping: %s", error.message)
         except Exception:  # the service must go on
@@ -120,20 +131,22 @@ class Housekeeping(Closeable):
         """Measure the disk space, and report changes to the table."""
         self.space.measure()
         sentence = self.space.sentence
-        if sentence != self._reported:
+        if sentence != self._reported_sentence:
             if sentence:
                 log.warning("%s", sentence)
-            self._reported = sentence
+            self._reported_sentence = sentence
             self._table.report_disk(sentence, self.space.allows_new_game)
 
     def _is_quiet(self) -> bool:
         """Return whether no game is on and nobody has used the table for a while."""
+        now_s = self._clock.monotonic_s()
         now = self._table.progress()
-        state = (now.number, now.moment, now.phase)
-        if state != self._last_state:
-            self._last_state, self._quiet_since_s = state, self._clock.monotonic_s()
-        is_between = now.phase in (Phase.LOBBY, Phase.OVER)
-        return is_between and self._clock.monotonic_s() - self._quiet_since_s >= QUIET_S
+        progress = (now.number, now.moment, now.phase)
+        if progress != self._last_progress:
+            self._last_progress = progress
+            self._quiet_since_s = now_s
+        is_between_games = now.phase in (Phase.LOBBY, Phase.OVER)
+        return is_between_games and now_s - self._quiet_since_s >= QUIET_S
 
     # ---- old games -------------------------------------------------------------------------------
 
@@ -145,8 +158,9 @@ class Housekeeping(Closeable):
         self._journal.database.shrink(_MAX_PAGES_PER_ROUND)
 
     def _old_games(self) -> list[int]:
-        """Return the games that exceed the settings, the oldest first. Imported games are never
-        among them.
+        """Return the games that exceed the settings, the oldest first.
+
+        Imported games are never among them, nor the one on the table.
         """
         settings = self.settings
         if settings.keep == "all":
@@ -157,9 +171,9 @@ class Housekeeping(Closeable):
             return [number for number in old if number != on_table]
         if not self._is_dated():
             return []
-        before = self._clock.wall_s() - settings.days * _DAY_S
+        expired_at = self._clock.wall_s() - settings.days * _DAY_S
         return [
             number
             for number, at in self._journal.archive.last_input_times()
-            if EARLIEST_S <= at < before and number != on_table
+            if EARLIEST_S <= at < expired_at and number != on_table
         ]

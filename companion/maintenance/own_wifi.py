@@ -1,5 +1,5 @@
 """The table's own Wi-Fi. It opens when the machine starts without a network, and stays until the
-table joins the Wi-Fi that its owner names.
+table joins the Wi-Fi that its owner names on a page.
 
 The service may not change the network. It leaves a request in its own folder under `/run`.
 `companion wifi` carries it out as root (companion-wifi.path) and answers in a folder owned by root.
@@ -31,25 +31,32 @@ MAX_REQUEST_BYTES = 2000
 """Maximum size of a request or an answer in bytes. The longest names and passwords take some
 500.
 """
-NO_ADDRESS_S = 120.0
-"""Time in seconds without an address after which the own Wi-Fi opens."""
-ANSWER_S = 300.0
+NO_ADDRESS_TIMEOUT_S = 120.0
+"""Time in seconds without an address after which the own Wi-Fi opens. Shorter: it opens while a
+slow router still starts. Longer: people at a table without a network wait.
+"""
+ANSWER_TIMEOUT_S = 300.0
 """Timeout in seconds for an answer. One attempt at a Wi-Fi and three at the own one take 250."""
 FIRST_PASSWORD = "tabletop"
 """Password of the own Wi-Fi while the table has no owner, and when the table button opens it."""
 HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
+"""Beginning of all addresses in the own Wi-Fi."""
 _PASSWORD = re.compile(r"([ -~]{8,63}|[0-9A-Fa-f]{64})?")
 """A WPA passphrase or key (IEEE 802.11, annex J.4). Empty: the network is open."""
 _MAX_NAME_BYTES = 32
 """Maximum length of an SSID (IEEE 802.11, 9.4.2.2)."""
 
 Trouble = Literal["", "no_radio", "password", "not_found", "refused"]
+"""Why a request failed, as root answers it. Empty: it did not."""
 
 
 class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request to root: join `wifi`, or open the own one if there is none to join.
+    """A request to root: join a Wi-Fi, or open the own one.
 
-    `hotspot` is the own Wi-Fi. It is opened again when `wifi` cannot be joined.
+    :param number: random text by which the answer is recognised
+    :param hotspot: the own Wi-Fi. It is opened if there is none to join, and opened again if that
+        one cannot be joined
+    :param wifi: the Wi-Fi to join
     """
 
     number: str
@@ -58,7 +65,12 @@ class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The outcome of a request: the own Wi-Fi that is open now, and why the request failed."""
+    """The outcome of a request.
+
+    :param number: that of the request
+    :param hotspot: the own Wi-Fi if it is open now
+    :param trouble: why the request failed
+    """
 
     number: str
     hotspot: Wifi | None = None
@@ -78,11 +90,15 @@ def require_valid(wifi: Wifi) -> None:
 
 
 class OwnWifi:
-    """The service's side of the own Wi-Fi. `look` is one round. Every method may be called from any
-    thread.
+    """The service's side of the own Wi-Fi. Any thread may call any method.
 
-    `password` returns the password of the own Wi-Fi. `tell` is called after every change with
-    whether it is open.
+    The service calls `step` every few seconds.
+
+    :param folder: the service's folder, for requests
+    :param password: returns the password of the own Wi-Fi
+    :param report: called after every change, with whether the own Wi-Fi is open
+    :param answer: file of root's answers. Tests replace it
+    :param addresses: returns the machine's present addresses. Tests replace it
     """
 
     def __init__(
@@ -90,7 +106,7 @@ class OwnWifi:
         folder: Path,
         clock: Clock,
         password: Callable[[], str],
-        tell: Callable[[bool], None],
+        report: Callable[[bool], None],
         *,
         answer: Path = ANSWER,
         addresses: Callable[[], Sequence[InterfaceAddress]] = own_addresses,
@@ -99,7 +115,7 @@ class OwnWifi:
         self._answer_path = answer
         self._clock = clock
         self._password = password
-        self._tell = tell
+        self._report = report
         self._addresses = addresses
         self._lock = threading.RLock()
         self._pending: WifiRequest | None = None
@@ -115,13 +131,13 @@ class OwnWifi:
         """The own Wi-Fi. None if it is closed."""
 
     @property
-    def trying(self) -> str:
-        """Name of the Wi-Fi that root is trying to join. Empty if there is none."""
+    def joining_name(self) -> str:
+        """Return the name of the Wi-Fi that root is trying to join. Empty if there is none."""
         request = self._pending
         return request.wifi.name if request and request.wifi else ""
 
-    def look(self) -> None:
-        """Read an answer, or make the request that is due."""
+    def step(self) -> None:
+        """Read the answer to a request, or open the own Wi-Fi after too long without an address."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
             if self._pending is not None:
@@ -133,11 +149,11 @@ class OwnWifi:
             hotspot = last.hotspot if last else None
             if hotspot != self.hotspot:
                 self.hotspot = hotspot
-                self._tell(hotspot is not None)
+                self._report(hotspot is not None)
             if self._waits_for_address:
                 # one address is enough: losing the network later opens nothing
                 self._waits_for_address = not ips
-                if not ips and waited_s >= NO_ADDRESS_S:
+                if not ips and waited_s >= NO_ADDRESS_TIMEOUT_S:
                     self.open(self._password())
 
     def open(self, password: str) -> None:
@@ -146,8 +162,9 @@ class OwnWifi:
         self._request(Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
 
     def join(self, wifi: Wifi) -> None:
-        """Request to join another Wi-Fi. Raises `Malformed`, and `Illegal` while another request is
-        pending.
+        """Request to join another Wi-Fi.
+
+        Raises `Malformed`, and `Illegal` while another request is pending.
         """
         require_valid(wifi)
         with self._lock:
@@ -157,32 +174,36 @@ class OwnWifi:
             self._request(self.hotspot, wifi)
 
     def _request(self, hotspot: Wifi | None, wifi: Wifi | None = None) -> None:
+        """Leave a request for root, as in `WifiRequest`."""
         with self._lock:
             request = WifiRequest(secrets.token_hex(8), hotspot, wifi)
-            self._waits_for_address, self.trouble = False, ""
+            self._waits_for_address = False
+            self.trouble = ""
             self._since_s = self._clock.monotonic_s()
             try:
                 replace_file(self._request_path, msgspec.json.encode(request))
                 self._pending = request
             except OSError as error:
                 self.trouble = why_refused(error)
-            self._tell(self.hotspot is not None)
+            self._report(self.hotspot is not None)
 
     def _handle_answer(self, request: WifiRequest, waited_s: float) -> None:
+        """Note the outcome of the pending request, if its answer has come or is overdue."""
         answer = self._read_answer()
         if answer is not None and answer.number == request.number:
             self.hotspot = answer.hotspot
             self.trouble = trouble_words(answer.trouble, request.wifi.name if request.wifi else "")
-        elif waited_s >= ANSWER_S:
+        elif waited_s >= ANSWER_TIMEOUT_S:
             self._request_path.unlink(missing_ok=True)
             self.trouble = say("The machine does not change its Wi-Fi: restart it.")
         else:
             return
-        self._pending, self._since_s = None, self._clock.monotonic_s()
+        self._pending = None
+        self._since_s = self._clock.monotonic_s()
         # after a failed join, wait for an address again unless the own Wi-Fi is open
         has_failed = request.wifi is not None and bool(self.trouble)
         self._waits_for_address = has_failed and self.hotspot is None
-        self._tell(self.hotspot is not None)
+        self._report(self.hotspot is not None)
 
     def _read_answer(self) -> WifiAnswer | None:
         try:
@@ -193,8 +214,9 @@ class OwnWifi:
 
 
 def trouble_words(trouble: Trouble, name: str) -> str:
-    """Return why a request failed, empty if it did not. `name` is the Wi-Fi that was tried, empty
-    for the own one.
+    """Return why a request failed, as a sentence. Empty if it did not.
+
+    :param name: the Wi-Fi that was tried, empty for the own one
     """
     if not trouble:
         return ""

@@ -14,8 +14,12 @@ from companion.core.ports import Cue
 
 @dataclass(frozen=True)
 class Trial:
-    """State of a panel check: whether it is on, `down` are the pressed keys, `tried` the keys
-    pressed so far, `lit` the lamps that are on.
+    """State of a panel check. The page gets it with these names.
+
+    :param on: whether a check is running
+    :param down: keys that are pressed now
+    :param tried: keys that were pressed during this check
+    :param lit: lamps that are on
     """
 
     on: bool = False
@@ -25,7 +29,11 @@ class Trial:
 
 
 class PanelCheck(Protocol):
-    """Checks keys, lamps and tones one by one. Meanwhile keys have no effect on the table."""
+    """Checks keys, lamps and tones one by one. Meanwhile keys have no effect on the table.
+
+    `hardware` implements it. A panel is both pads, the buzzer, the table button and the system
+    lamp.
+    """
 
     buttons: tuple[str, ...]
     lamps: tuple[str, ...]
@@ -52,11 +60,11 @@ class PanelCheck(Protocol):
 
 @dataclass(frozen=True)
 class PanelCheckFeature:
-    """The parts that can be checked.
+    """The parts that the page can check.
 
-    `panel` is None without a panel; then `why_not` gives the reason and what to do.
-
-    `broker` returns the state of the connection to the MQTT broker. Empty if no broker is set.
+    :param panel: None without a panel
+    :param why_not: why there is no panel and what to do, empty with one
+    :param broker: returns the state of the connection to the MQTT broker, empty if none is set
     """
 
     settings: PanelSettings

@@ -34,18 +34,24 @@ from companion.table.session import Phase
 from companion.table.table import Table
 
 BACKED_UP, WELCOMED = "backed-up", "welcomed"
-"""Empty files of the state directory: a backup was made, the first evening is over."""
+"""Empty files of the state directory, which say that a backup was made, and that the first evening
+is over. The first evening is a page that leads a new owner through the first steps.
+"""
 RESTART_AFTER_S = 10.0
 """Time in seconds without a game and without another change before the service restarts for a
-setting.
+setting, so that an owner can change several settings first.
 """
 
 
 class Upkeep:
-    """Settings, backup, restore and reset of a running service.
+    """Settings, backup, restore and reset of a running service. Any thread may call.
 
-    `use` is called with settings that take effect at once. `restart` restarts the service in a
-    moment.
+    Pages and a hub's owner use it. The service calls `restart_when_idle` every few seconds.
+
+    :param settings: settings that the service has started with, file and command line together
+    :param path: the settings file
+    :param use: called with settings that take effect at once
+    :param restart: restarts the service in a moment
     """
 
     def __init__(
@@ -77,8 +83,11 @@ class Upkeep:
             key: value for key, value in flat(settings).items() if on_file and on_file[key] != value
         }
         """Settings from the command line of this run, by dotted name."""
-        self._must_restart = self._is_announced = False
-        self._idle_s = 0.0
+        # whether a setting was changed since the start
+        self._has_changed = False
+        self._is_restart_announced = False
+        # time of the last change, or of the last look at a game that was on
+        self._busy_until_s = 0.0
 
     def _values(self) -> Mapping[str, object]:
         """Return the settings in the file by dotted name. Empty if it cannot be read."""
@@ -92,8 +101,10 @@ class Upkeep:
         return self._file.read()
 
     def change(self, changes: Mapping[str, object], digest: str) -> None:
-        """Write values to the file and apply those that take effect at once. Raises `ConfigError`
-        for values that the page may not write.
+        """Write values to the file and apply those that take effect at once.
+
+        Raises `ConfigError` for values that the page may not write, and what `SettingsFile.change`
+        raises.
         """
         for key, value in changes.items():
             if not page_may_write(key, value):
@@ -101,22 +112,22 @@ class Upkeep:
         with self._lock:
             self._apply(self._file.change(changes, digest))
 
-    def change_for_hub(self, typed: Mapping[str, str]) -> str:
-        """Apply settings sent by a hub, if the hub may set them. Return the outcome as a
-        sentence.
+    def change_for_hub(self, texts: Mapping[str, str]) -> str:
+        """Apply settings sent by a hub, if the hub may set them.
+
+        Return the outcome as a sentence.
+
+        :param texts: values as a person enters them, by dotted name
         """
         try:
-            if unknown := [key for key in typed if key not in HUB_MAY_SET]:
+            if refused := [key for key in texts if key not in HUB_MAY_SET]:
                 raise ConfigError(
-                    say("[{key}] can only be changed at the table itself.", key=unknown[0])
+                    say("[{key}] can only be changed at the table itself.", key=refused[0])
                 )
             on_file = self.read_file()
-            values = flat(on_file.settings)
-            changes = {
-                key: value
-                for key in typed
-                if (value := rows()[key].read(typed[key])) != values.get(key)
-            }
+            old_values = flat(on_file.settings)
+            values = {key: rows()[key].read(text) for key, text in texts.items()}
+            changes = {key: value for key, value in values.items() if value != old_values.get(key)}
             self.change(changes, on_file.digest)
         except CompanionError as error:
             return error.message
@@ -125,8 +136,9 @@ class Upkeep:
         return say("Saved: {settings}.", settings=listed(rows()[key].title for key in changes))
 
     def notice(self) -> str:
-        """Return that settings were restored, and which settings are no longer used. Empty if
-        neither.
+        """Return that settings were restored, and which settings are no longer used.
+
+        Empty if neither.
         """
         return joined(" ", (self._last_good.notice(), *retired_settings(self.path)))
 
@@ -141,25 +153,26 @@ class Upkeep:
         )
 
     def restart_when_idle(self) -> None:
-        """Restart for settings that need it, once nobody plays. The first due call announces it,
-        the next one restarts.
+        """Restart for settings that need it, once nobody plays.
 
-        If a restore or a deletion is staged, the owner has to restart.
+        The first call that is due announces it, the next one restarts. If a restore or a deletion
+        is staged, the owner has to restart.
         """
         now_s = self._clock.monotonic_s()
-        # a game that is on keeps resetting the idle time
         if self._is_game_on():
-            self._idle_s = now_s
-        is_due = self._must_restart and now_s - self._idle_s >= RESTART_AFTER_S
+            self._busy_until_s = now_s
+        is_due = self._has_changed and now_s - self._busy_until_s >= RESTART_AFTER_S
         if not is_due or self.staged() or not self.needs_restart():
             return
-        if self._is_announced:
+        if self._is_restart_announced:
             self.restart()
-        self._is_announced = True
+        self._is_restart_announced = True
         self._table.set_notice("upkeep", say("New settings: the table starts again in a moment."))
 
     def _apply(self, written: Settings) -> None:
-        self._must_restart, self._idle_s = True, self._clock.monotonic_s()
+        """Use those of the written settings that take effect at once."""
+        self._has_changed = True
+        self._busy_until_s = self._clock.monotonic_s()
         at_once = {key: value for key, value in flat(written).items() if works_at_once(key)}
         self.running = with_changes(self.running, at_once)
         self._use(self.running)
@@ -208,8 +221,9 @@ class Upkeep:
         self._table.set_notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
-        """Reset the settings, free both seats and end a game that is on. With `games`, all games
-        are deleted at the next start.
+        """Reset the settings, free both seats and end a game that is on.
+
+        :param games: whether all games are deleted at the next start, too
         """
         with self._lock:
             if games:
@@ -224,8 +238,9 @@ class Upkeep:
             self._announce_staged()
 
     def _machine_settings(self) -> Mapping[str, object]:
-        """Return the settings that the page may not write. They belong to the machine, and survive
-        a reset.
+        """Return the settings that survive a reset: those that the page may not write.
+
+        They belong to the machine.
         """
         try:
             settings = self._file.read().settings
@@ -237,7 +252,7 @@ class Upkeep:
         return unwritable_settings(settings, Settings())
 
     def _announce_staged(self) -> None:
-        """Announce at the table what is staged. It also ends a game that is on."""
+        """Announce at the table what is staged, and that it ends a game that is on."""
         ends = say("The current game ends with it.") if self._is_game_on() else ""
         self._table.set_notice("upkeep", joined(" ", (self.staged(), ends)))
 

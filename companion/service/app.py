@@ -374,7 +374,7 @@ class Companion(Closeable):
             return
         own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.set_own_wifi)
         self.own_wifi = own
-        self.housekeeping.tasks.append(own.look)
+        self.housekeeping.tasks.append(own.step)
         if self.panel and "table" in self.panel.pressed_buttons:
             own.open(FIRST_PASSWORD)
 

@@ -99,7 +99,7 @@ def installation_findings(
 
     `addresses` are those at which phones reach the table.
     """
-    yield from machinery.thorough_look(machine, settings.journal_path.parent)
+    yield from machinery.all_checks(machine, settings.journal_path.parent)
     yield from plugin_findings()
     yield network.reach(addresses)
     yield network.name(machine)

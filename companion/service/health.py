@@ -170,7 +170,7 @@ class ServiceHealth(Closeable):
     def _check_machine(self) -> None:
         """Check the machine, and log a change of its worst finding."""
         before = self.worst_finding()
-        self._findings = tuple(machinery.quick_look(self.machine, self._folder))
+        self._findings = tuple(machinery.quick_checks(self.machine, self._folder))
         self._report_memory_only()
         worst_finding = self.worst_finding()
         if worst_finding != before:

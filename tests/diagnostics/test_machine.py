@@ -216,7 +216,7 @@ def test_who_has_set_the_clock(
 
 def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
     bare = Pi(tmp_path / "nothing")
-    found = list(doctor.thorough_look(bare.machine, tmp_path / "state"))
+    found = list(doctor.all_checks(bare.machine, tmp_path / "state"))
     found += [
         *network.wifi(bare.machine),
         network.name(bare.machine),

@@ -54,7 +54,7 @@ def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
             table.hand_in(Seat.SOUTH, table.view().moment, SECRET, "5a175a17")
     album = PhotographFolder(settings.photographs_path)
     for game in range(1, games + 1 + unfinished):
-        album.keep(game, f"{game}.0", b"picture")
+        album.store(game, f"{game}.0", b"picture")
     # deleted while a backup is made
     album.path(1, "1.9").symlink_to("gone")
     (folder / "lenses.json").write_text("{}")
@@ -347,7 +347,7 @@ def test_the_number_of_games_and_inputs_is_limited(
     here = fill(tmp_path)
     content = saved(here)
     refusals = {
-        "MAX_ROWS": "too long: at most 2 lines",
+        "MAX_LINES": "too long: at most 2 lines",
         "MAX_RECORD_BYTES": "An input .* too long: at most 2 bytes",
         "MAX_LINE_BYTES": "A line .* too long: at most 2 bytes",
     }

@@ -26,10 +26,10 @@ from companion.core.config import CameraSettings, Settings, WebSettings
 from companion.core.errors import Illegal, Malformed
 from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi
 from companion.maintenance.own_wifi import (
-    ANSWER_S,
+    ANSWER_TIMEOUT_S,
     FIRST_PASSWORD,
     MAX_REQUEST_BYTES,
-    NO_ADDRESS_S,
+    NO_ADDRESS_TIMEOUT_S,
     OwnWifi,
     WifiRequest,
 )
@@ -81,12 +81,12 @@ class Machine:
         """The unit, then the next round of the service."""
         assert self.has_request
         run_wifi(self.root / "wifi", self.root / "answer", self.hands)
-        own.look()
+        own.step()
 
     def opened(self) -> OwnWifi:
         own = self.service()
-        self.clock.advance(NO_ADDRESS_S)
-        own.look()
+        self.clock.advance(NO_ADDRESS_TIMEOUT_S)
+        own.step()
         self.carry_out(own)
         assert own.hotspot is not None
         return own
@@ -120,11 +120,11 @@ def machine(tmp_path: Path) -> Machine:
 def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
     machine.addresses = [CONTAINERS]
     own = machine.service()
-    machine.clock.advance(NO_ADDRESS_S - 1)
-    own.look()
+    machine.clock.advance(NO_ADDRESS_TIMEOUT_S - 1)
+    own.step()
     assert not machine.has_request
     machine.clock.advance(1)
-    own.look()
+    own.step()
     machine.carry_out(own)
     assert own.hotspot is not None
     assert own.hotspot.name.startswith("Tabletop ")
@@ -137,13 +137,13 @@ def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
 
 def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
     own = machine.service()
-    machine.clock.advance(NO_ADDRESS_S)
+    machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
     machine.addresses = [CABLE]
-    own.look()
+    own.step()
     assert not machine.has_request
     machine.addresses = []
-    machine.clock.advance(10 * NO_ADDRESS_S)
-    own.look()
+    machine.clock.advance(10 * NO_ADDRESS_TIMEOUT_S)
+    own.step()
     assert not machine.has_request, "a network that goes later is NetworkManager's"
 
 
@@ -166,11 +166,11 @@ def test_what_does_not_work_brings_it_back_and_says_why(
     assert not machine.hands.joined.path.exists(), "it is not tried at every start"
     machine.reply = (0, "")
     own.join(HOME)
-    assert (own.trying, own.trouble) == ("Home", "")
+    assert (own.joining_name, own.trouble) == ("Home", "")
     with pytest.raises(Illegal, match="try again in a minute"):
         own.join(HOME)
     machine.carry_out(own)
-    assert (own.hotspot, own.trying, machine.told[-1]) == (None, "", False)
+    assert (own.hotspot, own.joining_name, machine.told[-1]) == (None, "", False)
     assert machine.hands.joined.path.stat().st_mode & 0o777 == 0o600
     assert not machine.hands.own.path.exists()
     assert "horse" not in " ".join(machine.commands), "anybody may read the list of processes"
@@ -185,8 +185,8 @@ def test_a_wrong_wifi_does_not_replace_the_one_that_is_known(machine: Machine) -
     machine.carry_out(own)
     assert machine.hands.joined.text() == kept
     assert own.hotspot is None
-    machine.clock.advance(NO_ADDRESS_S)
-    own.look()
+    machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
+    own.step()
     machine.carry_out(own)
     assert own.hotspot is not None, "nothing else came back"
 
@@ -237,26 +237,26 @@ def test_a_machine_that_cannot_says_so_once(machine: Machine, spoil: str, senten
     else:
         machine.refuses_hotspot = True
     own = machine.service()
-    machine.clock.advance(NO_ADDRESS_S)
-    own.look()
+    machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
+    own.step()
     machine.carry_out(own)
     assert own.hotspot is None
     assert own.trouble.startswith(sentence)
     assert machine.told[-1] is False
     assert not machine.hands.own.path.exists()
-    machine.clock.advance(10 * NO_ADDRESS_S)
-    own.look()
+    machine.clock.advance(10 * NO_ADDRESS_TIMEOUT_S)
+    own.step()
     assert not machine.has_request
 
 
 def test_a_service_that_begins_anew_knows_whether_it_is_open(machine: Machine) -> None:
     before = machine.opened().hotspot
     after = machine.service()
-    after.look()
+    after.step()
     assert after.hotspot == before
     assert machine.told[-1] is True
     machine.addresses = []
-    after.look()
+    after.step()
     assert after.hotspot is None, "somebody has closed it"
     assert machine.told[-1] is False
 
@@ -264,8 +264,8 @@ def test_a_service_that_begins_anew_knows_whether_it_is_open(machine: Machine) -
 def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> None:
     own = machine.opened()
     own.join(HOME)
-    machine.clock.advance(ANSWER_S)
-    own.look()
+    machine.clock.advance(ANSWER_TIMEOUT_S)
+    own.step()
     assert own.trouble == "The machine does not change its Wi-Fi: restart it."
     assert not machine.has_request, "nor done by surprise later"
 
@@ -320,8 +320,8 @@ class Box:
         self.app = companion.server.app
 
     def opens(self) -> None:
-        self.machine.clock.advance(NO_ADDRESS_S)
-        self.own.look()
+        self.machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
+        self.own.step()
         self.machine.carry_out(self.own)
 
     def get(self, path: str, near: bool = True) -> str:

@@ -18,7 +18,7 @@ from jinja2 import DictLoader, Environment
 from companion.cli.lamp import RUN
 from companion.cli.main import main
 from companion.core.config import WebSettings
-from companion.maintenance.own_wifi import ANSWER, ANSWER_S, REQUEST_FILE
+from companion.maintenance.own_wifi import ANSWER, ANSWER_TIMEOUT_S, REQUEST_FILE
 from companion.service.systemd import POWER_FILE
 from web.templating.helpers import CompiledTemplates
 
@@ -102,7 +102,7 @@ def test_folders_are_those_that_the_program_means() -> None:
     assert Unit("companion-wifi.path")["Path"]["PathExists"] == f"{folder}/{REQUEST_FILE}"
     answers = Unit("companion-wifi.service")["Service"]
     assert str(ANSWER.parent) == f"/run/{answers['RuntimeDirectory']}"
-    assert float(answers["TimeoutStartSec"]) < ANSWER_S
+    assert float(answers["TimeoutStartSec"]) < ANSWER_TIMEOUT_S
 
 
 def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:

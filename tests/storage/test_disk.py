@@ -81,7 +81,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         played.turn("UUS", "UUS")
         played.finish_stages()
         with pytest.raises(OSError, match="No space left"):
-            album.keep(1, "1.1", b"picture")
+            album.store(1, "1.1", b"picture")
         played.table.resign(Seat.SOUTH)
         for begin in (played.table.rematch, lambda: played.table.begin_for_owner("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
@@ -159,7 +159,7 @@ def a_house(
 def play_games(played: Played, album: PhotographFolder, games: int, apart_s: float = 0.0) -> None:
     for _ in range(games):
         played.begin()
-        album.keep(
+        album.store(
             played.table.progress().number, f"{played.table.progress().number}.1", b"picture"
         )
         played.table.abandon()

@@ -73,10 +73,10 @@ class KahmateBot(Bot):
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
+        # how often each position was on the board at the start of a turn, by `key_of`
         self._visits: Counter[tuple[object, ...]] = Counter()
-        """How often each position was on the board at the start of a turn, by `key_of`."""
+        # number of cards of this seat in the present face-off
         self._cards_played = 0
-        """Number of cards of this seat in the present face-off."""
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Remember the position after a turn."""
@@ -163,10 +163,10 @@ class _Duel:
         self.hand = state.cards[state.seat]
         self.other_hand = state.cards[1 - state.seat]
         end_values = (_STAKE, _STAKE, -_STAKE)
+        # value for this seat of each pair of cards, own cards by rows
         self.payoff = card_matrix(self.hand, self.other_hand, lead, end_values, PIP)
-        """Value for this seat of each pair of cards, own cards by rows."""
+        # mixed strategies of this seat and of the other one: a share for each card
         self.own_mix, self.other_mix = solve(self.payoff, _CARD_ROUNDS[level])
-        """Mixed strategies of this seat and of the other one: a share for each card."""
         # the seat on turn attacks. The other one defends, so swap the sides for it
         if seat is not SEATS[state.seat]:
             self.hand, self.other_hand = self.other_hand, self.hand

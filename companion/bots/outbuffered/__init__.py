@@ -71,8 +71,8 @@ class OutbufferedBot(Bot):
         self._options = OutbufferedOptions(**options)
         self._turns = Turns(self._options)
         self._visits: Counter[Position] = Counter()
+        # table of values for these options, if there is one
         self._table = None
-        """Table of values for these options, if there is one."""
         if self._options.board == STANDARD_MAP and TABLE.is_file():
             name = "blocks" if self._options.own_flag_blocks_base else "standard"
             with np.load(TABLE, allow_pickle=False) as tables:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from companion.bots.outbuffered.turns import BUFFERS, VALUE_OF, End
 
+# Number of rounds of regret matching for one matrix. More: slower. Fewer: shares farther from
+# equilibrium.
 _ROUNDS = 240
-"""Number of rounds of regret matching for one matrix. More: slower. Fewer: shares farther from
-equilibrium.
-"""
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float32]
 
@@ -36,10 +35,10 @@ class TurnGame:
         self.ends = ends
         self.values = values
         self._full_table = table
+        # buffer of each row of `payoff`
         self.rows = _distinct_rows(table)
-        """Buffer of each row of `payoff`."""
+        # buffer of each column of `payoff`
         self.columns = _distinct_rows(np.ascontiguousarray(table.T))
-        """Buffer of each column of `payoff`."""
         self._table = np.ascontiguousarray(table[np.ix_(self.rows, self.columns)])
 
     @cached_property

@@ -32,8 +32,8 @@ LOST: Position = (-3, 0, 0, 0)
 DRAWN: Position = (-4, 0, 0, 0)
 VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
 """Value for South of a finished game."""
+# Commands in notation: up, down, left, right, idle, shoot.
 _LETTERS = "UDLRIS"
-"""Commands in notation: up, down, left, right, idle, shoot."""
 COMMANDS = len(_LETTERS)
 BUFFERS = tuple(map("".join, product(_LETTERS, repeat=3)))
 """All 216 buffers in notation."""
@@ -49,11 +49,11 @@ class Turns:
             Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
         ]
         self.squares = [square for square in tiles if square not in terrain.walls]
+        # number of each square. None is a flag that is carried
         self._numbers: dict[Square | None, int] = {None: CARRIED}
-        """Number of each square. None is a flag that is carried."""
         self._numbers |= {square: number for number, square in enumerate(self.squares)}
+        # position at the start of a game
         self.start = self._position(terrain.starts, terrain.bases)
-        """Position at the start of a game."""
         self.step_results = cache(self._step_results)
 
     def position(self, view: Mapping[str, Any]) -> Position:

@@ -1,4 +1,7 @@
-"""Changes the settings file as a careful person would: comments and order stay."""
+"""Changes the settings file as a careful person would: comments and order stay.
+
+Settings are named by a dotted name such as `web.port`: the section and the name in TOML.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,10 @@ defaults of that pad.
 
 @dataclass(frozen=True)
 class FileContents:
-    """The settings in a file, and a digest of its bytes that reveals a change by hand. It is empty
-    without a file.
+    """The contents of a settings file.
+
+    :param settings: its settings, with defaults for those that it does not name
+    :param digest: digest of its bytes, by which a change by hand is noticed. Empty without a file
     """
 
     settings: Settings
@@ -34,7 +39,10 @@ class FileContents:
 
 
 class SettingsFile:
-    """One TOML file. It need not exist: the first change creates it."""
+    """One TOML file. It need not exist: the first change creates it.
+
+    It keeps nothing in memory, so several may exist for one file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -143,6 +151,7 @@ def with_changes(settings: Settings, changes: Mapping[str, object]) -> Settings:
 
 @contextlib.contextmanager
 def _write_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the disk into `SystemTrouble` with a sentence."""
     try:
         yield
     except OSError as error:
@@ -164,12 +173,13 @@ def _decode(content: bytes, path: Path) -> str:
         raise ConfigError(say("{file}: not UTF-8 text", file=str(path))) from None
 
 
-def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield all values in a tree of sections, with their dotted names."""
     for name, value in tree.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{before}{name}.")
+            yield from _leaves(value, f"{prefix}{name}.")
         else:
-            yield f"{before}{name}", list(value) if isinstance(value, tuple) else value
+            yield f"{prefix}{name}", list(value) if isinstance(value, tuple) else value
 
 
 def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,21 +209,24 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
 def _complete_pads(
     document: Any, new: Settings, changes: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the changes, and every wired pin of a pad that is new in the file, because its table
-    replaces all defaults.
+    """Return the changes, and every wired pin of a pad that is new in the file.
+
+    The table of a pad in the file replaces all defaults.
     """
-    whole = dict(changes)
-    after = flat(new)
+    complete = dict(changes)
+    new_values = flat(new)
     for section in PAD_SECTIONS:
-        touched = any(key.startswith(f"{section}.") for key in changes)
-        if not touched or section.partition(".")[2] in document.get("panel", {}):
+        _, _, seat = section.partition(".")
+        is_changed = any(key.startswith(f"{section}.") for key in changes)
+        if not is_changed or seat in document.get("panel", {}):
             continue
-        for key, value in after.items():
+        for key, value in new_values.items():
             if key.startswith(f"{section}."):
-                whole[key] = value
-                if value in ("", [], ()):  # this pin is not wired
-                    del whole[key]
-    return whole
+                complete[key] = value
+                # a pin that is not wired has no entry
+                if value in ("", [], ()):
+                    del complete[key]
+    return complete
 
 
 def _set_entry(document: Any, key: str, value: object) -> None:
@@ -222,12 +235,12 @@ def _set_entry(document: Any, key: str, value: object) -> None:
 
     *sections, name = key.split(".")
     branch = document
-    for depth, section in enumerate(sections):
+    for depth, section in enumerate(sections, start=1):
         if section not in branch:
             if value is None:
                 return
-            deeper = depth + 1 < len(sections)
-            branch[section] = tomlkit.table(is_super_table=deeper)
+            # a table that only holds other tables gets no heading of its own
+            branch[section] = tomlkit.table(is_super_table=depth < len(sections))
         branch = branch[section]
     if value is None:
         branch.pop(name, None)

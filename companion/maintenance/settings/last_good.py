@@ -16,7 +16,9 @@ from companion.core.i18n import say
 
 log = logging.getLogger(__name__)
 MAX_FAILED_STARTS = 3
-"""Number of failed starts after which the last settings that worked are restored."""
+"""Number of failed starts after which the last settings that worked are restored. Fewer: trouble
+that passes, such as a slow disk, would count as wrong settings.
+"""
 WELL_AFTER_S = 35.0
 """Time in seconds after which a start counts as successful. It is longer than any part may be
 silent (`companion.service.health`).
@@ -24,7 +26,10 @@ silent (`companion.service.health`).
 
 
 class LastGoodSettings:
-    """The last settings that worked, for one settings file."""
+    """The last settings that worked, for one settings file.
+
+    The service calls `count_start` when it starts, and `keep` once it has run for `WELL_AFTER_S`.
+    """
 
     def __init__(self, path: Path) -> None:
         path = path.resolve()  # a symbolic link stays one
@@ -67,8 +72,9 @@ class LastGoodSettings:
             self._starts_path.unlink(missing_ok=True)
 
     def notice(self) -> str:
-        """Return the message that settings were restored, until they are changed again. Empty if
-        they were not.
+        """Return the message that settings were restored, until they are changed again.
+
+        Empty if they were not.
         """
         has_both = self.refused_path.exists() and self._good_path.exists()
         if not has_both or self.content() != _content(self._good_path):
@@ -84,6 +90,7 @@ class LastGoodSettings:
 
 
 def _content(path: Path) -> bytes:
+    """Return the content of a file. Empty if it cannot be read."""
     try:
         return read_file(path, MAX_TEXT_BYTES)
     except OSError:

@@ -32,6 +32,7 @@ from companion.maintenance.settings.words import (
 )
 
 MAX_TEXT = 200
+"""Maximum length of a text for which the settings have no maximum of their own."""
 _LEVELS = say("Use letters, digits, _ and -, with slashes between.")
 _SPELLING_HELP = {
     "wifi.password": say(
@@ -89,11 +90,17 @@ def _figure(number: float) -> float | int:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting. `low` and `high` bound a number.
+    """One setting as the settings page shows it.
 
-    `type` is that of the settings, with bounds and pattern. `longest` is the maximum length of a
-    text. `choices` are values with their words. `may_be_empty` is whether the setting may have no
-    value, such as a pin that is not wired. `page` is whether the settings page may write it.
+    :param key: dotted name, as in TOML
+    :param sentence: what the setting does
+    :param type: type of the value in `Settings`, with bounds and pattern
+    :param low: minimum of a number
+    :param high: maximum of a number
+    :param longest: maximum length of a text
+    :param choices: values to choose from, with their words
+    :param may_be_empty: whether it may have no value, such as a pin that is not wired
+    :param page: whether the settings page may write it
     """
 
     key: str
@@ -110,8 +117,9 @@ class SettingRow:
     may_be_empty: bool = False
     page: bool = True
 
-    def takes(self, value: Any) -> bool:
+    def page_may_write(self, value: Any) -> bool:
         """Return whether the settings page may write this value."""
+        # only devices, no files
         if self.key == "camera.source":
             return isinstance(value, str) and re.fullmatch(CAMERA_PATTERN, value) is not None
         return self.page
@@ -129,8 +137,9 @@ class SettingRow:
         return str(value)
 
     def read(self, text: str) -> Any:
-        """Return the value of a text that was entered. Raises `Malformed` with what would be
-        right.
+        """Return the value of a text that a person entered.
+
+        Raises `Malformed` with what to enter instead.
         """
         text = text.strip()
         if not text and self.may_be_empty:
@@ -227,12 +236,13 @@ def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
 
 
 def page_may_write(key: str, value: object) -> bool:
-    """Return whether the settings page may set this setting to this value. Only known settings may
-    be written.
+    """Return whether the settings page may set this setting to this value.
+
+    Only known settings may be written.
     """
     if key in LAMPS_ACTIVE_LOW:
         return True
-    return key in rows() and rows()[key].takes(value)
+    return key in rows() and rows()[key].page_may_write(value)
 
 
 def by_hand_sentence() -> str:
@@ -241,8 +251,9 @@ def by_hand_sentence() -> str:
 
 
 def unwritable_settings(current: Settings, wanted: Settings) -> dict[str, object]:
-    """Return the current settings that differ from the wanted ones but must stay, because the page
-    may not write them.
+    """Return the current settings that must stay although other ones are wanted.
+
+    The page may not write them.
     """
     values = flat(current)
     return {
@@ -271,6 +282,7 @@ def _types(section: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, An
 
 
 def _row(key: str, annotation: Any, words: Words) -> SettingRow:
+    """Return the row of a setting, made of the type of its field and its words."""
     default = flat(Settings()).get(key)
     info = inspect.type_info(annotation)
     choices = tuple(words.choices.items())

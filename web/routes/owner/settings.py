@@ -184,7 +184,7 @@ def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[st
         elif text != row.text_of(stored.get(key)):
             # only values that differ from the file are changes
             values[key] = row.read(text)
-            if not row.takes(values[key]):
+            if not row.page_may_write(values[key]):
                 raise Malformed(by_hand_sentence())
     after = {**stored, **values}
     pins = [after.get(key) for key in _PIN_SETTINGS]
