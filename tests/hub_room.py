@@ -104,13 +104,13 @@ def fill(room: Room, clock: Clock) -> None:
     """Let the twelve tables come to a room."""
     for number, (game, decisions) in enumerate(PLAN, start=1):
         name = f"id{number}"
-        room.put(RoomTable(name, number, "" if number != 6 else "By the window"))
+        room.add(RoomTable(name, number, "" if number != 6 else "By the window"))
         for record in played_records(game, decisions, number):
-            room.record(name, record)
+            room.receive_record(name, record)
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE
         health = pack(say("The card is nearly full.")) if number == 4 else ""
-        room.state(name, PublicState("1.0.0", names, call, health))
+        room.receive_state(name, PublicState("1.0.0", names, call, health))
 
 
 def keep_result(

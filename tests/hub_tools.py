@@ -185,7 +185,7 @@ def needs(hub: Hub, number: int) -> str:
     """What the room says that a table needs."""
     table = hub.room.table(number)
     assert table is not None
-    return table.needs(hub.room.now_s())
+    return table.need(hub.room.now_s())
 
 
 def kill_nats(hub: Hub) -> None:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Members:
-    """Carries out what the owner's pages request, as `web.hub.host.HubHost` describes it. May be
+    """Carries out what the owner's pages request, as `web.hub.host.HubActions` describes it. May be
     used from any thread.
 
     `send` takes a table and an encoded command. `servers` are the addresses of NATS that a table
@@ -47,7 +47,7 @@ class Members:
         self._permissions_lock = threading.Lock()
         self._forget = tuple(forget)
         for table in folder.file.tables:
-            room.put(_room_table(table))
+            room.add(_room_table(table))
 
     def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
@@ -62,7 +62,7 @@ class Members:
     def join(self, name: str, key: str) -> JoinedTable:
         """Add a table. It has no permissions until the owner admits it."""
         table = self._folder.join(name, key)
-        self._room.put(_room_table(table))
+        self._room.add(_room_table(table))
         log.info("Table %s wants to join", table.number)
         return JoinedTable(table.id, table.number, self._servers)
 
@@ -99,10 +99,10 @@ class Members:
         """
         self._send(table, encode_command(HubCommand(settings=typed)))
 
-    def use_delay(self, delay_s: float) -> None:
+    def set_delay(self, delay_s: float) -> None:
         """Set the delay in seconds for spectators."""
         self._folder.change(lambda file: replace(file, delay_s=delay_s))
-        self._room.use_delay(delay_s)
+        self._room.set_delay(delay_s)
 
     def _mark(self, table: str, **changes: bool) -> None:
         """Change `is_shut_out` and `is_waiting` of a table, in the file, in the room and at

@@ -192,13 +192,13 @@ class NatsConnection:
         `sequence` is its number in the stream. `stored_s` is the Unix time, by the hub's clock, at
         which it was stored there, and `age_s` the seconds since then.
         """
-        if self._room.has(table):
+        if self._room.has_table(table):
             pair = record.pair
             if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
                 log.warning("Hub: a table reported a game at two tables in which it does not play")
                 record = msgspec.structs.replace(record, pair=None)
             self._league.results.process_record(table, record, stored_s, sequence)
-        self._room.record(table, record, age_s)
+        self._room.receive_record(table, record, age_s)
 
     async def _run(self) -> None:
         try:
@@ -344,7 +344,7 @@ class NatsConnection:
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table.id), direct=True)
                 record = read_record(last.data or b"")
-                self._room.record(table.id, record, _age_s(last.time))
+                self._room.receive_record(table.id, record, _age_s(last.time))
             except (NotFoundError, Malformed):
                 continue
         self._has_last_records = True
@@ -375,7 +375,7 @@ class NatsConnection:
             self._reject(table, error)
             return
         self._count(table)
-        self._room.state(table, state)
+        self._room.receive_state(table, state)
 
     async def _handle_request(self, message: Msg) -> None:
         table = table_of(message.subject)
@@ -388,7 +388,7 @@ class NatsConnection:
     async def _handle_pair_message(self, message: Msg) -> None:
         """Announce a table's message to the other table of its game."""
         _, pair, table, number = message.subject.split(".")
-        if self._room.has(table):
+        if self._room.has_table(table):
             is_valid = number.isdecimal() and len(number) <= MAX_NUMBER_DIGITS
             self._count(table, 1 if is_valid else BAD_MESSAGE_COST)
             if not is_valid:
@@ -414,7 +414,7 @@ class NatsConnection:
         """Count an invalid message, and note in the room that it was refused."""
         self._count(table, BAD_MESSAGE_COST)
         log.debug("Hub: %s: %s", table, error.message)
-        self._room.refuse_unread(table)
+        self._room.note_unreadable(table)
 
     async def _check(self, stream: JetStreamContext) -> None:
         """Check the free space and whether the server answers.

@@ -94,7 +94,7 @@ def serve_hub(viewers: int) -> None:
     save_memory()
     clock, records = RealClock(), played_records("outbuffered", 99, 1)
     room = Room("Bench", clock)
-    room.put(RoomTable("id1", 1, "Table"))
+    room.add(RoomTable("id1", 1, "Table"))
     web = WebSettings(host="127.0.0.1", viewers=viewers)
     site = Site(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
     with tempfile.TemporaryDirectory() as folder, league_of(Path(folder), clock) as league:
@@ -103,7 +103,7 @@ def serve_hub(viewers: int) -> None:
             server.start()
             print(server.port, flush=True)
             for record, _ in zip(records, sys.stdin, strict=False):
-                room.record("id1", record)
+                room.receive_record("id1", record)
 
 
 def _child(stack: ExitStack, program: str, *arguments: str) -> tuple[subprocess.Popen[str], int]:

@@ -49,7 +49,7 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
 ) -> None:
     clock = RealClock()
     room = Room("Club", clock)
-    room.put(RoomTable("t1", 1, ""))
+    room.add(RoomTable("t1", 1, ""))
     with (
         league_of(tmp_path, clock) as league,
         hub_pages(room, clock, league=league) as app,
@@ -96,11 +96,11 @@ def test_few_tables_fill_the_wall_and_many_take_turns(
     clock, records = RealClock(), played_records("outbuffered", 2, 1)
     room = Room("Club", clock)
     for number in range(1, count + 1):
-        room.put(RoomTable(f"t{number}", number, ""))
+        room.add(RoomTable(f"t{number}", number, ""))
         for record in records:
-            room.record(f"t{number}", record)
+            room.receive_record(f"t{number}", record)
     if count > 12:
-        room.state("t20", PublicState("1.0.0", call=Call.CALLED))
+        room.receive_state("t20", PublicState("1.0.0", call=Call.CALLED))
     with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}/")
@@ -126,8 +126,8 @@ def test_the_wall_and_a_spectator_follow_what_is_told(
 ) -> None:
     clock = RealClock()
     room = Room("", clock)
-    room.put(RoomTable("a", 1, ""))
-    room.state("a", PublicState("1.0.0"))
+    room.add(RoomTable("a", 1, ""))
+    room.receive_state("a", PublicState("1.0.0"))
     with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}{path}")
@@ -138,6 +138,6 @@ def test_the_wall_and_a_spectator_follow_what_is_told(
 
         until(before, lambda: says(before))
         for record in played_records("outbuffered", 1, 1):
-            room.record("a", record)
+            room.receive_record("a", record)
         until(after, lambda: says(after))
         window.get("about:blank")

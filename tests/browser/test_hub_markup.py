@@ -51,13 +51,15 @@ def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
     room = Room(SCRIPT, clock)
     for number, game in enumerate(GAMES, start=1):
         name = f"id{number}"
-        room.put(RoomTable(name, number, SCRIPT))
+        room.add(RoomTable(name, number, SCRIPT))
         for record in played_records(game, 3, number):
-            room.record(name, read_record(hostile_message(json.loads(encode_public(record)))))
+            room.receive_record(
+                name, read_record(hostile_message(json.loads(encode_public(record))))
+            )
         texts = {"notices": (SCRIPT,), "wrong": (SCRIPT,), "follows": SCRIPT, "answer": SCRIPT}
         names = dict.fromkeys(Seat, SCRIPT)
         state = PublicState(SCRIPT, names, Call.CALLED, SCRIPT, **texts)
-        room.state(name, read_state(encode_public(state)))
+        room.receive_state(name, read_state(encode_public(state)))
     with (
         league_of(tmp_path, clock, "id1", "id2") as league,
         hub_pages(room, clock, league=league) as app,

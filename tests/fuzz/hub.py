@@ -204,9 +204,9 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
                     hub.league.results.process_record(
                         "id3", record, hub.clock.wall_s(), next(entries)
                     )
-                    hub.room.record("id3", record, 0.0)
+                    hub.room.receive_record("id3", record, 0.0)
                 else:
-                    hub.room.state("id3", read_state(payload))
+                    hub.room.receive_state("id3", read_state(payload))
             except Malformed:
                 return "refused", 1
             except CompanionError as error:

@@ -84,8 +84,8 @@ def test_a_hubs_secrets_are_shown_to_few(app: Flask) -> None:
 def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
     clock = FakeClock()
     room = Room("", clock)
-    room.put(RoomTable("a", 1, ""))
-    room.state("a", PublicState("1.0.0"))
+    room.add(RoomTable("a", 1, ""))
+    room.receive_state("a", PublicState("1.0.0"))
     with hub_pages(room, clock) as app:
         assert "Sit down at table 1" in words(page(app, "/"))
         clock.advance(SILENCE_TIMEOUT_S + 1)
@@ -96,7 +96,7 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
         asked = {"numbers": [1], "values": {"table.theme": "dark"}}
         refused = app.test_client().post("/api/hub/settings", json=asked, headers=KEY)
         assert "Not connected: table 1." in refused.get_json()["error"]["message"]
-        room.state("a", PublicState("1.0.0", {}, Call.COMING))
+        room.receive_state("a", PublicState("1.0.0", {}, Call.COMING))
         room.set_trouble("The hub’s disk is full.")
         clock.advance(1)
         room.step()
@@ -138,13 +138,13 @@ def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
 def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
     clock = FakeClock()
     room = Room("", clock, delay_s=60)
-    room.put(RoomTable("a", 1, ""))
+    room.add(RoomTable("a", 1, ""))
     records = played_records("outbuffered", 2, 1)
     followed = room.followed("a")
     with hub_pages(room, clock) as app:
         begin_s = room.now_s()
         for record in records:
-            room.record("a", record)
+            room.receive_record("a", record)
             clock.advance(1)
         room.step()
         assert "Nothing to see yet" in page(app, "/watch/1")
@@ -159,10 +159,10 @@ def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
         assert seen == [(record.entry, at) for record, at in zip(records, due, strict=True)]
         for path in ("/watch/1", "/overlay/1"):
             assert "1 minute late." in words(page(app, path)), path
-        room.use_delay(90)
+        room.set_delay(90)
         assert "90 seconds late." in words(page(app, "/watch/1"))
-        room.record("a", msgspec.structs.replace(records[-1], entry=1000))
-        room.use_delay(0)
+        room.receive_record("a", msgspec.structs.replace(records[-1], entry=1000))
+        room.set_delay(0)
         room.step()
         assert followed.shown
         assert followed.shown.record.entry == 1000
@@ -172,29 +172,35 @@ def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
 def test_records_that_wait_take_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = FakeClock()
     room = Room("", clock, delay_s=60)
-    room.put(RoomTable("a", 1, ""))
+    room.add(RoomTable("a", 1, ""))
     (record, *_) = played_records("outbuffered", 1, 1)
     monkeypatch.setattr("web.hub.room.MAX_WAITING_BYTES", 3 * len(encode_public(record)) + 9)
     for entry in range(1, 9):
-        room.record("a", msgspec.structs.replace(record, entry=entry))
+        room.receive_record("a", msgspec.structs.replace(record, entry=entry))
     clock.advance(60)
     room.step()
-    assert [shown.record.entry for _, shown in room.followed("a").since(0) if shown] == [6, 7, 8]
+    assert [shown.record.entry for _, shown in room.followed("a").records_after(0) if shown] == [
+        6,
+        7,
+        8,
+    ]
 
 
 def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
     """The last sixteen of them; whoever comes, or comes back after long, begins with the newest."""
     room = Room("", FakeClock())
-    room.put(RoomTable("a", 1, ""))
+    room.add(RoomTable("a", 1, ""))
     followed = room.followed("a")
     (record, *_) = played_records("outbuffered", 1, 1)
     for entry in range(1, 21):
-        room.record("a", msgspec.structs.replace(record, entry=entry))
+        room.receive_record("a", msgspec.structs.replace(record, entry=entry))
     for version, expected in ((17, [18, 19, 20]), (20, []), (1, [*range(5, 21)]), (-1, [20])):
-        shown = [shown.record.entry for _, shown in followed.since(version) if shown]
+        shown = [shown.record.entry for _, shown in followed.records_after(version) if shown]
         assert shown == expected
     room.remove("a")
-    assert [version for version, _ in followed.since(19)] == [20, 21], "and that the table is gone"
+    assert [version for version, _ in followed.records_after(19)] == [20, 21], (
+        "and that the table is gone"
+    )
 
 
 @pytest.mark.parametrize(
@@ -217,7 +223,7 @@ def test_drawings_of_the_past_are_dropped(
 
     monkeypatch.setattr(f"web.hub.{pages}.render_template", draw)
     room = Room("", FakeClock())
-    room.put(RoomTable("a", 1, ""))
+    room.add(RoomTable("a", 1, ""))
     with hub_pages(room, FakeClock()) as app:
         for _ in range(1000):
             room.change()
@@ -238,9 +244,11 @@ def test_drawings_of_the_past_are_dropped(
 def test_an_unknown_view_breaks_no_page(view: dict[str, Any]) -> None:
     clock = FakeClock()
     room = Room("", clock)
-    room.put(RoomTable("a", 1, ""))
+    room.add(RoomTable("a", 1, ""))
     record = played_records("outbuffered", 1, 1)[-1]
-    room.record("a", msgspec.structs.replace(record, view=msgspec.convert(view, PublicView)))
+    room.receive_record(
+        "a", msgspec.structs.replace(record, view=msgspec.convert(view, PublicView))
+    )
     with hub_pages(room, clock) as app:
         for path in ("/", "/watch", "/watch/1", "/overlay/1"):
             page(app, path)
@@ -271,7 +279,7 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
             {"numbers": [3], "values": {"table.coach": "never"}},
             ("change_settings", "id3", {"table.coach": "never"}),
         ),
-        ("delay", {"seconds": 30}, ("use_delay", 30)),
+        ("delay", {"seconds": 30}, ("set_delay", 30)),
     ],
 )
 def test_what_the_host_wants_is_done_and_nobody_else_may(

@@ -22,7 +22,7 @@ KEY = {"X-Host-Key": "abcde-fghij"}
 @pytest.fixture
 def app(league: League, clock: FakeClock) -> Iterator[Flask]:
     room = Room("Club", clock)
-    room.put(RoomTable("a" * 16, 1, ""))
+    room.add(RoomTable("a" * 16, 1, ""))
     with hub_pages(room, clock, league=league) as app:
         yield app
 

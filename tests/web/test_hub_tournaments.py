@@ -31,8 +31,8 @@ def free_tables() -> tuple[str, ...]:
 def app(league: League, clock: FakeClock) -> Iterator[Flask]:
     room = Room("Club", clock)
     for number in (1, 2):
-        room.put(RoomTable(f"t{number}", number, ""))
-        room.state(f"t{number}", PublicState("1.0.0"))
+        room.add(RoomTable(f"t{number}", number, ""))
+        room.receive_state(f"t{number}", PublicState("1.0.0"))
     with hub_pages(room, clock, league=league) as app:
         yield app
 

@@ -12,7 +12,7 @@ from web.features import Site
 from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
-from web.hub.host import HubHost, HubHostPages, TableJoinCode
+from web.hub.host import HubActions, HubHostPages, TableJoinCode
 from web.hub.room import HubContext, HubGroup, Room
 from web.hub.spectators import SpectatorPages
 from web.hub.standings import StandingsPages
@@ -27,21 +27,22 @@ from web.static_files import StaticFiles
 def create_hub_app(
     room: Room,
     league: League,
-    host: HubHost,
+    actions: HubActions,
     clock: Clock,
     site: Site,
     *,
     language: str = "auto",
 ) -> Flask:
-    """Create the Flask application of a hub.
+    """Return the Flask application of a hub.
 
-    `language` is that of the wall, or `auto` for the browser's.
+    `actions` carries out what its pages request. `language` is that of the wall, or `auto` for the
+    browser's.
     """
     # nobody has a seat at a hub, so no seat's cookie is valid
     guard = Auth(site, lambda _: None, clock)
     app = create_base_app(site, guard, room.now_s, lambda: language)
     streams: Streams = app.extensions["streams"]
-    table_join_code = TableJoinCode(host, clock, room.change)
+    table_join_code = TableJoinCode(actions, clock, room.change)
     app.extensions |= {
         "join_code": None,
         "key_page": "hub_key.html",
@@ -60,8 +61,8 @@ def create_hub_app(
         StaticFiles(),
         StatusRoutes(hub),
         WallPages(hub, table_join_code),
-        HubHostPages(hub, host, table_join_code),
-        SpectatorPages(room, streams),
+        HubHostPages(hub, actions, table_join_code),
+        SpectatorPages(hub),
         CardPages(hub),
         StandingsPages(hub),
         tournaments,

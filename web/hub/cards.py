@@ -21,13 +21,15 @@ from web.security.codes import CODE_GUESSES
 from web.security.rate_limit import SHARED, GuessLimit, Rate, TokenBuckets, address_group
 
 COOKIE = "card"
-MAKES = Rate(8, 8 / 3600)
+"""Name of the cookie with the code of this browser's card."""
+NEW_CARDS = Rate(8, 8 / 3600)
 """Rate limit of new cards for one address: eight at once, then eight an hour."""
-MAKES_ALL = Rate(300, 1.0)
+ALL_NEW_CARDS = Rate(300, 1.0)
 """Rate limit of new cards for all addresses. Using up all of a hub's cards takes more than an
 hour.
 """
 MAX_RESULTS = 20
+"""Maximum number of results on a card's page."""
 
 
 class ShownCard(Body, frozen=True):
@@ -45,8 +47,8 @@ class CardPages(HubGroup):
     def __init__(self, hub: HubContext) -> None:
         super().__init__(hub)
         self._guesses = GuessLimit(CODE_GUESSES, hub.clock.monotonic_s)
-        self._make_limit = TokenBuckets(MAKES, hub.clock.monotonic_s)
-        self._make_limit_all = TokenBuckets(MAKES_ALL, hub.clock.monotonic_s)
+        self._new_card_limit = TokenBuckets(NEW_CARDS, hub.clock.monotonic_s)
+        self._new_card_limit_all = TokenBuckets(ALL_NEW_CARDS, hub.clock.monotonic_s)
 
     # ---- pages ----
 
@@ -69,7 +71,7 @@ class CardPages(HubGroup):
                 for tournament in self._tournaments.all()
                 if not tournament.is_over
             ],
-            place=self._place(person),
+            place=self._current_board(person),
         )
         return make_response(page, status)
 
@@ -88,7 +90,9 @@ class CardPages(HubGroup):
         """Make a card for the person at this browser."""
         address = address_group(request.remote_addr or "")
         # in this order, an address over its own limit uses up nothing of the shared one
-        if not (self._make_limit.take_token(address) and self._make_limit_all.take_token(SHARED)):
+        if not (
+            self._new_card_limit.take_token(address) and self._new_card_limit_all.take_token(SHARED)
+        ):
             raise Stale(
                 say(
                     "Too many cards have been made from here: wait a few minutes, or ask the hub’s "
@@ -138,6 +142,7 @@ class CardPages(HubGroup):
     # ---- inside ----
 
     def _name_and_shown(self) -> tuple[str, bool]:
+        """Return the name in the form, and whether others may see it."""
         return request.form.get("name", "")[:200], "shown" in request.form
 
     def _open(self, code: str) -> Any:
@@ -154,9 +159,11 @@ class CardPages(HubGroup):
         """
         person = self._cards.find_by_code(code)
         wrong = say("No player’s card has this code")
-        often = say("Too many wrong codes: wait a minute, then look at the card")
+        too_often = say("Too many wrong codes: wait a minute, then look at the card")
         # correct codes are not limited, so a card may be shown as often as needed
-        self._guesses.require(request.remote_addr or "", lambda: person is not None, wrong, often)
+        self._guesses.require(
+            request.remote_addr or "", lambda: person is not None, wrong, too_often
+        )
         assert person is not None
         return person
 
@@ -185,8 +192,8 @@ class CardPages(HubGroup):
         answer.delete_cookie(COOKIE, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]
 
-    def _place(self, person: Person) -> dict[str, Any] | None:
-        """Return a player's board or bye in the current round, or None."""
+    def _current_board(self, person: Person) -> dict[str, Any] | None:
+        """Return the template values of a player's board or bye in the current round, or None."""
         for tournament in self._tournaments.all():
             entrant = tournament.entrant_of(person.number)
             if tournament.is_over or tournament.round is None or entrant is None:
@@ -199,10 +206,11 @@ class CardPages(HubGroup):
                 return {"tournament": tournament, "bye": match}
             for board in match.boards:
                 if person.number in (board.south, board.north):
-                    return self._board(tournament, board, person.number)
+                    return self._board_values(tournament, board, person.number)
         return None
 
-    def _board(self, tournament: Tournament, board: Any, number: int) -> dict[str, Any]:
+    def _board_values(self, tournament: Tournament, board: Any, number: int) -> dict[str, Any]:
+        """Return the template values of a board, as its player with this number sees it."""
         other = board.north if board.south == number else board.south
         return {
             "tournament": tournament,

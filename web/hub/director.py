@@ -1,4 +1,4 @@
-"""The director's page of a tournament."""
+"""The page of a tournament's director: the hub's owner, who pairs rounds and decides results."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class DirectorPages(HubGroup):
     @get("/host/tournament/<int:number>", guard=host_page)
     def page(self, number: int, error: str = "", status: int = 200) -> Any:
         """Show the director's page."""
-        tournament = self._pages.known(number)
+        tournament = self._pages.require_tournament(number)
         page = render_template(
             "hub_director.html",
-            t=tournament,
-            w=self._pages.words,
+            tournament=tournament,
+            league_words=self._pages.words,
             verdicts=VERDICT_WORDS,
             people=[
                 person
@@ -75,16 +75,16 @@ class DirectorPages(HubGroup):
     def _make(self, form: Mapping[str, str]) -> Tournament:
         """Create a tournament from the values of a form. Raises `Malformed`."""
         # `game/2` is the third preset of the game
-        game, _, way = form.get("game", "").partition("/")
+        game, _, preset_text = form.get("game", "").partition("/")
         if game not in GAMES:
             raise NotFound
-        presets, preset = GAMES[game].presets, whole_number(way)
+        presets, preset = GAMES[game].presets, whole_number(preset_text)
         options: Mapping[str, Any] = {}
         if preset is not None and preset < len(presets):
             options = presets[preset].options
         made = tournament_rules.new_tournament(
             form.get("name", "")[:200],
-            _one_of(System, form.get("system", "")),
+            _parse_choice(System, form.get("system", "")),
             game,
             options,
             rounds=_number(form, "rounds", 5),
@@ -93,7 +93,8 @@ class DirectorPages(HubGroup):
         return self._tournaments.add(made)
 
     def _act(self, number: int, form: Mapping[str, str]) -> None:
-        self._pages.known(number)
+        """Carry out the action `do` of a form on a tournament. Raises a `CompanionError`."""
+        self._pages.require_tournament(number)
         tournaments = self._tournaments
         act: Callable[[Tournament], Tournament]
         match form.get("do", ""):
@@ -107,7 +108,7 @@ class DirectorPages(HubGroup):
                 act = tournament_rules.unpair_round
             case "decide":
                 end = form.get("verdict", "")
-                verdict = _one_of(BoardEnd, end) if end else None
+                verdict = _parse_choice(BoardEnd, end) if end else None
                 act = partial(tournament_rules.decide, place=_place(form), verdict=verdict)
             case "move":
                 table = self._room.table(_number(form, "table", 0))
@@ -121,19 +122,20 @@ class DirectorPages(HubGroup):
         tournaments.direct(number, act)
 
     def _enter(self, number: int, typed: str) -> None:
-        """Enter the card of `#12`, or a new card for a name."""
+        """Enter a card by its number (`#12`), or a new card for a name."""
         if typed[:1] == "#":
             person = whole_number(typed[1:]) or 0
         else:
-            # a refused entry makes no card
-            tournament_rules.enter(self._pages.known(number), 0, 0.0)
+            # raises if nobody may enter, before a card is made
+            tournament_rules.enter(self._pages.require_tournament(number), 0, 0.0)
             person = self._cards.create(typed).number
         self._tournaments.enter(number, person)
 
 
-def _number(form: Mapping[str, str], name: str, missing: int) -> int:
+def _number(form: Mapping[str, str], name: str, default: int) -> int:
+    """Return the number in a field of a form, or the default."""
     number = whole_number(form.get(name, ""))
-    return missing if number is None else number
+    return default if number is None else number
 
 
 def _place(form: Mapping[str, str]) -> BoardPlace:
@@ -144,7 +146,8 @@ def _place(form: Mapping[str, str]) -> BoardPlace:
     raise Malformed(say("There is no such board"))
 
 
-def _one_of(kind: Any, text: str) -> Any:
+def _parse_choice(kind: Any, text: str) -> Any:
+    """Return the member of an enumeration with this value. Raises `Malformed`."""
     try:
         return kind(text)
     except ValueError:

@@ -32,11 +32,13 @@ from web.rendering.cards import lanes_picture, lanes_sign
 from web.templating.phrases import PLAIN_SIDES
 
 _MAX_DRAWINGS = 512
+"""Number of cached drawings. More take memory, with fewer the boards of a large hub are redrawn."""
 
 
 class Fragments:
-    """The latest drawn fragments of pages, each shared by all viewers with the same language and
-    address. `max_versions` of each page are kept.
+    """Cache of drawn fragments, each shared by all viewers with the same language and address.
+
+    The latest `max_versions` of each page stay in it. Thread-safe.
     """
 
     def __init__(self, max_versions: int) -> None:

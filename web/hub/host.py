@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from flask import Response, jsonify, render_template, request
 from msgspec import Meta
-from werkzeug.exceptions import NotFound
 
 from companion import __version__
 from companion.core.clock import Clock
@@ -17,7 +16,7 @@ from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import is_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import MAX_DELAY_S, HubContext, HubGroup, RoomTable
+from web.hub.room import MAX_DELAY_S, HubContext, HubGroup
 from web.routes.api.body import Body, ShortText
 from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
@@ -25,9 +24,10 @@ from web.security.rate_limit import GuessLimit
 from web.server.sse import Audience
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
+"""The public key of a user in NATS (NKey)."""
 
 
-class Join(Body, frozen=True):
+class JoinRequest(Body, frozen=True):
     """Request of a table to join: the code on the hub's screen, its public NKey, name and
     version.
     """
@@ -38,29 +38,30 @@ class Join(Body, frozen=True):
     version: ShortText = ""
 
 
-class Numbered(Body, frozen=True):
+class TableRequest(Body, frozen=True):
     """Request about one table."""
 
     number: int
 
 
-class Answer(Body, frozen=True):
+class CallAnswer(Body, frozen=True):
     """Answer to a table's call: somebody is coming, or the call is done."""
 
     number: int
     say: Literal["coming", "done"]
 
 
-class SettingsWanted(Body, frozen=True):
-    """Settings to change at these tables, as typed on a table's own page. None stands for all that
-    are connected.
+class SettingsRequest(Body, frozen=True):
+    """Settings to change at tables, as typed on a table's own page.
+
+    No numbers stand for all tables that are connected.
     """
 
     numbers: Annotated[list[int], Meta(max_length=500)]
     values: Annotated[dict[ShortText, ShortText], Meta(max_length=16)]
 
 
-class Delay(Body, frozen=True):
+class DelayRequest(Body, frozen=True):
     """Delay for spectators in whole seconds."""
 
     seconds: Annotated[int, Meta(ge=0, le=MAX_DELAY_S)]
@@ -76,7 +77,7 @@ class JoinedTable(NamedTuple):
     servers: tuple[str, ...]
 
 
-class HubHost(Protocol):
+class HubActions(Protocol):
     """Actions of the hub that its pages offer, on tables by their names in subjects.
 
     Every method raises a `CompanionError` on failure.
@@ -97,12 +98,12 @@ class HubHost(Protocol):
     def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
         """Send a table settings as typed on its own page."""
 
-    def use_delay(self, delay_s: float) -> None:
+    def set_delay(self, delay_s: float) -> None:
         """Set the delay in seconds for spectators."""
 
 
 TABLE_CODE_S = 600.0
-"""Seconds for which a code is valid."""
+"""Seconds for which the code for joining is valid."""
 
 
 class TableJoinCode:
@@ -113,8 +114,8 @@ class TableJoinCode:
     `when_renewed` is called after every change of the code, so that pages show it.
     """
 
-    def __init__(self, host: HubHost, clock: Clock, when_renewed: Callable[[], None]) -> None:
-        self._host = host
+    def __init__(self, actions: HubActions, clock: Clock, when_renewed: Callable[[], None]) -> None:
+        self._actions = actions
         self._clock = clock
         self._when_renewed = when_renewed
         self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
@@ -133,19 +134,19 @@ class TableJoinCode:
         if self._clock.monotonic_s() >= self._expires_s:
             self.renew()
 
-    def join(self, wish: Join, address: str) -> JoinedTable:
+    def join(self, join_request: JoinRequest, address: str) -> JoinedTable:
         """Add a table. Raises `Illegal` for a wrong code and `Malformed` for a bad key."""
         with self._join_lock:  # otherwise two tables could use one code
             self.step()
             self._guesses.require(
                 address,
-                lambda: is_code(wish.code, self.code),
+                lambda: is_code(join_request.code, self.code),
                 say("That is not the code that the hub’s screen shows now"),
                 say("Too many wrong codes: wait a minute, then look at the hub’s screen"),
             )
-            if not _PUBLIC_KEY.fullmatch(wish.key):
+            if not _PUBLIC_KEY.fullmatch(join_request.key):
                 raise Malformed(say("The table’s key is not a public NKey"))
-            joined = self._host.join(" ".join(wish.name.split()), wish.key)
+            joined = self._actions.join(" ".join(join_request.name.split()), join_request.key)
             # each code works once only
             self.renew()
         return joined
@@ -156,9 +157,9 @@ class HubHostPages(HubGroup):
 
     name = "host"
 
-    def __init__(self, hub: HubContext, host: HubHost, join_code: TableJoinCode) -> None:
+    def __init__(self, hub: HubContext, actions: HubActions, join_code: TableJoinCode) -> None:
         super().__init__(hub)
-        self._host = host
+        self._actions = actions
         self._join_code = join_code
 
     # ---- pages ----
@@ -191,39 +192,39 @@ class HubHostPages(HubGroup):
         now_s, tables = self._room.now_s(), self._room.tables()
         return render_template(
             "_hub_host.html",
-            tables=[(table, table.needs(now_s), table.is_lost(now_s)) for table in tables],
+            tables=[(table, table.need(now_s), table.is_lost(now_s)) for table in tables],
             code=self._join_code.code,
             version=__version__,
         )
 
     # ---- JSON routes ----
 
-    @post("/api/hub/join", body=Join)
-    def join(self, body: Join) -> Response:
+    @post("/api/hub/join", body=JoinRequest)
+    def join(self, body: JoinRequest) -> Response:
         """Join a table to the hub by the code."""
         joined = self._join_code.join(body, request.remote_addr or "")
         return jsonify(**joined._asdict(), room=str(self._room.title))
 
-    @post("/api/hub/remove", body=Numbered, guard=host_only)
-    def remove(self, body: Numbered) -> None:
+    @post("/api/hub/remove", body=TableRequest, guard=host_only)
+    def remove(self, body: TableRequest) -> None:
         """Remove a table."""
-        self._host.remove(self._table(body.number).id)
+        self._actions.remove(self._require_table(body.number).id)
 
-    @post("/api/hub/let-in", body=Numbered, guard=host_only)
-    def admit(self, body: Numbered) -> None:
+    @post("/api/hub/let-in", body=TableRequest, guard=host_only)
+    def admit(self, body: TableRequest) -> None:
         """Admit a table that has joined or was shut out."""
-        self._host.admit(self._table(body.number).id)
+        self._actions.admit(self._require_table(body.number).id)
 
-    @post("/api/hub/answer", body=Answer, guard=host_only)
-    def answer(self, body: Answer) -> None:
+    @post("/api/hub/answer", body=CallAnswer, guard=host_only)
+    def answer(self, body: CallAnswer) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
-        self._host.answer_call(self._table(body.number).id, body.say)
+        self._actions.answer_call(self._require_table(body.number).id, body.say)
 
-    @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
-    def settings(self, body: SettingsWanted) -> None:
+    @post("/api/hub/settings", body=SettingsRequest, guard=host_only)
+    def settings(self, body: SettingsRequest) -> None:
         """Send settings to tables. Raises `Illegal` if one of them is not connected."""
         now_s = self._room.now_s()
-        wanted = [self._table(number) for number in body.numbers]
+        wanted = [self._require_table(number) for number in body.numbers]
         if lost := [str(table.number) for table in wanted if table.is_lost(now_s)]:
             raise wrong_phase(
                 say(
@@ -232,21 +233,15 @@ class HubHostPages(HubGroup):
                 )
             )
         for table in wanted or self._room.tables():
-            self._host.change_settings(table.id, body.values)
+            self._actions.change_settings(table.id, body.values)
 
-    @post("/api/hub/delay", body=Delay, guard=host_only)
-    def delay(self, body: Delay) -> None:
+    @post("/api/hub/delay", body=DelayRequest, guard=host_only)
+    def delay(self, body: DelayRequest) -> None:
         """Set the delay for spectators."""
-        self._host.use_delay(body.seconds)
+        self._actions.set_delay(body.seconds)
 
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:
         """Replace the code with which tables join."""
         self._join_code.renew()
         return jsonify(code=self._join_code.code)
-
-    def _table(self, number: int) -> RoomTable:
-        table = self._room.table(number)
-        if table is None:
-            raise NotFound
-        return table

@@ -1,4 +1,8 @@
-"""The state of all tables as the hub's pages show it, with the delay for spectators."""
+"""The state of all tables as the hub's pages show it, with the delay for spectators.
+
+Tables send records (a public view after each input) and states (connection, call for staff, names)
+over NATS. `companion.hub_server` passes them to the `Room`, which the pages follow.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+
+from werkzeug.exceptions import NotFound
 
 from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say, say_n
@@ -24,43 +30,48 @@ seconds.
 WALL_INTERVAL_S = 0.25
 """Minimum interval in seconds between two drawings of the wall."""
 MAX_DELAY_S = 3600
+"""Maximum delay for spectators in seconds. A longer one needs more memory, see below."""
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Maximum size in bytes of a table's records that wait for the delay. A record has about 4 kB, and
-a game sends one in five seconds, which makes 3 MB an hour.
+a game sends one every five seconds, which makes 3 MB an hour.
 """
-MAX_RECENT = 16
+MAX_RECENT_RECORDS = 16
 """Maximum number of recent records per table. Spectators who are further behind miss some."""
 
 
 @dataclass(frozen=True)
 class ShownRecord:
-    """A record, and when its table accepted it (the hub's monotonic time). For spectators that time
-    is later by the delay.
-    """
+    """A record as a page shows it."""
 
     record: PublicRecord
     accepted_s: float
+    """When its table accepted it, in seconds of the hub's monotonic time. For spectators that time
+    is later by the delay.
+    """
 
 
 @dataclass(frozen=True)
 class RoomTable:
-    """A table: its number and name for people, and its last record and state.
-
-    `heard_s` is the time of its last message, 0 if there was none since the hub's start.
-    `refused` is the reason why a message was rejected. A table that waits to be admitted by the
-    owner `is_waiting`.
-    """
+    """What the hub knows of a table. A change makes a new object."""
 
     id: str
     """Its name in the subjects of messages."""
     number: int
+    """Its number for people."""
     name: str
+    """Its name for people."""
     shown: ShownRecord | None = None
+    """Its last record, without the delay for spectators."""
     state: PublicState | None = None
+    """Its last state."""
     heard_s: float = 0.0
-    refused: str = ""
+    """Time of its last message, 0 if there was none since the hub's start."""
+    refusal: str = ""
+    """Why its last message was refused, as a sentence."""
     is_shut_out: bool = False
+    """Whether it has sent too much."""
     is_waiting: bool = False
+    """Whether it has joined, but the owner has not admitted it yet."""
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENCE_TIMEOUT_S`."""
@@ -71,7 +82,7 @@ class RoomTable:
         """Return the phase of the table's game."""
         return self.shown.record.view.phase if self.shown else Phase.LOBBY
 
-    def needs(self, now_s: float) -> str:
+    def need(self, now_s: float) -> str:
         """Return why the table needs attention, as a sentence. Empty if it does not."""
         state = self.state
         # the most serious problem comes first
@@ -85,11 +96,11 @@ class RoomTable:
             return say("It is calling.")
         if state and state.call is not Call.NONE:
             return say("Somebody is coming.")
-        return self.refused
+        return self.refusal
 
 
 class Notifier:
-    """A version counter on which any thread may wait."""
+    """A version counter on which any thread may wait for a change. Streams follow it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -116,8 +127,10 @@ class Notifier:
 
 
 class FollowedTable(Notifier):
-    """A table as spectators follow it. Its records wait here until the delay has passed. The most
-    recent ones stay available, so that slow spectators see each of them.
+    """A table as spectators follow it. Its records wait here until the delay has passed.
+
+    The most recent ones stay available, so that slow spectators see each of them. The room's thread
+    adds and shows records, and streams in other threads read them.
     """
 
     def __init__(self) -> None:
@@ -126,7 +139,7 @@ class FollowedTable(Notifier):
         self._waiting: deque[tuple[float, bytes]] = deque()
         """When each record was accepted, and the record. Encoded it takes a tenth of the memory."""
         self._waiting_bytes = 0
-        self._recent: deque[tuple[int, float, bytes]] = deque(maxlen=MAX_RECENT)
+        self._recent: deque[tuple[int, float, bytes]] = deque(maxlen=MAX_RECENT_RECORDS)
         """The most recent records with their versions and times."""
 
     def add(self, shown: ShownRecord) -> None:
@@ -147,15 +160,17 @@ class FollowedTable(Notifier):
             self.change()
 
     def _take_oldest(self) -> tuple[float, bytes]:
-        oldest = self._waiting.popleft()
-        self._waiting_bytes -= len(oldest[1])
-        return oldest
+        """Remove the record that has waited longest, and return it with its time."""
+        accepted_s, content = self._waiting.popleft()
+        self._waiting_bytes -= len(content)
+        return accepted_s, content
 
-    def since(self, version: int) -> list[tuple[int, ShownRecord | None]]:
+    def records_after(self, version: int) -> list[tuple[int, ShownRecord | None]]:
         """Return versions and records after a version, oldest first. For -1 only the newest."""
         newest, shown = self.version, self.shown
         if version == newest:
             return []
+        # a copy, because other threads add records
         recent = tuple(self._recent) if version >= 0 else ()
         between = [
             (number, ShownRecord(read_record(content), accepted_s))
@@ -167,7 +182,7 @@ class FollowedTable(Notifier):
 
 
 class Room(Notifier):
-    """All tables of a hub. May be used from any thread.
+    """All tables of a hub. Thread-safe.
 
     The wall follows the room itself, spectators follow `followed(table)`. `step` has to be called
     regularly: it shows records that are due and detects lost tables.
@@ -185,7 +200,7 @@ class Room(Notifier):
         self._tables: dict[str, RoomTable] = {}
         self._followed: dict[str, FollowedTable] = {}
         self._lost_tables: frozenset[str] = frozenset()
-        self._is_stale = False
+        self._needs_drawing = False
         self._last_draw_s = -WALL_INTERVAL_S
 
     @property
@@ -226,7 +241,7 @@ class Room(Notifier):
         with self._lock:
             return next((table for table in self._tables.values() if table.number == number), None)
 
-    def has(self, table: str) -> bool:
+    def has_table(self, table: str) -> bool:
         """Return whether there is a table with this name in subjects. Called for every message."""
         return table in self._tables
 
@@ -241,12 +256,12 @@ class Room(Notifier):
 
     # ---- called by the hub ----
 
-    def put(self, table: RoomTable) -> None:
+    def add(self, table: RoomTable) -> None:
         """Add a table."""
         with self._lock:
             self._tables[table.id] = table
             self._followed[table.id] = FollowedTable()
-        self._mark_stale()
+        self._request_drawing()
 
     def remove(self, table: str) -> None:
         """Remove a table."""
@@ -255,9 +270,9 @@ class Room(Notifier):
             removed = self._followed.pop(table, None)
         if removed:
             removed.change()
-        self._mark_stale()
+        self._request_drawing()
 
-    def record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
+    def receive_record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
         """Handle a record that a table accepted `age_s` ago. Ignore it if it is not newer than the
         last one.
         """
@@ -270,14 +285,14 @@ class Room(Notifier):
             last = known.shown.record if known.shown else None
             if last and (record.epoch, record.entry) <= (last.epoch, last.entry):
                 return  # the record is not new
-            self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
+            self._tables[table] = replace(known, shown=shown, heard_s=now_s, refusal="")
             followed = self._followed[table]
         # without the lock, because this encodes the record and wakes all followers
         followed.add(shown)
         followed.show_due(now_s, self.delay_s)
-        self._mark_stale()
+        self._request_drawing()
 
-    def state(self, table: str, state: PublicState) -> None:
+    def receive_state(self, table: str, state: PublicState) -> None:
         """Handle the state of a table."""
         now_s = self.now_s()
         with self._lock:
@@ -287,7 +302,7 @@ class Room(Notifier):
             self._tables[table] = replace(known, state=state, heard_s=now_s)
         # an unchanged state causes no new drawing
         if known.is_lost(now_s) or known.state != state:
-            self._mark_stale()
+            self._request_drawing()
 
     def update(self, table: str, **changes: Any) -> None:
         """Change fields of a table, if it exists."""
@@ -296,26 +311,26 @@ class Room(Notifier):
             if known is None or known == replace(known, **changes):
                 return
             self._tables[table] = replace(known, **changes)
-        self._mark_stale()
+        self._request_drawing()
 
-    def refuse_unread(self, table: str) -> None:
+    def note_unreadable(self, table: str) -> None:
         """Note that a message of a table could not be read."""
-        why = say("It sends what this hub cannot read: give both the same version.")
-        self.update(table, refused=why)
+        reason = say("It sends what this hub cannot read: give both the same version.")
+        self.update(table, refusal=reason)
 
     def set_trouble(self, trouble: str) -> None:
         """Set the trouble of the hub itself. Empty if there is none."""
         if trouble != self.trouble:
             self.trouble = trouble
-            self._mark_stale()
+            self._request_drawing()
 
-    def use_delay(self, delay_s: float) -> None:
+    def set_delay(self, delay_s: float) -> None:
         """Set the delay for spectators. What they have seen already stays."""
         self.delay_s = delay_s
         # all pages say the new delay
         for followed in tuple(self._followed.values()):
             followed.change()
-        self._mark_stale()
+        self._request_drawing()
 
     def step(self) -> None:
         """Show records that are due, and detect lost tables."""
@@ -325,18 +340,19 @@ class Room(Notifier):
         lost = frozenset(table.id for table in self.tables() if table.is_lost(now_s))
         if lost != self._lost_tables:
             self._lost_tables = lost
-            self._is_stale = True
-        self._draw_if_stale()
+            self._needs_drawing = True
+        self._draw_if_due()
 
-    def _mark_stale(self) -> None:
-        self._is_stale = True
-        self._draw_if_stale()
+    def _request_drawing(self) -> None:
+        """Let the wall be drawn again, at once or after `WALL_INTERVAL_S`."""
+        self._needs_drawing = True
+        self._draw_if_due()
 
-    def _draw_if_stale(self) -> None:
+    def _draw_if_due(self) -> None:
         now_s = self.now_s()
         # tables send at the same time: without this limit the wall would be drawn for each message
-        if self._is_stale and now_s - self._last_draw_s >= WALL_INTERVAL_S:
-            self._is_stale, self._last_draw_s = False, now_s
+        if self._needs_drawing and now_s - self._last_draw_s >= WALL_INTERVAL_S:
+            self._needs_drawing, self._last_draw_s = False, now_s
             self.change()
 
 
@@ -351,7 +367,10 @@ def delay_text(delay_s: float) -> str:
 
 @dataclass(frozen=True)
 class HubContext:
-    """What the hub's pages share. `urls` returns its addresses, the best one for phones first."""
+    """What the hub's pages share: the tables, the league, and the parts of the application.
+
+    `urls` returns the hub's addresses, the best one for phones first.
+    """
 
     room: Room
     league: League
@@ -362,7 +381,7 @@ class HubContext:
 
 
 class HubGroup:
-    """Base of the classes with a hub's routes. Each subclass has a `name`."""
+    """Base class of a hub's route groups. Subclasses set `name`, the prefix of endpoints."""
 
     def __init__(self, hub: HubContext) -> None:
         self._hub = hub
@@ -372,3 +391,10 @@ class HubGroup:
         self._tournaments = hub.league.tournaments
         self._guard = hub.guard
         self._streams = hub.streams
+
+    def _require_table(self, number: int) -> RoomTable:
+        """Return the table with this number. Raises `NotFound`."""
+        table = self._room.table(number)
+        if table is None:
+            raise NotFound
+        return table

@@ -1,5 +1,6 @@
-"""Pages for spectators: a list of tables, a page for each, and an overlay for video streams. The
-hub serves them without load on the tables.
+"""Pages for spectators: a list of tables, a page for each, and an overlay for video streams.
+
+They show what tables have sent to the hub, so tables have no work with spectators.
 """
 
 from __future__ import annotations
@@ -7,16 +8,22 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Response, redirect, render_template
-from werkzeug.exceptions import NotFound
 
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, seats_of, sentence
-from web.hub.room import MAX_RECENT, Room, RoomTable, ShownRecord, delay_text
+from web.hub.room import (
+    MAX_RECENT_RECORDS,
+    HubContext,
+    HubGroup,
+    RoomTable,
+    ShownRecord,
+    delay_text,
+)
 from web.routes.route import get
-from web.server.sse import CHECK_INTERVAL_S, Streams, message
+from web.server.sse import CHECK_INTERVAL_S, message
 
 
-class SpectatorPages:
+class SpectatorPages(HubGroup):
     """The routes under `/watch` and `/overlay`, and the short link of a table, such as `/7`.
 
     A stream only wakes for the table that it follows.
@@ -24,11 +31,10 @@ class SpectatorPages:
 
     name = "watch"
 
-    def __init__(self, room: Room, streams: Streams) -> None:
-        self._room = room
-        self._streams = streams
+    def __init__(self, hub: HubContext) -> None:
+        super().__init__(hub)
         # no stream asks for older versions than these
-        self._fragments = Fragments(MAX_RECENT)
+        self._fragments = Fragments(MAX_RECENT_RECORDS)
 
     @get("/watch")
     def choose(self) -> str:
@@ -38,13 +44,13 @@ class SpectatorPages:
     @get("/<int:number>")
     def short(self, number: int) -> Any:
         """Redirect from the short link of a table."""
-        self._table(number)
+        self._require_table(number)
         return redirect(f"/watch/{number}")
 
     @get("/<any(watch, overlay):page>/<int:number>")
     def page(self, page: str, number: int) -> str:
         """Show a table as a page for phones, or as an overlay for video."""
-        table = self._table(number)
+        table = self._require_table(number)
         followed = self._room.followed(table.id)
         fragment = self._fragment(page, table, followed.version, followed.shown)
         return render_template(
@@ -58,31 +64,30 @@ class SpectatorPages:
     @get("/live/<any(watch, overlay):page>/<int:number>")
     def live(self, page: str, number: int) -> Response:
         """Stream the page or overlay of a table."""
-        table = self._table(number)
+        table = self._require_table(number)
         followed = self._room.followed(table.id)
-        known = -1
+        sent_version = -1
 
-        def messages_of(version: int, shown: ShownRecord | None) -> str:
-            now = self._room.table(number)
-            # the number may now belong to another table
-            if now is None or now.id != table.id:
+        def message_of(version: int, shown: ShownRecord | None) -> str:
+            current = self._room.table(number)
+            # the number may belong to another table by now
+            if current is None or current.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            return message(self._fragment(page, now, version, shown))
+            return message(self._fragment(page, current, version, shown))
 
-        def news() -> str:
-            nonlocal known
+        def next_messages() -> str:
+            nonlocal sent_version
             # a slow spectator gets each missed record in turn
-            changes = followed.since(known)
-            known = changes[-1][0] if changes else known
-            return "".join(messages_of(version, shown) for version, shown in changes)
+            messages = []
+            for version, shown in followed.records_after(sent_version):
+                messages.append(message_of(version, shown))
+                sent_version = version
+            return "".join(messages)
 
-        return self._streams.stream(news, lambda: followed.wait(known, CHECK_INTERVAL_S))
+        def wait_for_record() -> None:
+            followed.wait(sent_version, CHECK_INTERVAL_S)
 
-    def _table(self, number: int) -> RoomTable:
-        table = self._room.table(number)
-        if table is None:
-            raise NotFound
-        return table
+        return self._streams.stream(next_messages, wait_for_record)
 
     def _fragment(
         self, page: str, table: RoomTable, version: int, shown: ShownRecord | None

@@ -18,6 +18,7 @@ from web.routes.route import form, get, host_only, host_page
 MAX_RESULTS = 100
 """Maximum number of results on the page."""
 MAX_EXPORTED_RESULTS = 1_000_000
+"""Maximum number of results in the file, more than a hub ever has."""
 COLUMNS = (
     "ended_s",
     "game",

@@ -21,6 +21,7 @@ SYSTEM_WORDS = {
     System.ROUND_ROBIN: say("Round robin"),
     System.KNOCKOUT: say("Knock-out"),
 }
+"""Names of the systems of tournaments."""
 VERDICT_WORDS = {
     BoardEnd.SOUTH: "1 : 0",
     BoardEnd.NORTH: "0 : 1",
@@ -29,6 +30,7 @@ VERDICT_WORDS = {
     BoardEnd.NORTH_BY_DEFAULT: "− : +",
     BoardEnd.NEITHER: "− : −",
 }
+"""Results of boards as people write them, South first. Plus is a win by default."""
 
 
 class TournamentWords:
@@ -44,7 +46,7 @@ class TournamentWords:
 
     def entrant(self, tournament: Tournament, number: int) -> str:
         """Return the name of a team, or the names of an entrant's people."""
-        entry = next((e for e in tournament.entrants if e.number == number), None)
+        entry = next((each for each in tournament.entrants if each.number == number), None)
         if entry is None:
             return say("Entry {number}", number=number)
         if entry.team:
@@ -87,30 +89,35 @@ class TournamentPages(HubGroup):
     @get("/tournament/<int:number>")
     def page(self, number: int) -> Any:
         """Show pairings and standings of the last round, or of the round in the query."""
-        wanted = request.args.get("round", 0, int)
-        fragment = self._draw(number, wanted)
-        live = f"/live/tournament/{number}" + (f"?round={wanted}" if wanted else "")
+        round_number = request.args.get("round", 0, int)
+        fragment = self._draw(number, round_number)
+        query = f"?round={round_number}" if round_number else ""
+        live = f"/live/tournament/{number}{query}"
         return render_template(
-            "hub_tournament.html", fragment=fragment, live=live, tournament=self.known(number)
+            "hub_tournament.html",
+            fragment=fragment,
+            live=live,
+            tournament=self.require_tournament(number),
         )
 
     @get("/live/tournament/<int:number>")
     def live(self, number: int) -> Response:
         """Stream the page of a tournament."""
-        wanted = request.args.get("round", 0, int)
-        self.known(number)
-        return self._streams.stream_changes(self._room, lambda: self._draw(number, wanted))
+        round_number = request.args.get("round", 0, int)
+        self.require_tournament(number)
+        return self._streams.stream_changes(self._room, lambda: self._draw(number, round_number))
 
-    def _draw(self, number: int, wanted: int) -> str:
-        tournament = self.known(number)
-        wanted = _round_number(tournament, wanted)
-        round_ = tournament.rounds[wanted - 1] if wanted else None
+    def _draw(self, number: int, requested_round: int) -> str:
+        """Draw a round of a tournament, or the last one for 0."""
+        tournament = self.require_tournament(number)
+        round_number = _round_number(tournament, requested_round)
+        round_ = tournament.rounds[round_number - 1] if round_number else None
         return render_template(
             "_hub_tournament.html",
-            t=tournament,
+            tournament=tournament,
             shown=round_,
-            rows=standings(tournament, wanted),
-            w=self.words,
+            rows=standings(tournament, round_number),
+            league_words=self.words,
             halves=format_halves,
             quarters=format_quarters,
             system=SYSTEM_WORDS[tournament.system],
@@ -118,7 +125,7 @@ class TournamentPages(HubGroup):
             System=System,
         )
 
-    def known(self, number: int) -> Tournament:
+    def require_tournament(self, number: int) -> Tournament:
         """Return the tournament with this number. Raises `NotFound`."""
         tournament = self._tournaments.find(number)
         if tournament is None:
@@ -126,9 +133,10 @@ class TournamentPages(HubGroup):
         return tournament
 
 
-def _round_number(tournament: Tournament, wanted: int) -> int:
-    """Return the number of the wanted round if it exists, else of the last one. 0 if none is
-    paired.
+def _round_number(tournament: Tournament, requested: int) -> int:
+    """Return the number of the requested round if it exists, or else of the last one.
+
+    0 if no round is paired.
     """
-    rounds = len(tournament.rounds)
-    return wanted if 1 <= wanted <= rounds else rounds
+    last = len(tournament.rounds)
+    return requested if 1 <= requested <= last else last

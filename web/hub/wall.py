@@ -24,14 +24,15 @@ from web.server.sse import Audience
 
 @dataclass(frozen=True)
 class Tile:
-    """A table on the wall: its state in two words, the name of an icon, its kind for the style, and
-    its seats.
-    """
+    """A table on the wall."""
 
     table: RoomTable
     state: str
+    """Its state in two words."""
     drawing: str
+    """Name of an icon, or empty."""
     kind: str
+    """CSS class."""
     seats: tuple[ShownSeat, ...]
 
 
@@ -49,21 +50,24 @@ class WallPages(HubGroup):
     @get("/")
     def page(self) -> str:
         """Show the wall."""
-        own = is_own_screen()
-        return render_template(
-            "hub_wall.html", fragment=self._fragment(own), live="/live/wall", theme=""
-        )
+        fragment = self._fragment(is_own_screen())
+        return render_template("hub_wall.html", fragment=fragment, live="/live/wall", theme="")
 
     @get("/live/wall")
     def live(self) -> Response:
         """Stream the wall."""
-        own = is_own_screen()
-        return self._streams.stream_changes(self._room, lambda: self._fragment(own), Audience.TABLE)
+        on_own_screen = is_own_screen()
+        return self._streams.stream_changes(
+            self._room, lambda: self._fragment(on_own_screen), Audience.TABLE
+        )
 
-    def _fragment(self, own: bool) -> str:
+    def _fragment(self, on_own_screen: bool) -> str:
+        """Return the wall. Only on the machine's own screen it shows the code for joining."""
         # the code on the wall may have expired
         self._join_code.step()
-        return self._fragments.get(own, self._room.version, lambda: self._draw(own))
+        return self._fragments.get(
+            on_own_screen, self._room.version, lambda: self._draw(on_own_screen)
+        )
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
         """Return the names of the players whom the current round seats at a table."""
@@ -76,7 +80,7 @@ class WallPages(HubGroup):
             Seat.NORTH: self._words.person(board.north),
         }
 
-    def _draw(self, own: bool) -> str:
+    def _draw(self, on_own_screen: bool) -> str:
         room, now_s = self._room, self._room.now_s()
         tables, tournament = room.tables(), self._tournaments.current
         round_ = tournament.round if tournament else None
@@ -87,12 +91,12 @@ class WallPages(HubGroup):
             on=tournament,
             due_s=room.due_s(round_.ends_s) if round_ and not round_.is_decided else None,
             standings=standings(tournament)[:MAX_STANDINGS] if tournament and round_ else (),
-            w=self._words,
+            league_words=self._words,
             calls=calls,
             most_calls=MAX_CALLS,
             sign=sign_of(room, tables, calls),
             urls=self._hub.urls(),
-            code=self._join_code.code if own else "",
+            code=self._join_code.code if on_own_screen else "",
             watching=self._streams.open_count,
             late=delay_text(room.delay_s),
         )
@@ -132,7 +136,7 @@ def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> tuple[str, str
     if table.phase is Phase.OVER and not is_paired:
         return say("Finished"), "tick", "done"
     view = table.shown.record.view
-    drawing = "noentry" if table.needs(now_s) else ""
+    drawing = "noentry" if table.need(now_s) else ""
     if view.paused:
         return say("Paused"), drawing, "paused"
     if view.phase is Phase.SETUP or not view.turn:
@@ -150,7 +154,7 @@ def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTabl
     """
     # False sorts before True, and the sort is stable
     in_order = sorted(tables, key=lambda table: not _is_calling(table))
-    needs = [(table, table.needs(now_s)) for table in in_order]
+    needs = [(table, table.need(now_s)) for table in in_order]
     return [(table, need) for table, need in needs if need]
 
 
