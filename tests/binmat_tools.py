@@ -16,7 +16,7 @@ from companion.games.base import Step
 from companion.games.binmat import Binmat
 from companion.games.binmat.actions import Reason
 from companion.games.binmat.cards import DECK, Cards, parse_cards
-from companion.games.binmat.combat import DEFENDER
+from companion.games.binmat.events import DEFENDER
 from companion.games.binmat.state import State
 from companion.games.binmat.words import RULES
 

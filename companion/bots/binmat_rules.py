@@ -30,7 +30,7 @@ from companion.games.binmat.actions import (
     PLAY_UP,
 )
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD, Cards
-from companion.games.binmat.state import HIDDEN, BinmatOptions, State
+from companion.games.binmat.state import HIDDEN, BinmatOptions, Edition, State
 
 Action = tuple[str, str, int]
 """Kind, card and lane. It equals a `ActionParts` of the game, but is made faster."""
@@ -228,9 +228,7 @@ def state_of(view: Mapping[str, Any]) -> State:
     return State(
         # `State.seat` is made of the number of turns played, whether even or odd. A view does not
         # say how many there were, so assume none for the defender and one for the attacker
-        options=BinmatOptions(
-            edition=combat.Edition(view["edition"]), turns=view["turns_left"] + seat
-        ),
+        options=BinmatOptions(edition=Edition(view["edition"]), turns=view["turns_left"] + seat),
         decks=decks,
         decks_open=tuple(lane["deck_open"] for lane in lanes),
         discards=discards,

@@ -15,7 +15,7 @@ from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 from companion.games import event_cues
-from companion.games.binmat.combat import BinmatEvent
+from companion.games.binmat.events import BinmatEvent
 from hardware.cues import (
     LAMPS,
     Rank,

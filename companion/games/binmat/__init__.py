@@ -15,7 +15,7 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Preset, Step, View
 from companion.games.binmat import actions as full_game
 from companion.games.binmat import real_cards
-from companion.games.binmat.combat import BinmatEvent
+from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.lesson import HELP, LESSON
 from companion.games.binmat.real_cards import RealCardsState
 from companion.games.binmat.screen import KIT, SIDES, card_ui

@@ -15,7 +15,7 @@ from companion.core.errors import Illegal, Malformed
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, DECK, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.binmat.state import State, can_draw
 
 PASS = "--"

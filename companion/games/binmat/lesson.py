@@ -4,7 +4,7 @@
 """
 
 from companion.core.i18n import say
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, BinmatEvent, declares_text
+from companion.games.binmat.events import ATTACKER, DEFENDER, ROLES, BinmatEvent, declares_text
 from companion.games.lesson import Lesson, LessonStep
 
 _LAY = say("Lay")

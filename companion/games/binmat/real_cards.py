@@ -27,17 +27,14 @@ from companion.core.kit import Layout, Seat
 from companion.games.base import Event, Outcome, Step, plain_outcome
 from companion.games.binmat.actions import PASS
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
-from companion.games.binmat.combat import (
+from companion.games.binmat.combat import Combat, CombatSetup, add_combat, add_result
+from companion.games.binmat.events import (
     ATTACKER,
     DEFENDER,
     LANE_RUN_DRY,
     ROLES,
     TURNS_OVER,
     BinmatEvent,
-    Combat,
-    CombatSetup,
-    add_combat,
-    add_result,
     declares_text,
     passes_text,
 )

@@ -23,7 +23,7 @@ from companion.games.binmat.actions import (
     legal_actions,
 )
 from companion.games.binmat.cards import CARD_TEXTS, DECK, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES
+from companion.games.binmat.events import ATTACKER, DEFENDER, ROLES
 from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, State, mask_state
 from companion.games.screen import CardChoice, CardUi, ChoiceKey, Count, Lane, Pile
 

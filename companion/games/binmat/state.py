@@ -1,8 +1,9 @@
-"""Options and state of the full game of BINMAT: the deal, the views of seats, and the lead."""
+"""Options of BINMAT, and the state of the full game: the deal, the view of a seat, the lead."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from random import Random
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Options, Outcome, plain_outcome
 from companion.games.binmat.cards import DECK, Cards, parse_card
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
+from companion.games.binmat.events import ATTACKER, DEFENDER
 
 LANES = range(6)
 LANE_CARDS = 13
@@ -23,6 +24,13 @@ OPEN_LANES = frozenset({3, 4, 5})
 
 HIDDEN = "X"
 """Stands for a card of which a viewer sees only the back."""
+
+
+class Edition(StrEnum):
+    """The two sets of rules: for playing with cards, and as they are played in hackmud."""
+
+    RULEBOOK = "rulebook"
+    HACKMUD = "hackmud"
 
 
 class BinmatOptions(Options, frozen=True):

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from companion.core.errors import Malformed
 from companion.games.binmat.cards import Cards, cards_text, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, CombatSetup, Edition
+from companion.games.binmat.combat import Combat, CombatSetup
+from companion.games.binmat.events import ATTACKER, DEFENDER
+from companion.games.binmat.state import Edition
 from companion.games.binmat.words import RULES
 from companion.games.tools import Command
 

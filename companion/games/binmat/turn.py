@@ -23,17 +23,14 @@ from companion.games.binmat.cards import (
     cards_text,
     separate_bounces,
 )
-from companion.games.binmat.combat import (
+from companion.games.binmat.combat import Combat, CombatSetup, add_combat, add_result
+from companion.games.binmat.events import (
     ATTACKER,
     DEFENDER,
     LANE_RUN_DRY,
     ROLES,
     TURNS_OVER,
     BinmatEvent,
-    Combat,
-    CombatSetup,
-    add_combat,
-    add_result,
     attacker_discard_text,
     declares_text,
     draws_text,

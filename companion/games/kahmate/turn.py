@@ -46,7 +46,7 @@ from companion.games.turn_log import TurnLog
 
 _FACE_OFF = say("Face-off")
 _PLACE_BALL = say("Place the ball")
-_TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
+_STAGE_TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
 
 
 def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
@@ -69,7 +69,7 @@ def _begin_action(log: _ActionLog, action: Action) -> None:
         log.end_turn(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
     elif isinstance(action, BallPlay):
         course = course_of(state, action)
-        _announce(log, course)
+        _report_action(log, course)
         # With face-offs, the course waits in the state until cards decide.
         if course.face_offs:
             log.changes["course"] = course
@@ -94,7 +94,7 @@ class _ActionLog(TurnLog):
         self.changes: dict[str, Any] = {}
         """Other fields of the state that change."""
 
-    def stage(self, title: str, *, is_decided: bool = True) -> None:
+    def finish_stage(self, title: str, *, is_decided: bool = True) -> None:
         """Add a stage with the events since the last one.
 
         Unless `is_decided` it expects no layout, because hands may already have moved pieces.
@@ -136,7 +136,7 @@ class _ActionLog(TurnLog):
             text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
             self.add(KahmateEvent.TURNED_OVER, seat, text, "turned-over", at=NAMES[square], why=why)
         if pieces:
-            self.stage(say("Turn over"))
+            self.finish_stage(say("Turn over"))
 
     def end_turn(self, text: str) -> None:
         """Give the turn to the other seat.
@@ -145,10 +145,10 @@ class _ActionLog(TurnLog):
         """
         seat = self.state.seat
         self.add(KahmateEvent.ROUND_END, seat, text, "round")
-        rising = [piece for piece in TEAMS[seat] if self.turns_down[piece] == 1]
+        standing_up = [piece for piece in TEAMS[seat] if self.turns_down[piece] == 1]
         for piece in TEAMS[seat]:
             self.turns_down[piece] = max(0, self.turns_down[piece] - 1)
-        for piece in rising:
+        for piece in standing_up:
             square = self.places[piece]
             text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
             if self.ball == square:
@@ -156,8 +156,8 @@ class _ActionLog(TurnLog):
                     "{piece!c} stands up on {square} and has the ball.", **names_of(piece, square)
                 )
             self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=NAMES[square])
-        if rising:
-            self.stage(say("Stand up"))
+        if standing_up:
+            self.finish_stage(say("Stand up"))
         self.changes |= {"seat": 1 - seat, "ran": (), "turn": self.state.turn + 1}
         self._end_at_limit()
 
@@ -210,14 +210,14 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
     log.add(KahmateEvent.BALL, None, text, "setting-up", at=name)
     text = say("{side!c} begins.", side=SIDE_NAMES[starter])
     log.add(KahmateEvent.BEGINS, starter, text, "setting-up")
-    log.stage(say("Put the pieces out"))
+    log.finish_stage(say("Put the pieces out"))
     log.changes["seat"] = starter
 
 
 # ---- runs, passes, kicks, tackles ----------------------------------------------------------------
 
 
-def _announce(log: _ActionLog, course: Course) -> None:
+def _report_action(log: _ActionLog, course: Course) -> None:
     """Report the action and the opponents on its way."""
     state = log.state
     mover = course.mover
@@ -263,10 +263,10 @@ def _complete(log: _ActionLog, course: Course) -> None:
     state = log.state
     mover = course.mover
     # A stage with sums belongs to the face-off.
-    title = _FACE_OFF if log.tallies else _TITLES[course.kind]
+    title = _FACE_OFF if log.tallies else _STAGE_TITLES[course.kind]
     if course.kind is not Kind.RUN:
         log.move_ball(course.ball, course.kind)
-        log.stage(title)
+        log.finish_stage(title)
         return
     log.places[mover] = course.end
     log.changes["ran"] = (*state.ran, mover)
@@ -280,7 +280,7 @@ def _complete(log: _ActionLog, course: Course) -> None:
         log.end(state.seat, reason, "try", say("A try."))
         if not log.tallies:
             title = say("Try")
-    log.stage(title)
+    log.finish_stage(title)
     # After the arrival of the runner, the beaten defenders are turned over.
     log.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
@@ -336,7 +336,7 @@ def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) ->
     # A tie is played again. After a win the next opponent may follow.
     if is_tied or (is_won and has_more):
         log.changes |= {"course": course, "face_offs_won": state.face_offs_won + is_won}
-        log.stage(_FACE_OFF, is_decided=False)
+        log.finish_stage(_FACE_OFF, is_decided=False)
     elif course.kind is Kind.TACKLE:
         _finish_tackle(log, course, face_off, attack.total - defence.total)
     elif is_won:
@@ -344,7 +344,7 @@ def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) ->
     elif course.kind is Kind.PASS:
         # An interception turns nobody over (ruling).
         log.move_ball(face_off.ball_if_lost, "intercept")
-        log.stage(_FACE_OFF)
+        log.finish_stage(_FACE_OFF)
     else:
         _stop_run(log, course, face_off)
 
@@ -439,11 +439,11 @@ def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     if had_ball:
         # Hands first put down the runner with the ball, then the ball behind it.
         log.ball = stop
-    log.stage(_FACE_OFF)
+    log.finish_stage(_FACE_OFF)
     if had_ball:
         log.move_ball(face_off.ball_if_lost, "in-the-way", fallen)
         if face_off.ball_if_lost != stop:
-            log.stage(_PLACE_BALL)
+            log.finish_stage(_PLACE_BALL)
     log.turn_over(fallen)
 
 
@@ -456,7 +456,7 @@ def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int
     carrier = face_off.defender
     side = SIDE_NAMES[state.seat]
     # In any case the tacklers return to their start squares (ruling).
-    log.stage(_FACE_OFF)
+    log.finish_stage(_FACE_OFF)
     if lead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
         log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
@@ -468,6 +468,6 @@ def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int
             square = state.places[course.mover]
             why = say("{number} ahead: {side} wins the ball.", number=lead, side=side)
         log.move_ball(square, "tackled-ball", (carrier,), why)
-        log.stage(_PLACE_BALL)
+        log.finish_stage(_PLACE_BALL)
         log.turn_over((carrier,))
     log.end_turn(say("The tackle ends {side}’s turn.", side=side))

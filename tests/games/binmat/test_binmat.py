@@ -12,7 +12,7 @@ from binmat_tools import GAME, at, attacking, every_card, play, refused, start, 
 from companion.core.errors import Malformed
 from companion.games.binmat.actions import Reason
 from companion.games.binmat.cards import DECK
-from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.binmat.state import State
 
 # ---- Game Setup and turns ------------------------------------------------------------------------

@@ -10,7 +10,9 @@ from binmat_tools import at, attacking, play, start, texts
 from companion.core.errors import Malformed
 from companion.games.base import Event
 from companion.games.binmat.cards import DECK, SUITS, parse_card, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, CombatSetup, Edition, sum_of
+from companion.games.binmat.combat import Combat, CombatSetup, sum_of
+from companion.games.binmat.events import ATTACKER, DEFENDER
+from companion.games.binmat.state import Edition
 
 RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
 

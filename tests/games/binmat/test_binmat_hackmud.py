@@ -8,8 +8,9 @@ import pytest
 from binmat_tools import GAME, at, attacking, play, start, texts
 
 from companion.games.binmat.cards import parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, CombatSetup, Edition
-from companion.games.binmat.state import State
+from companion.games.binmat.combat import Combat, CombatSetup
+from companion.games.binmat.events import ATTACKER, DEFENDER
+from companion.games.binmat.state import Edition, State
 
 
 def fresh(**options: Any) -> State:

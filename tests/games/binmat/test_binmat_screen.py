@@ -11,7 +11,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import SEATS
 from companion.games.binmat.actions import ACTION_PARTS
 from companion.games.binmat.cards import DECK
-from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.screen import CardChoice, Count
 
 # ---- notation and options ------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from companion.core.i18n import pack, side_names, translate
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.actions import ACTION_PARTS
 from companion.games.binmat.cards import DECK, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER
+from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.binmat.state import LANES, State
 
 EDITIONS = st.sampled_from(("rulebook", "hackmud"))

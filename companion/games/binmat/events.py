@@ -1,0 +1,106 @@
+"""The kinds of events of BINMAT, the roles of the seats, and sentences that several modules use."""
+
+from __future__ import annotations
+
+from companion.core.event_cues import CueLamps, EventCue
+from companion.core.i18n import say, say_n
+from companion.core.kit import Seat
+from companion.games.binmat.cards import CARD_TEXTS, Cards, cards_text
+from companion.games.events import EventKind, Highlight, Look
+
+_COMBAT_CUE = EventCue(
+    "combat",
+    "E5 60 A5 60 E5 60 A5 60",
+    for_both=True,
+    lamps=CueLamps.ORDER_LAMPS,
+    words=say("Combat"),
+)
+_COMBAT_HIGHLIGHT = Highlight("blade", lambda n: say_n("{n} combat", "{n} combats", n), 3)
+_DAMAGE_HIGHLIGHT = Highlight("burst", lambda n: say_n("{n} breach", "{n} breaches", n), 4)
+
+
+class BinmatEvent(EventKind):
+    """Events of card actions, and of the parts of a combat.
+
+    A combat that a BOUNCE ends is `CommonEvent.BOUNCE`.
+    """
+
+    DRAW = "draw"
+    RESHUFFLE = "reshuffle"
+    PLAY_DOWN = "play_down"
+    PLAY_UP = "play_up"
+    DISCARD = "discard"
+    PASS = "pass"
+    HAND_LOST = "hand_lost"  # a second pass in a row costs the hand (hackmud edition)
+    TURN_DONE = "done"  # real cards: the program counts the turn, but does not see the action
+    COMBAT = "combat", Look(), _COMBAT_CUE, _COMBAT_HIGHLIGHT
+    REVEAL = "reveal"
+    TRAP = "trap"
+    TRAP_IDLE = "trap_idle"  # a TRAP that takes nothing
+    SUM = "sum"
+    REPELLED = "repelled"  # the attack is weaker than the defence
+    DAMAGE = "damage", Look(), None, _DAMAGE_HIGHLIGHT
+    CARDS_OWED = "due"  # the damage exceeds the defender stack, so the lane deck owes the rest
+    STACK_KEPT = "kept"  # what is left of the defender stack stays in the lane
+    CARDS_DISCARDED = "moved"  # cards of a stack go to a discard pile
+
+
+DEFENDER = Seat.SOUTH
+ATTACKER = Seat.NORTH
+ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
+"""Name of each seat's role. Where a player's name is known, it replaces the role, but not in names
+of piles.
+"""
+
+
+# ---- sentences about turns and combats -----------------------------------------------------------
+
+
+COMBAT_BOUNCES = say("The combat bounces: no damage.")
+TURNS_OVER = say("All turns are over.")
+"""Short form of the defender's usual win, for the page at the end."""
+LANE_RUN_DRY = say("A lane deck has run dry.")
+"""Short form of the attacker's win, for the page at the end."""
+
+
+def declares_text(role: str, lane: int | None) -> str:
+    """Say that a combat begins. `lane` is None if it is not known."""
+    if lane is None:
+        return say("{role!c} declares combat.", role=role)
+    return say("{role!c} declares combat in lane {lane}.", role=role, lane=lane)
+
+
+def draws_text(role: str, card: str | None, lane: int) -> str:
+    """Say that a card is drawn from a lane deck. `card` is None unless it lay open."""
+    if card is None:
+        return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
+    return say(
+        "{role!c} draws {card} from lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
+    )
+
+
+def passes_text(role: str) -> str:
+    """Say that a side passes."""
+    return say("{role!c} passes.", role=role)
+
+
+def lane_discard_text(role: str, cards: Cards) -> str:
+    """Say that cards of a stack go to the lane discard."""
+    return say_n(
+        "{role!c}’s {cards} goes to the lane discard.",
+        "{role!c}’s {cards} go to the lane discard.",
+        len(cards),
+        role=role,
+        cards=cards_text(cards),
+    )
+
+
+def attacker_discard_text(role: str, cards: Cards) -> str:
+    """Say that cards of a stack go to the attacker discard."""
+    return say_n(
+        "{role!c}’s {cards} goes to the attacker discard.",
+        "{role!c}’s {cards} go to the attacker discard.",
+        len(cards),
+        role=role,
+        cards=cards_text(cards),
+    )
