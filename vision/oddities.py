@@ -1,5 +1,6 @@
-"""Oddities of cameras, by name or VID:PID. A new one is one line.
+"""Oddities of cameras, by name, sensor or USB id. A new one is one entry of `ODDITIES`.
 
+They are sentences for the camera page and the doctor, and never change how a picture is read.
 Mirrored or damaged pictures and cameras that freeze are detected in the pictures of any camera: see
 `vision.reading.board_reader` and `vision.cameras.camera_link`.
 """
@@ -12,9 +13,12 @@ from companion.core.i18n import say
 
 
 class Oddity(NamedTuple):
-    """What is odd about a camera. `named` is its VID:PID, its sensor, or a part of its name."""
+    """What is odd about a kind of camera, as a sentence for its owner.
 
-    named: str
+    `name_part` is its VID:PID, its sensor, or a part of its name. Case does not matter.
+    """
+
+    name_part: str
     sentence: str
     has_stamps: bool = True
     """Whether its pictures are stamped by the machine's clock."""
@@ -44,12 +48,12 @@ ODDITIES = (
 
 
 def oddity_of(*names: str) -> Oddity | None:
-    """Return what is odd about the camera that is called so. None: nothing is known.
+    """Return what is odd about the camera with these names, or None.
 
-    >>> oddity_of("UVC Camera (046d:0825)", "usb 046d:0825:AEEF80A0").named
+    >>> oddity_of("UVC Camera (046d:0825)", "usb 046d:0825:AEEF80A0").name_part
     '046d:0825'
     >>> oddity_of("Some Webcam", "") is None
     True
     """
     all_names = " ".join(names).lower()
-    return next((oddity for oddity in ODDITIES if oddity.named.lower() in all_names), None)
+    return next((oddity for oddity in ODDITIES if oddity.name_part.lower() in all_names), None)

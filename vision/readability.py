@@ -2,7 +2,8 @@
 too small.
 
 Everything is measured in the picture itself, square by square. The worst measures become advice in
-plain words.
+plain words, on the camera page. Nothing here changes what is read. Limits without a source were
+chosen by eye on rendered boards: squares beyond them begin to be unknown.
 """
 
 from __future__ import annotations
@@ -20,34 +21,38 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import Board, Kit
 from companion.core.ports import Advice, Weakness
 from vision.detection.markers import Luma
-from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_outline_mm
 
+# Width of a marker in modules, with its black border.
 MODULES = 7
-"""Width of a marker in modules, with its black border."""
+# Pixels per module that suffice where the pose is known: 16 px per marker, measured. Cards need
+# more for their printed figures.
 _MODULE_PX, _CARD_MODULE_PX = 2.3, 2.8
-"""Pixels per module that suffice where the pose is known: 16 px per marker, measured. Cards need
-more for their printed figures.
-"""
+# Brightness of paper (0 to 255) below which it is hard to tell from ink and noise.
 _DARK = 90
-"""Brightness of paper (0 to 255) below which it is hard to tell from ink and noise."""
+# Brightness (0 to 255) from which on a pixel carries no information.
 _OVEREXPOSED = 252
-"""Brightness (0 to 255) from which on a pixel carries no information."""
+# Maximum share of a square that may be overexposed.
 _MAX_GLARE = 0.10
-"""Maximum share of a square that may be overexposed."""
+# Modules run into each other when the blur (standard deviation) exceeds this share of their width.
 _BLUR_MODULES = 0.4
-"""Modules run into each other when the blur (standard deviation) exceeds this share of their width.
-"""
+# Blur of the sharpest edges in px beyond which a picture is out of focus.
 _SOFT_PX = 1.8
-"""Blur of the sharpest edges in px beyond which a picture is out of focus."""
+# Known extra blur (standard deviation) by which the blur of a picture is measured.
 _REBLUR_PX = 1.5
-"""Known extra blur (standard deviation) by which the blur of a picture is measured."""
+# Minimum change of brightness per pixel at an edge. Flatter ones are noise.
 _MIN_SLOPE = 5.0
-"""Minimum change of brightness per pixel at an edge. Flatter ones are noise."""
+# Percentile of brightness that counts as paper. Most of a square is paper, the rest may be glints.
+_PAPER_PERCENTILE = 90
+# Minimum number of pixels in which something is measured.
+_MIN_PATCH_PX = 16
+# Share of the squares above which they are called the whole board.
+_MANY_SHARE = 0.8
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What was measured in one square of a picture."""
+    """What was measured in one square of a picture, with its margin."""
 
     paper: float
     """Brightness of its paper, 0 to 255."""
@@ -60,8 +65,11 @@ class Measure:
     is_inside: bool
     """Whether all of it is inside the picture."""
 
-    def weaknesses(self, enough_px: float) -> tuple[Weakness, ...]:
-        """Return what makes the square hard to read, worst first."""
+    def weaknesses(self, needed_module_px: float) -> tuple[Weakness, ...]:
+        """Return what makes the square hard to read, worst first.
+
+        `needed_module_px` is the minimum width of a marker's module.
+        """
         if not self.is_inside:
             return (Weakness.CUT,)
         weaknesses = []
@@ -71,26 +79,25 @@ class Measure:
             weaknesses.append(Weakness.DARK)
         if self.blur_px is not None and self.blur_px > _BLUR_MODULES * self.module_px:
             weaknesses.append(Weakness.BLUR)
-        if self.module_px < enough_px:
+        if self.module_px < needed_module_px:
             weaknesses.append(Weakness.SMALL)
         return tuple(weaknesses)
 
 
-def enough_px(kit: Kit) -> float:
-    """Return the pixels that a module of this kit's markers needs."""
+def needed_module_px(kit: Kit) -> float:
+    """Return how many pixels a module of this kit's markers has to be wide to be read."""
     return _CARD_MODULE_PX if kit.deck else _MODULE_PX
 
 
+# The measure of a square that is outside the picture.
 _OUTSIDE = Measure(0, 0, None, 0, False)
-_MIN_PATCH_PX = 16
-"""Minimum size of a patch in which something is measured, in pixels."""
 
 
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
-    """Measure every square that is no hole in a (height, width) picture."""
+    """Return what is measured in every square that is no hole, in a (height, width) picture."""
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
-    corners_mm = np.vstack([square_mm(board, square) for square in squares])
+    corners_mm = np.vstack([square_outline_mm(board, square) for square in squares])
     quads = pose.to_px(corners_mm).reshape(-1, 4, 2)
 
     # Boxes around them with a margin of two pixels, within the picture.
@@ -98,8 +105,7 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     high = (np.ceil(quads.max(axis=1)) + 3).clip(0, pose.size).astype(int)
 
     # Edges as they are, and after a known blur.
-    soft = np.asarray(cv2.GaussianBlur(luma, (0, 0), _REBLUR_PX), np.uint8)
-    slopes, reblurred = _slopes(luma), _slopes(soft)
+    slopes, reblurred = _slopes(luma), _slopes(_reblur(luma))
     centres_mm = flat(np.array([board.centre_mm(square) for square in squares]))
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     modules_px = module_mm * pose.px_per_mm(centres_mm)
@@ -112,58 +118,65 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
             measures[square] = _OUTSIDE
             continue
         measures[square] = Measure(
-            paper=float(np.percentile(patch[::2, ::2], 90)),
+            paper=float(np.percentile(patch[::2, ::2], _PAPER_PERCENTILE)),
             glare=float((patch >= _OVEREXPOSED).mean()),
-            blur_px=_blur(slopes[here], reblurred[here]),
+            blur_px=_blur_px(slopes[here], reblurred[here]),
             module_px=float(modules_px[number]),
             is_inside=bool(pose.is_in_picture(quads[number]).all()),
         )
     return measures
 
 
+def _reblur(picture: Luma) -> Luma:
+    return np.asarray(cv2.GaussianBlur(picture, (0, 0), _REBLUR_PX), np.uint8)
+
+
 def _slopes(picture: Luma) -> NDArray[np.float32]:
-    """Return the change of brightness per pixel."""
+    """Return (height, width): the change of brightness per pixel, in any direction."""
     # The weights on either side of the kernel, times their distance, sum up to eight.
-    across = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
-    along = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
-    return np.asarray(cv2.magnitude(across, along), np.float32)
+    right = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
+    down = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
+    return np.asarray(cv2.magnitude(right, down), np.float32)
 
 
-def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
-    """Return the blur of the sharpest edges in px.
+def _blur_px(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
+    """Return the blur (standard deviation) of the sharpest edges in px. None if there are no edges.
 
-    The softer an edge is, the less does a known extra blur reduce its slope.
+    `slopes` are those of the picture, and `reblurred` those after the known extra blur. The softer
+    an edge is, the less does the extra blur reduce its slope.
     """
     values = slopes.ravel()
     # The steepest hundredth of all pixels.
     count = max(8, values.size // 100)
     steepest = np.argpartition(values, -count)[-count:]
-    top = values[steepest]
-    if float(np.median(top)) < _MIN_SLOPE:
+    steepest_values = values[steepest]
+    if float(np.median(steepest_values)) < _MIN_SLOPE:
         return None
     # Slopes are inverse to the blur, and the variances of two Gaussians add up.
-    ratio = float(np.median(top / np.maximum(reblurred.ravel()[steepest], 1e-3)))
+    ratio = float(np.median(steepest_values / np.maximum(reblurred.ravel()[steepest], 1e-3)))
     return _REBLUR_PX / math.sqrt(max(ratio * ratio - 1, 1e-3))
 
 
 # ---- advice --------------------------------------------------------------------------------------
 
 
-def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
-    """Return what may be wrong with a picture in which no board is found."""
-    if np.percentile(luma[::2, ::2], 90) < _DARK:
+def advise_without_board(luma: Luma) -> tuple[Advice, ...]:
+    """Return what may be wrong with a (height, width) picture in which no board is found."""
+    if np.percentile(luma[::2, ::2], _PAPER_PERCENTILE) < _DARK:
         return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
-    soft = np.asarray(cv2.GaussianBlur(luma, (0, 0), _REBLUR_PX), np.uint8)
-    blur = _blur(_slopes(luma)[::2, ::2], _slopes(soft)[::2, ::2])
-    if blur is None or blur > _SOFT_PX:
+    blur_px = _blur_px(_slopes(luma)[::2, ::2], _slopes(_reblur(luma))[::2, ::2])
+    if blur_px is None or blur_px > _SOFT_PX:
         why = say("The whole picture is not sharp.")
         return (Advice(say("Turn the lens, or unlock the focus"), why, Weakness.BLUR),)
     return ()
 
 
 def advise(kit: Kit, pose: Pose, weak: Mapping[Square, Sequence[Weakness]]) -> tuple[Advice, ...]:
-    """Return what to do about the weak places, the worst first."""
-    # each with the number of squares that it concerns
+    """Return what to do about weak places, the one that concerns most squares first.
+
+    `weak` are the weaknesses of all squares of the board in view.
+    """
+    # Each with the number of squares that it concerns.
     advice: list[tuple[int, Advice]] = []
     corners_mm = np.vstack([corner_points_mm(kit.board, corner) for corner in kit.board.corners])
     if not pose.is_in_picture(pose.to_px(corners_mm)).all():
@@ -179,7 +192,7 @@ def advise(kit: Kit, pose: Pose, weak: Mapping[Square, Sequence[Weakness]]) -> t
 
 
 def _advice(kind: Weakness, where: str) -> Advice:
-    """Return the advice for a weakness of some places."""
+    """Return the advice for a weakness. `where` names its places."""
     if kind is Weakness.GLARE:
         text = say("Move the lamp, or unlock the exposure")
         return Advice(text, say("It is too bright on {places}.", places=where), kind)
@@ -193,7 +206,9 @@ def _advice(kind: Weakness, where: str) -> Advice:
 
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
-    """Return (4, 3) corners of the printed board with its strips and a margin."""
+    """Return (4, 3): corners of the printed board with its strips and a margin, upper left first,
+    clockwise.
+    """
     # The strips lie below and above the squares.
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
     left, right = -margin_mm, board.width_mm + margin_mm
@@ -201,13 +216,12 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
 
 
 def name_places(kit: Kit, squares: Iterable[Square], total: int) -> str:
-    """Name squares in words, at most four of them. A board of cards has lanes instead.
+    """Return the names of squares, at most four of them. A board of cards has lanes instead.
 
-    `total` is the number of all squares.
+    `total` is the number of all squares. If nearly all are named, this is the whole board.
     """
     sorted_squares = sorted(squares)
-    # If it is nearly all of them no names are needed.
-    if len(sorted_squares) > 0.8 * total:
+    if len(sorted_squares) > _MANY_SHARE * total:
         return say("the whole board")
     names = []
     for square in sorted_squares:
@@ -216,6 +230,6 @@ def name_places(kit: Kit, squares: Iterable[Square], total: int) -> str:
         if name not in names:
             names.append(name)
     if len(names) > 4:
-        some, number = joined(", ", names[:3]), len(names) - 3
-        return say("{some} and {number} more", some=some, number=number)
+        first = joined(", ", names[:3])
+        return say("{some} and {number} more", some=first, number=len(names) - 3)
     return listed(names)

@@ -1,5 +1,8 @@
-"""Single pictures: what lies on the board as plain JSON, and sentences about what could not be
-read.
+"""Reads single pictures: what lies on the board as plain JSON, and sentences about what could not
+be read.
+
+This is the command `companion read`. Each picture is read by itself, with more time than a frame of
+a camera.
 """
 
 from __future__ import annotations
@@ -20,52 +23,52 @@ from vision.detection.markers import (
     MarkerFinder,
     Sighting,
     dictionary_of,
-    sharpened,
+    sharpen,
 )
 from vision.reading.board_reader import BoardReader, board_reader
 
+# Longer side in px up to which a picture is also searched for markers at twice its size. Markers of
+# larger pictures are found as they are.
 _ENLARGE_BELOW_PX = 1000
 
 
 def read_images(
     paths: Iterable[str | Path], kits: Mapping[str, Kit], dictionary: str | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield one answer for each picture.
+    """Yield one answer for each picture. Folders stand for the pictures in them.
 
-    Folders stand for the pictures in them.
+    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without
+    one of the kits' boards. Raises `Malformed` if there is none of that name. For a file that
+    cannot be read, the answer has a problem.
 
-    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without a
-    board of ours; raises `Malformed` when there is none of that name. Files that cannot be read are
-    answered, not raised.
-
-    Keys: `file`, `size` [width, height], `markers` [{id, corners [[x, y] * 4]}], `board` (a game or
-    null), `layout` {"a1": face}, `fans` {zone: [cards from the bottom to the top]}, `unknown`,
-    `beside`, `strangers`, `problems`
+    The keys of an answer are `file`, `size` [width, height], `markers` [{id, corners [[x, y] *
+    4]}], `board` (a game or null), `layout` {"a1": face}, `fans` {zone: [cards from the bottom to
+    the top]}, `unknown`, `beside`, `strangers` and `problems`.
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
+    # Raises if the dictionary is unknown.
     dictionary_of(finder.dictionary)
-    # Photographs with other markers do not show one of our boards.
-    foreign = dictionary not in (None, DICTIONARY)
+    # Photographs with other markers do not show a board of the kits.
+    is_foreign = dictionary not in (None, DICTIONARY)
     for given in paths:
         try:
-            # A missing file, or a folder that cannot be read.
             files = picture_paths([Path(given)])
         except CameraError as error:
-            yield _nothing(str(given), error.message)
+            # A missing file, or a folder that cannot be read.
+            yield _empty_answer(str(given), error.message)
             continue
         for path in files:
             try:
-                # A file that is not a picture.
                 luma = load_luma(path)
             except CameraError as error:
-                yield _nothing(str(path), error.message)
+                # A file that is not a picture.
+                yield _empty_answer(str(path), error.message)
                 continue
-            yield _answer(
-                path, luma, finder, None if foreign else board_reader(kits, thorough=True)
-            )
+            reader = None if is_foreign else board_reader(kits, thorough=True)
+            yield _answer(path, luma, finder, reader)
 
 
-def _nothing(name: str, problem: str) -> dict[str, Any]:
+def _empty_answer(name: str, problem: str) -> dict[str, Any]:
     return {
         "file": name,
         "size": None,
@@ -83,16 +86,17 @@ def _nothing(name: str, problem: str) -> dict[str, Any]:
 def _answer(
     path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None
 ) -> dict[str, Any]:
-    """Return what one picture shows. Without a reader these are only its markers."""
-    answer = _nothing(str(path), "")
+    """Return what a (height, width) picture shows. Without a reader these are only its markers."""
+    answer = _empty_answer(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
     sightings = _find_all(finder, luma)
     problems = list[str]()
     if reader is not None:
         reading = reader.read_picture(luma)
-        look = reader.memory.latest
-        # Add those that only the view from above shows.
-        _add_new(sightings, look.sightings if look and not reader.mirror.is_mirrored else ())
+        look = reader.memory.latest_look
+        if look is not None and not reader.mirror.is_mirrored:
+            # Add those that only the view from above shows.
+            _add_new(sightings, look.sightings)
         answer["board"] = reading.game
         answer["layout"] = {str(square): face for square, face in sorted(reading.seen.items())}
         answer["fans"] = {str(zone): list(cards) for zone, cards in sorted(reading.fans.items())}
@@ -111,12 +115,12 @@ def _answer(
 
 
 def _find_all(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
-    """Find markers. Small pictures are also searched enlarged and sharpened."""
+    """Return the markers of a picture. Small ones are also searched enlarged and sharpened."""
     sightings = list(finder.find(luma).sightings)
     if max(luma.shape) > _ENLARGE_BELOW_PX:
         return sightings
     larger = np.asarray(cv2.resize(luma, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC), np.uint8)
-    for picture in (larger, sharpened(larger)):
+    for picture in (larger, sharpen(larger)):
         for sighting in finder.find(picture).sightings:
             # The centre of the first pixel is (0, 0) in both sizes.
             corners_px = (sighting.corners_px + 0.5) / 2 - 0.5
@@ -125,17 +129,21 @@ def _find_all(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
 
 
 def _add_new(sightings: list[Sighting], others: Iterable[Sighting]) -> None:
+    # The same marker in another place counts as new.
     for other in others:
         if not any(other.is_same(sighting) for sighting in sightings):
             sightings.append(other)
 
 
-def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
+def _board_problems(reading: Reading, problem: str, note: str) -> list[str]:
+    """Return sentences about what could not be read.
+
+    `problem` is why there is no board, and `note` what else the reader says. Both may be empty.
+    """
     if reading.game is None:
-        return [
-            why
-            or "No board: none of its corner markers is in the picture; show at least two of them"
-        ]
+        if problem:
+            return [problem]
+        return ["No board: none of its corner markers is in the picture; show at least two of them"]
     # Known faults first, then what could not be read.
     problems = [note] if note else []
     if reading.unknown:

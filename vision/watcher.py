@@ -1,5 +1,7 @@
 """The thread that watches the board: grabs and reads frames, adapts its pace, and recovers from
 failures of the camera.
+
+`Watcher` is the thread, and `Pace` says when its next picture is due.
 """
 
 from __future__ import annotations
@@ -23,50 +25,50 @@ from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
 
 _LOG = logging.getLogger(__name__)
+# Number of OpenCV threads. More of them busy-wait for work. They cost a tenth to a third more
+# processor time for each picture, which a Raspberry Pi needs for its pages.
 READING_THREADS = 1
-"""Number of OpenCV threads. More of them busy-wait for work. They cost a tenth to a third more
-processor time for each picture, which a small board needs for its pages.
-"""
+# Time in seconds without an answer after which the camera has stalled. Opening one takes up to
+# three seconds.
 STALL_S = 5.0
-"""Time in seconds without an answer after which the camera has stalled. Opening one takes up to
-three seconds.
-"""
+# Maximum interval in seconds between pictures, even if the settings ask for fewer. The health check
+# sees by them that the thread is alive.
 SLOWEST_S = 10.0
-"""Maximum interval in seconds between pictures, even if the settings ask for fewer. The loop proves
-with them that it is alive.
-"""
-
-REST = 0.5
-"""Pause after a picture in which hands move, as a share of the time it took to read. It leaves
-processor time to others.
-"""
-SLOW, GLANCES = 0.5, 4.0
-"""Limits for pictures in which hands move. If reading one took more than the share `SLOW` of the
-frame period, no more are read for `GLANCES` times as long. The same holds at the start of the next
-movement. So the reader notices sooner that the hands have gone.
-"""
+# Minimum pause after a picture in which hands move, as a share of the time it took to read. It
+# leaves processor time to pages and pads.
+MOVEMENT_PAUSE_SHARE = 0.5
+# A machine is slow if it takes more than this share of the frame period to read a picture in which
+# hands move.
+SLOW_SHARE = 0.5
+# How long a slow machine only glances at pictures in which hands move, as a multiple of the time
+# for reading one. So it notices sooner that the hands have gone. Larger: moves of long duration are
+# seen later.
+GLANCE_READINGS = 4.0
 
 
 @dataclass(frozen=True)
 class WatchListeners:
     """The callbacks of a watcher.
 
-    All are called in the watcher's thread and should only queue things. `on_reading` gets every
-    reading, `on_status` every change of the camera's status, and `on_look` every frame with its
-    reading. `on_rows` gets the rows of order tiles that were requested.
+    All are called in the watcher's thread and should only queue things.
     """
 
     on_reading: Callable[[Reading], None] = lambda _: None
+    """Gets every reading."""
     on_status: Callable[[CameraStatus], None] = lambda _: None
+    """Gets every change of the camera's status."""
     on_look: Callable[[Frame, Reading], None] = lambda _frame, _reading: None
+    """Gets every frame with its reading, before `on_reading`."""
     on_rows: Callable[[RowsSeen], None] = lambda _: None
+    """Gets the requested rows of order tiles."""
 
 
 class Watcher(Closeable):
     """Reads the board in front of one of these cameras `fps` times a second, and calls listeners.
 
-    `step` runs one round in the caller's thread. After a failure the camera is opened again after
-    0.5, 1, 2, 5, 10, 10 … seconds.
+    `start` begins a thread that runs until `close`, which also releases the camera. Tests call
+    `step` instead, for one round in their own thread. After a failure the camera is opened again
+    after 0.5, 1, 2, 5, 10, 10 … seconds.
     """
 
     def __init__(
@@ -78,16 +80,17 @@ class Watcher(Closeable):
         fps: float = 10.0,
     ) -> None:
         self.link = CameraLink(cameras, clock, reader)
+        """The open camera, or what is known of the one that failed."""
         self.pace = Pace(min(1 / fps, SLOWEST_S))
         self._report = CameraReport(listeners.on_status, cameras.expected)
         self._reader, self._clock, self._listeners = reader, clock, listeners
+        # Monotonic time at which the next picture is due.
         self._next_s = clock.monotonic_s()
         self.round_s = self._next_s
         """Monotonic time of the thread's last round."""
+        # Monotonic time of the request that the camera has not answered yet. None if there is none.
         self._request_s: float | None = None
-        """Monotonic time of the request that the camera has not answered yet. None if there is
-        none.
-        """
+        # The order tiles beside the board. None for a game without them.
         self._tiles: TilesBeside | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -102,7 +105,7 @@ class Watcher(Closeable):
         self._reader.use(kit)
 
     def read_rows(self, wanted: RowsWanted | None) -> None:
-        """Read these rows of order tiles from the next frames. None stops reading.
+        """Request these rows of order tiles, read from the next frames. None stops reading.
 
         May be called from any thread.
         """
@@ -110,12 +113,13 @@ class Watcher(Closeable):
         if tiles is not None:
             tiles.begin(wanted)
 
-    def tell_stall(self) -> None:
-        """Report a camera that has stalled, since its own thread is blocked. May be called from any
-        thread.
+    def report_stall(self) -> None:
+        """Report a camera that has stalled, as the watcher's thread waits for it.
+
+        May be called from any thread. The health check does so.
         """
-        asked_s = self._request_s
-        if asked_s is None or self._clock.monotonic_s() - asked_s < STALL_S:
+        request_s = self._request_s
+        if request_s is None or self._clock.monotonic_s() - request_s < STALL_S:
             return
         self._report.is_missed(
             say(
@@ -153,7 +157,8 @@ class Watcher(Closeable):
         while not self._stop.is_set():
             try:
                 self.step()
-            except Exception as error:  # the table must get a report, and the loop must go on
+            except Exception as error:
+                # The table must get a report, and the loop must go on.
                 _LOG.exception("the board cannot be read")
                 self._handle_failure(
                     say("The board cannot be read: {error}: see the log", error=str(error))
@@ -172,11 +177,11 @@ class Watcher(Closeable):
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
             self._report.is_expected = True
-        now = self._clock.monotonic_s()
-        if now < self._next_s and not self.link.is_open:
+        now_s = self._clock.monotonic_s()
+        if now_s < self._next_s and not self.link.is_open:
             return None
-        self._next_s = now + self.pace.period_s
-        self._request_s = now
+        self._next_s = now_s + self.pace.period_s
+        self._request_s = now_s
         try:
             frame = self.link.grab()
         except CameraError as error:
@@ -185,21 +190,20 @@ class Watcher(Closeable):
         finally:
             self._request_s = None
         tiles = self._tiles
-        begun_s = self._clock.monotonic_s()
-        reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
-        ended_s = self._clock.monotonic_s()
-        self._next_s = max(
-            self._next_s,
-            ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred),
-        )
-        self._notify(frame, reading, tiles, now)
-        self.link.learn(now, self._reader.is_stirred or not reading.quiet)
+        start_s = self._clock.monotonic_s()
+        reading = self._reader.read(frame, glance=self.pace.is_glance(start_s))
+        end_s = self._clock.monotonic_s()
+        is_stirred = self._reader.is_stirred
+        pause_s = self.pace.record(end_s, end_s - start_s, is_stirred)
+        self._next_s = max(self._next_s, end_s + pause_s)
+        self._notify(frame, reading, tiles, now_s)
+        self.link.learn(now_s, is_stirred or not reading.quiet)
         return reading
 
     def _notify(
         self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float
     ) -> None:
-        """Pass the result to all listeners, the table last."""
+        """Call all listeners, the table last, so that it finds the pictures of what it hears."""
         frame, rows = tiles.see(frame, reading) if tiles else (frame, None)
         self._listeners.on_look(frame, reading)
         if rows is not None:
@@ -217,31 +221,38 @@ class Watcher(Closeable):
 
 
 class Pace:
-    """Decides when the next picture is due.
+    """Decides when the next picture is due, and whether a slow machine only glances at it.
 
-    Only the thread that reads pictures writes it.
+    A glance looks whether hands still move, and reads nothing if they do. Only the watcher's thread
+    writes a pace. Times are monotonic, in seconds.
     """
 
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s
-        self._slow_s = 0.0
+        """Time from one picture to the next."""
+        # How long the last reading during a movement took. 0 if the machine is fast enough.
+        self._slow_reading_s = 0.0
+        # Whether something moved in the last picture.
         self._is_stirred = False
-        self._glances_until_s = 0.0
+        # Until when pictures of the current movement are only glanced at.
+        self._glance_until_s = 0.0
 
-    def read(self, ended_s: float, took_s: float, is_stirred: bool) -> float:
-        """Record how long a picture took to read, and whether something moved in it.
+    def record(self, end_s: float, took_s: float, is_stirred: bool) -> float:
+        """Record how long a picture took, and whether something moved in it.
 
         Returns the minimum pause in seconds.
         """
         if is_stirred:
-            if not self.glances(ended_s - took_s):
-                self._slow_s = took_s if took_s > SLOW * self.period_s else 0.0
-                self._glances_until_s = ended_s + GLANCES * self._slow_s
-            elif not self._is_stirred:
-                self._glances_until_s = ended_s + GLANCES * self._slow_s
+            was_glance = self.is_glance(end_s - took_s)
+            if not was_glance:
+                self._slow_reading_s = took_s if took_s > SLOW_SHARE * self.period_s else 0.0
+            # Glances begin after each reading, and at the start of a movement.
+            if not was_glance or not self._is_stirred:
+                self._glance_until_s = end_s + GLANCE_READINGS * self._slow_reading_s
         self._is_stirred = is_stirred
-        return REST * took_s if is_stirred else 0.0
+        return MOVEMENT_PAUSE_SHARE * took_s if is_stirred else 0.0
 
-    def glances(self, now_s: float) -> bool:
-        """Return whether the next picture is only checked for movement."""
-        return self._slow_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
+    def is_glance(self, now_s: float) -> bool:
+        """Return whether a picture at this time is only checked for movement."""
+        # A movement begins with a glance.
+        return self._slow_reading_s > 0 and (not self._is_stirred or now_s < self._glance_until_s)

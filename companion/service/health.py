@@ -157,7 +157,7 @@ class ServiceHealth(Closeable):
         """Check camera and journal, and once a minute the machine."""
         companion, now_s = self._companion, self._clock.monotonic_s()
         if companion.watcher:
-            companion.watcher.tell_stall()
+            companion.watcher.report_stall()
         companion.journal.noted_clock_s("")  # any answer shows that it is alive
         self._journal_checked_s = self._clock.monotonic_s()
         self._free_bytes = machinery.free_bytes(self._folder)

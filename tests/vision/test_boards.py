@@ -17,7 +17,7 @@ from companion.core.grid import Square
 from companion.core.kit import Layout
 from companion.games import GAMES
 from companion.games.arena.board import WALLS_MAP
-from vision.reading.look import Placed
+from vision.reading.look import PlacedPiece
 from vision.reading.place import faces_on_squares
 
 NAMES = ("scouts", "arena", "kahmate")
@@ -111,7 +111,7 @@ def test_a_ball_beside_its_player_on_a_square_is_no_riddle(
         face = kit.face(name)
         mark: Any = SimpleNamespace(marker=face.markers[0])
         lies = frozenset({square}), True, True, (0, 0), 1.0
-        placed.append(Placed(face, None, mark, (0, 0), 0, *lies))
+        placed.append(PlacedPiece(face, None, mark, (0, 0), 0, *lies))
     seen, _, doubtful = faces_on_squares(placed)
     assert (seen, doubtful) == (({square: one}, set()) if is_told else ({}, {square}))
 

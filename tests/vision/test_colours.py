@@ -21,7 +21,7 @@ from vision.cameras.colours import combine_bgr
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen
 from vision.cameras.usb import UsbCamera
-from vision.reading.board_reader import turned_back
+from vision.reading.board_reader import flip_colours_back
 
 RED_BGR = (40, 60, 210)
 SIZE = (640, 480)
@@ -94,9 +94,9 @@ def test_live_picture_settled_frames_and_photographs_are_in_colour() -> None:
 
 def test_a_mirrored_picture_is_turned_back_with_its_colours() -> None:
     colours = np.arange(8, dtype=np.uint8).reshape(1, 4, 2)
-    turned = turned_back(lambda: colours)
+    turned = flip_colours_back(lambda: colours)
     assert turned is not None
     told = turned()
     assert told is not None
     assert told[0, :, 0].tolist() == [6, 4, 2, 0]
-    assert turned_back(None) is None
+    assert flip_colours_back(None) is None

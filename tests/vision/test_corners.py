@@ -18,10 +18,10 @@ from companion.core.grid import Square
 from companion.core.ports import Frame
 from vision.detection.markers import MarkerFinder
 from vision.pieces.regions import vague_squares
-from vision.pose.board_fit import Belief, Evidence, fit_board, fit_lines
+from vision.pose.board_fit import Evidence, LensPrior, fit_board, fit_lines
 from vision.pose.optics import LENSES
 from vision.pose.pose import Pose, corner_points_mm, flat
-from vision.pose.printed_lines import confirmed, lines_of
+from vision.pose.printed_lines import confirm_squares, lines_of
 from vision.reading.board_reader import board_reader
 from vision.reading.judge import judge
 from vision.simulation.render import camera_pose
@@ -55,7 +55,7 @@ def test_a_series_tries_one_lens_model_a_picture_and_is_not_sure_before() -> Non
     reader, models = board_reader({kit.game: kit}), []
     for number in range(6):
         reading = reader.read(Frame(luma, number / 5, number))
-        models.append(reader.memory.located.models)
+        models.append(reader.memory.located.models_tried)
         assert wrong_entries(reading, prints, kit) == []
         assert not models[-1] or (reading.unknown >= set(kit.board.squares) and not reading.quiet)
     assert (models[0], models[-1]) == (1, 0)
@@ -83,7 +83,7 @@ def two_corners(
 @pytest.mark.parametrize("seed", range(4))
 def test_printed_lines_put_the_far_end_right_that_noisy_corners_put_wrong(seed: int) -> None:
     luma, true, seen = two_corners(View(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05), 1.0, seed)
-    believed = Belief(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
+    believed = LensPrior(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
     start = replace(true, lens=believed.lens)
     rough = fit_board(seen, start, believed.spread)
     fine = fit_lines(luma, KAHMATE.board, seen, rough, believed)
@@ -122,11 +122,17 @@ def test_what_lies_beyond_lines_that_fit_nowhere_is_not_confirmed() -> None:
     luma, true, _ = two_corners(View(tilt_deg=0.0, focal_ratio=0.9, noise=1.0), 0.0, 0)
     board, printed = KAHMATE.board, lines_of(KAHMATE.board)
     south = (Square(0, 0), Square(board.files - 1, 0))
-    good = printed.look(luma, true, np.full(len(printed.middles_mm), 4.0))
-    assert confirmed(board, good, 1.5, south, 0.5) == set(board.squares)
+    good = printed.measure(luma, true, np.full(len(printed.middles_mm), 4.0))
+    assert confirm_squares(board, good, 1.5, south, 0.5) == set(board.squares)
     ranks = printed.middles_mm[:, 1] / board.pitch_mm
     torn = replace(good, off_px=np.where((ranks > 3.9) & (ranks < 6.1), 3.0, good.off_px))
-    assert {square.rank for square in confirmed(board, torn, 1.5, south, 0.5)} == {0, 1, 2, 3, 4}
+    assert {square.rank for square in confirm_squares(board, torn, 1.5, south, 0.5)} == {
+        0,
+        1,
+        2,
+        3,
+        4,
+    }
 
 
 def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
@@ -138,10 +144,10 @@ def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
     unsure = replace(reader.pose, covariance=np.diag([1e-4] * 3 + [60.0] * 3))
     vague = vague_squares(KAHMATE.board, unsure)
     assert vague == frozenset(KAHMATE.board.squares)
-    last = reader.memory.last
+    last = reader.memory.reference
     assert last is not None
-    look = replace(last, vague=vague, asked=frozenset(KAHMATE.board.squares))
-    assert judge(look, reader.memory)[0].unknown == vague
+    look = replace(last, vague_squares=vague, squares_to_judge=frozenset(KAHMATE.board.squares))
+    assert judge(look, reader.memory)[0].unknown_squares == vague
 
 
 def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -> None:

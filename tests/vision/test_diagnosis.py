@@ -37,7 +37,7 @@ class Looked:
         reader.use(kit)
         self.eye = BoardEye(reader, "auto", lambda: ())
         cameras = Cameras(lambda _: RenderedCamera(self.table, self.clock))
-        self.watcher = Watcher(cameras, reader, self.clock, WatchListeners(on_look=self.eye.saw))
+        self.watcher = Watcher(cameras, reader, self.clock, WatchListeners(on_look=self.eye.record))
         self.eye.link = self.watcher.link
 
     def look(self, frames: int = 5) -> BoardEye:
@@ -145,10 +145,10 @@ def test_only_the_last_settled_frames_are_kept() -> None:
     (shown,) = looked.look(6).settled()
     for number in range(MAX_SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
-        looked.eye.saw(shown.frame, replace(shown.reading, seen=face))
+        looked.eye.record(shown.frame, replace(shown.reading, seen=face))
     kept = [frame.reading.seen[Square(0, 0)] for frame in looked.eye.settled()]
     assert kept == [f"robot {number}" for number in range(2, MAX_SETTLED + 2)]
-    looked.eye.saw(shown.frame, replace(shown.reading, game="arena"))
+    looked.eye.record(shown.frame, replace(shown.reading, game="arena"))
     assert len(looked.eye.settled()) == 1, "they go with their board"
 
 

@@ -16,7 +16,7 @@ from companion.core.kit import Kit
 from companion.games import GAMES, game_named
 from vision.pose.optics import LENSES
 from vision.pose.pose import Pose
-from vision.readability import MODULES, enough_px
+from vision.readability import MODULES, needed_module_px
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
@@ -65,14 +65,14 @@ def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
     enough; None: no such.
     """
     near = pose_of(kit, lens, tilt_deg, WHOLE)
-    if smallest_px(kit, near) < enough_px(kit):
+    if smallest_px(kit, near) < needed_module_px(kit):
         return None
     low, high = 0.02, WHOLE
     for _ in range(9):
         fill = (low + high) / 2
         low, high = (
             (low, fill)
-            if smallest_px(kit, pose_of(kit, lens, tilt_deg, fill)) >= enough_px(kit)
+            if smallest_px(kit, pose_of(kit, lens, tilt_deg, fill)) >= needed_module_px(kit)
             else (fill, high)
         )
     return near, pose_of(kit, lens, tilt_deg, high)

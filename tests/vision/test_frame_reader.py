@@ -8,11 +8,11 @@ from reading_tools import KITS, Seen, lay, tops
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
-from vision.pieces.empty_squares import shaded_among
+from vision.pieces.empty_squares import find_shaded
 from vision.pose.pose import flat
 from vision.reading import detect, judge
 from vision.reading.look import Vote
-from vision.reading.vote import settled_by
+from vision.reading.vote import settle
 from vision.simulation.render import camera_pose
 
 ARENA = KITS["arena"]
@@ -48,8 +48,8 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(
 ) -> None:
     seen = large()
     seen.read(4)
-    judged = squares_asked(monkeypatch, "empty_among", 3)
-    monkeypatch.setattr(detect, "_in_all", lambda *_: pytest.fail("the whole picture was searched"))
+    judged = squares_asked(monkeypatch, "find_empty", 3)
+    monkeypatch.setattr(detect, "_detect_in_all", lambda *_: pytest.fail("the whole picture was searched"))
     seen.table.move_to(seen.piece("petrol robot 2").id, E5)
     reading = seen.read()
     assert reading.seen == tops(lay(a1="petrol robot 1", e5="petrol robot 2", h8="coral robot 3"))
@@ -88,7 +88,7 @@ def look(*pieces: tuple[Square, int], **more: Any) -> Vote:
 
 BEFORE, BOTH = look((A1, 54)), look((A1, 54), (B2, 55))
 MOVED, GONE = look((B2, 54)), look()
-GUESSED = look((A1, 54), (B2, 55), guessed=frozenset({B2}))
+GUESSED = look((A1, 54), (B2, 55), guessed_squares=frozenset({B2}))
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_two_looks_settle_what_is_certain_and_three_the_rest(
     looks: tuple[Vote, ...], settled: list[bool]
 ) -> None:
     numbers = range(1, len(looks) + 1)
-    assert [settled_by(looks[:number], BEFORE, 3)[1] for number in numbers] == settled
+    assert [settle(looks[:number], BEFORE)[1] for number in numbers] == settled
 
 
 def test_what_is_read_elsewhere_has_left_as_the_last_look_says() -> None:
     leaving = look((B2, 54), unknown=frozenset({A1}))
-    assert not settled_by((leaving, MOVED), BEFORE, 3)[0].unknown
-    assert settled_by((MOVED, leaving), BEFORE, 3)[0].unknown == {A1}
+    assert not settle((leaving, MOVED), BEFORE)[0].unknown
+    assert settle((MOVED, leaving), BEFORE)[0].unknown == {A1}
 
 
 # ---- hard markers --------------------------------------------------------------------------------
@@ -125,10 +125,10 @@ def test_a_blind_of_sharp_shadows_hides_no_marker() -> None:
 
 def test_the_reader_tells_how_surely_each_square_was_read() -> None:
     seen = large()
-    assert seen.reader.seen.sureness == {}
+    assert seen.reader.seen.confidence == {}
     seen.table.hold_hand(E5)
     assert E5 in seen.read(4).unknown
-    sure = seen.reader.seen.sureness
+    sure = seen.reader.seen.confidence
     assert (sure[A1], sure[E5]) == (1.0, 0.0)
 
 
@@ -141,11 +141,11 @@ def test_few_squares_under_a_hand_are_asked_in_vain_a_picture(
     asked: list[set[Square]] = []
 
     def spy(*arguments: Any) -> Any:
-        bare, vain = shaded_among(*arguments)
+        bare, vain = find_shaded(*arguments)
         asked.append(vain)
         return bare, vain
 
-    monkeypatch.setattr(judge, "shaded_among", spy)
+    monkeypatch.setattr(judge, "find_shaded", spy)
     seen = large()
     seen.read(4)
     seen.table.hold_hand(E5)

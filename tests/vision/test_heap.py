@@ -42,7 +42,7 @@ for name, game in GAMES.items():
     for number, cut in enumerate((0, 0, 0, 7), start=1):  # the last one has an odd shape, and is no array of its own
         luma = seen.copy()[cut:, : seen.shape[1] - 3 * cut]
         reading = reader.read(Frame(luma, number / 10, number))
-        eye.saw(Frame(luma, number / 10, number), reading)
+        eye.record(Frame(luma, number / 10, number), reading)
         eye.picture(), eye.board(), eye.blind_advice(), eye.photograph()
     for settled in eye.settled():
         eye.settled_picture(settled.number, 240), eye.board(settled.number)

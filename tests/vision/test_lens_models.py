@@ -67,7 +67,7 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
     assert tuner.lens.is_fisheye or tuner.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
     rays = np.column_stack([np.tan(angles), 0 * angles])
-    assert tuner.lens.bent(rays)[:, 0] * tuner.lens.focal_ratio == pytest.approx(
+    assert tuner.lens.distort(rays)[:, 0] * tuner.lens.focal_ratio == pytest.approx(
         0.4775 * angles, rel=0.02
     )
     kept = msgspec.json.encode(KeptLens.of(tuner.lens, tuner.spread))
@@ -99,7 +99,7 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     for number in range(5):
         frame = Frame(np.asarray(cv2.flip(table.render_luma(), axis), np.uint8), number / 5, number)
         reading = reader.read(frame)
-        eye.saw(frame, reading)
+        eye.record(frame, reading)
     assert reading.quiet
     assert dict(reading.seen) == truth_of(ARENA, layout)
     board = eye.board()

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from vision.detection.stillness import Background
-from vision.reading.motion import Movement, compare, mark_read
+from vision.reading.motion import Movement, compare_pictures, mark_read
 
 Luma = NDArray[np.uint8]
 Picture = NDArray[np.float32]
@@ -59,9 +59,9 @@ class Shown:
     def see(self, picture: Picture | None = None) -> Movement:
         """The next frame, read whenever something has changed, as the reader does."""
         shown = self._spoil(self.picture if picture is None else picture)
-        movement, self._background = compare(self._background, shown)
-        if movement.drifted:
-            self._background = mark_read(self._background, movement.changed)
+        movement, self._background = compare_pictures(self._background, shown)
+        if movement.has_drifted:
+            self._background = mark_read(self._background, movement.changed_blocks)
         return movement
 
     def learn(self, frames: int = LEARNING) -> None:
@@ -76,7 +76,7 @@ class Shown:
 
 def is_near(movement: Movement, x: int, y: int) -> bool:
     """Has something moved there?"""
-    places = movement.places
+    places = movement.places_px
     return places is not None and bool((np.abs(places - (x, y)).max(axis=1) < 60).any())
 
 
@@ -139,20 +139,20 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
 @pytest.mark.parametrize("camera", CAMERAS)
 def test_a_still_table_is_still_and_what_happens_on_it_is_seen(camera: str) -> None:
     shown = Shown(CAMERAS[camera]())
-    assert sum(shown.see().moving for _ in range(40)) == 0
+    assert sum(shown.see().is_moving for _ in range(40)) == 0
     shifted_tag(shown.picture, 240, 460)
-    assert any(shown.see().moving for _ in range(2)), "a tag was pushed by its own width"
+    assert any(shown.see().is_moving for _ in range(2)), "a tag was pushed by its own width"
     shown.learn(8)
     shown.picture[450:485, 670:705] = np.rot90(shown.picture[450:485, 670:705]).copy()
-    assert any(shown.see().moving for _ in range(2)), "a tag was turned in place"
+    assert any(shown.see().is_moving for _ in range(2)), "a tag was turned in place"
     shown.learn(8)
     shown.picture[200:420, 500:720] = 150
     movement = shown.see()
-    assert movement.moving, "a hand has come"
-    assert movement.places is not None
-    assert np.abs(movement.places.mean(axis=0) - (610, 310)).max() < 60
+    assert movement.is_moving, "a hand has come"
+    assert movement.places_px is not None
+    assert np.abs(movement.places_px.mean(axis=0) - (610, 310)).max() < 60
     shown.learn(8)
-    assert sum(shown.see().moving for _ in range(10)) == 0, "it rests"
+    assert sum(shown.see().is_moving for _ in range(10)) == 0, "it rests"
 
 
 def hands(kind: str) -> Iterator[tuple[slice, slice, float]]:
@@ -172,7 +172,7 @@ def hands(kind: str) -> Iterator[tuple[slice, slice, float]]:
 )
 def test_movement_that_goes_on_for_long_is_never_learned_as_noise(kind: str, camera: str) -> None:
     shown, where = Shown(CAMERAS[camera]()), hands(kind)
-    moving = [shown.see(shown.with_hand(*place)).moving for place in islice(where, 150)]
+    moving = [shown.see(shown.with_hand(*place)).is_moving for place in islice(where, 150)]
     assert sum(moving[-50:]) >= 49
     shifted_tag(shown.picture, 520, 880)
     movement = shown.see(shown.with_hand(*next(where)))
@@ -185,13 +185,13 @@ def test_movement_that_goes_on_for_long_is_never_learned_as_noise(kind: str, cam
 def test_a_lamp_is_no_movement_but_everything_is_read_again_when_it_stays() -> None:
     shown = Shown(lit(lambda number: 1.0 if number < LEARNING else 0.7))
     after = [shown.see() for _ in range(6)]
-    assert not any(movement.moving for movement in after)
-    assert any(movement.drifted for movement in after)
+    assert not any(movement.is_moving for movement in after)
+    assert any(movement.has_drifted for movement in after)
 
 
 def test_a_light_that_flickers_back_and_forth_is_not_read_again() -> None:
     shown = Shown(lit(lambda number: 1.0 if number < LEARNING else (0.9, 1.1)[number % 2]))
-    assert not any(shown.see().drifted for _ in range(20))
+    assert not any(shown.see().has_drifted for _ in range(20))
 
 
 def test_slow_changes_of_many_pictures_add_up_to_a_change() -> None:
@@ -203,7 +203,7 @@ def test_slow_changes_of_many_pictures_add_up_to_a_change() -> None:
     for number in range(1, 36):
         shown.picture[100:135, 320:390] = 215
         shown.picture[100:135, 320 + number : 355 + number] = piece
-        drifted.append(shown.see().drifted)
+        drifted.append(shown.see().has_drifted)
     assert sum(drifted) >= 6
 
 
@@ -211,10 +211,10 @@ def test_a_hand_over_half_of_the_paper_does_not_bend_the_light_of_the_rest() -> 
     """What the hand hides is darker than paper: taken for light, it would make all else differ."""
     still, background = table() * np.float32(0.6), Background()
     for _ in range(3):
-        _, background = compare(background, still.astype(np.uint8))
+        _, background = compare_pictures(background, still.astype(np.uint8))
     still[200:, 300:800] = 75
-    movement, _ = compare(mark_read(background), still.astype(np.uint8))
-    rows, columns = np.nonzero(movement.changed)
-    assert movement.moving
+    movement, _ = compare_pictures(mark_read(background), still.astype(np.uint8))
+    rows, columns = np.nonzero(movement.changed_blocks)
+    assert movement.is_moving
     assert rows.min() * 8 >= 190
     assert (columns.min() * 8, columns.max() * 8) == pytest.approx((300, 800), abs=24)

@@ -23,7 +23,7 @@ from vision.simulation.table import RenderedCamera
 from vision.simulation.tile_rows import LaidTile, RowPlace
 from vision.simulation.view import View, default_view
 from vision.tiles.board_only import BoardOnly
-from vision.tiles.tile_reader import AGREEING, MOST_FRAMES, TileReader, TileWatch
+from vision.tiles.tile_reader import AGREEING_PICTURES, MAX_PICTURES, TileReader, TileWatch
 
 GAME = GAMES["outbuffered"]
 OPTIONS = GAME.options({"tiles": True})
@@ -184,8 +184,8 @@ def test_several_new_pictures_must_agree() -> None:
     watch.begin(RowsWanted(1, frozenset(SEATS), 10.0))
     pose = table.reader.pose
     assert watch.see(frame.luma, 9.9, pose) is None
-    answers = [watch.see(frame.luma, 10.0 + number, pose) for number in range(AGREEING)]
-    assert answers[:-1] == [None] * (AGREEING - 1)
+    answers = [watch.see(frame.luma, 10.0 + number, pose) for number in range(AGREEING_PICTURES)]
+    assert answers[:-1] == [None] * (AGREEING_PICTURES - 1)
     assert answers[-1]
     texts = {seat: row.text for seat, row in answers[-1].rows.items()}
     assert texts == {SOUTH: "UUS", NORTH: "LDI"}
@@ -195,8 +195,8 @@ def test_several_new_pictures_must_agree() -> None:
         table.world.lay_tiles(SOUTH, letters)
         pictures.append(table.frame().luma)
     watch.begin(RowsWanted(2, frozenset({SOUTH}), 0.0))
-    answers = [watch.see(pictures[number % 2], number, pose) for number in range(MOST_FRAMES)]
-    assert answers[:-1] == [None] * (MOST_FRAMES - 1)
+    answers = [watch.see(pictures[number % 2], number, pose) for number in range(MAX_PICTURES)]
+    assert answers[:-1] == [None] * (MAX_PICTURES - 1)
     assert answers[-1]
     assert answers[-1].rows[SOUTH].fault is RowFault.MISSING, "they never agree"
 
@@ -207,7 +207,7 @@ def test_several_new_pictures_must_agree() -> None:
 def test_nothing_beside_the_board_is_shown_and_the_board_is() -> None:
     table, board = Table(), KIT.board
     frame, pose = table.frame(3), table.pose()
-    shown = BoardOnly(board).shown(frame, pose)
+    shown = BoardOnly(board).black_out(frame, pose)
     rows, columns = np.mgrid[0 : PLAIN.height : 4, 0 : PLAIN.width : 4]
     points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))
     # well outside of the printed board, with its strips
@@ -231,7 +231,7 @@ def test_a_camera_that_was_bumped_shows_nothing_before_the_board_is_found_again(
     table.frame(3)
     pose = table.reader.pose
     table.world.look(replace(PLAIN, **moved))
-    shown = BoardOnly(KIT.board).shown(table.camera.frame(), pose)
+    shown = BoardOnly(KIT.board).black_out(table.camera.frame(), pose)
     assert shown.luma.any() == (not moved)
 
 

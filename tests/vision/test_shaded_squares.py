@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 from reading_tools import tally_of
 
-from vision.pieces.shaded_squares import Paper, reflectance
+from vision.pieces.shaded_squares import PaperPixels, reflectance
 
 SIDE = 60
 PLACES = (
@@ -15,7 +15,7 @@ PLACES = (
     .astype(np.float32)
 )
 FAR = np.abs(PLACES).max(axis=1)
-PAPER = Paper(
+PAPER = PaperPixels(
     np.flatnonzero(FAR < 14),
     tuple(
         np.flatnonzero((FAR > 15.5) & (way > 15.5))

@@ -100,7 +100,7 @@ def test_a_lost_camera_is_tried_again_with_growing_pauses_and_comes_back() -> No
 def test_a_camera_that_hangs_is_told_by_another_thread() -> None:
     watched = Watched()
     watched.watcher.step()
-    watched.watcher.tell_stall()
+    watched.watcher.report_stall()
     assert watched.states == [CameraState.SEES_BOARD]
     asked, goes_on = threading.Event(), threading.Event()
     sent = watched.camera.frame
@@ -115,11 +115,11 @@ def test_a_camera_that_hangs_is_told_by_another_thread() -> None:
     thread.start()
     assert asked.wait(60)
     watched.clock.advance(4.9)
-    watched.watcher.tell_stall()
+    watched.watcher.report_stall()
     assert watched.states == [CameraState.SEES_BOARD]
     watched.clock.advance(0.2)
     for _ in range(3):
-        watched.watcher.tell_stall()
+        watched.watcher.report_stall()
         watched.clock.advance(2)
     assert watched.states == [CameraState.SEES_BOARD, CameraState.TROUBLE], "once"
     assert (
@@ -127,7 +127,7 @@ def test_a_camera_that_hangs_is_told_by_another_thread() -> None:
     )
     goes_on.set()
     thread.join(60)
-    watched.watcher.tell_stall()
+    watched.watcher.report_stall()
     assert watched.states[-1] is CameraState.SEES_BOARD, "it works again"
 
 

@@ -62,7 +62,7 @@ def corners_of(x: float, y: float) -> Outline:
 def fake_eye() -> Mock:
     """An eye that shows a good board, with two cameras."""
     eye = Mock()
-    eye.number.return_value = 7
+    eye.latest_number.return_value = 7
     eye.picture.return_value = b"\xff\xd8picture"
     eye.blind_advice.return_value = ()
     eye.board.return_value = seen()

@@ -33,7 +33,7 @@ from companion.core.ports import (
 from companion.games import GAMES
 from companion.table.board_check import top_faces
 from companion.table.session import Phase
-from vision.readability import advise_blindly
+from vision.readability import advise_without_board
 from web.features import Welcome
 
 __all__ = ["brackets"]
@@ -186,7 +186,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
         str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (kind,))
         for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
     }
-    board = seen_board(KIT, *advise_blindly(luma), **weak)
+    board = seen_board(KIT, *advise_without_board(luma), **weak)
     with room_in(tmp_path) as room:
         browser = in_brackets(room.host())
         for shown in (board, seen_board(), None):

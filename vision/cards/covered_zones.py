@@ -4,6 +4,11 @@ read.
 A hand, an object, glare or a card without a readable marker has edges or bold print where the board
 has none. A zone is empty only if its own sign is visible. Cards that lie face down do not make a
 zone without open cards doubtful.
+
+Everything is measured in a *small view*, half the size of the view of `card_view`. Brightness is
+relative to paper, areas are in mm². The limits were chosen by trial on rendered tables with hands,
+cards, objects and glare: `tests/bench/reading/fans.py` counts zones that are wrong or needlessly
+unknown.
 """
 
 from __future__ import annotations
@@ -21,41 +26,40 @@ from vision.cards.fans import OpenCard, zones_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, boxes_mm
 
+# Factor by which views are reduced. It costs a quarter of the time, and edges stay visible.
 _REDUCTION = 2
-"""Factor by which views are reduced."""
+# Maximum width in mm of the board's print that is removed before the search for edges.
 _LINE_MM = 8.0
-"""Maximum width in mm of the board's print that is removed before the search for edges."""
-_EDGE, _EDGE_MM = 0.22, 2.0
-"""Minimum change of brightness of an edge, relative to paper, and the distance in mm within which
-it occurs. Soft shadows change less.
-"""
+# Minimum change of brightness of an edge, relative to paper, and the distance in mm within which it
+# occurs. Soft shadows change less.
+_MIN_EDGE, _EDGE_MM = 0.22, 2.0
+# Maximum areas in mm² of edges and of bold print in a bare zone.
 _MAX_EDGES_MM2, _MAX_PRINT_MM2 = 25.0, 5.0
-"""Maximum areas in mm² of edges and of bold print in a bare zone."""
+# Margin in mm around cards in which blur, shadow and a bent corner count as theirs.
 _TOUCH_MM = 3.0
-"""Margin in mm around cards in which blur, shadow and a bent corner count as theirs."""
+# Width in mm of the strip beyond a zone's outer edge that is judged too, to notice an arm that
+# reaches in.
 _BEYOND_MM = 7.0
-"""Width in mm of the strip beyond a zone's outer edge that is judged too, to notice an arm that
-reaches in.
-"""
-_ART_MM = 13.0
-"""Half the width in mm of the sign, the arrow and other art in the middle of a zone."""
-_BACK, _BACK_MM2, _OUT_MM = 0.45, 150.0, 12.0
-"""Maximum brightness of a card's back, relative to paper, its minimum area in mm², and the maximum
-distance in mm by which it may stick out of its zone.
-"""
-_SIGN_MM, _PRINTED, _MIN_SIGN_MM2 = 14.0, 0.7, 3.0
-"""Half the width in mm of the place of a zone's sign, the maximum brightness of its print, relative
-to paper, and the minimum area of this print in mm².
-"""
+# Half the width in mm of the sign, the arrow and other art in the middle of a zone, and the
+# distance of this art from both ends of the zone.
+_ART_MM, _ART_END_MM = 13.0, 2.0
+# Maximum brightness of a card's back, relative to paper, its minimum area in mm², and the maximum
+# distance in mm by which it may stick out of its zone.
+_MAX_BACK, _MIN_BACK_MM2, _MAX_OUT_MM = 0.45, 150.0, 12.0
+# Half the width in mm of the place of a zone's sign, the maximum brightness of its print, relative
+# to paper, and the minimum area of this print in mm².
+_SIGN_MM, _MAX_SIGN, _MIN_SIGN_MM2 = 14.0, 0.7, 3.0
+# Half the width in mm of a zone's printed outline, with blur.
 _OUTLINE_MM = 5.0
-"""Half the width in mm of a zone's printed outline, with blur."""
+# Blur in mm that removes noise before edges are searched.
+_NOISE_MM = 0.5
 
+# Rows and columns of the small view.
 _Window = tuple[slice, slice]
-"""Rows and columns of the small view."""
 
 
 class ZoneCover:
-    """Judges the zones of one board."""
+    """Judges the zones of one board of cards. Used by its `CardReader`, and never changed."""
 
     def __init__(self, board: Board, deck: Deck) -> None:
         self._board, self._deck = board, deck
@@ -64,48 +68,48 @@ class ZoneCover:
         corners = np.array(list(board.corner_centres_mm.values()))
         side = board.corner_mm + 2 * _TOUCH_MM
         # The art that the board prints in its zones, and its corner markers.
-        art = boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 4)
+        art = boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 2 * _ART_END_MM)
         self._art = np.vstack([art, boxes_mm(corners, side, side)])
 
-    def covered(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
+    def covered_zones(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards, or are cut off."""
         scale = view.maps.scale / _REDUCTION
 
         # Areas in px of the small view.
-        max_edges = _MAX_EDGES_MM2 * scale**2
-        max_print = _MAX_PRINT_MM2 * scale**2
+        max_edges_px = _MAX_EDGES_MM2 * scale**2
+        max_print_px = _MAX_PRINT_MM2 * scale**2
         small = _half_size(view.even)
         glare = view.glare[::_REDUCTION, ::_REDUCTION]
-        shown = view.shown[::_REDUCTION, ::_REDUCTION]
+        in_picture = view.in_picture[::_REDUCTION, ::_REDUCTION]
 
         # Edges and bold print where neither the board nor a card that was read has any.
         known = self._known_mask(small.shape, view.maps, cards)
-        beyond = _outside_mask(view.shown, small.shape, scale)
+        beyond = _outside_mask(view.in_picture, small.shape, scale)
         edges = _edge_mask(small, known | beyond, scale)
         bold = _threshold(_half_size(view.bold), 127) & ~known
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
         for zone in self._zones:
             here = self._judged_window(zone, view.maps)
-            is_covered = cv2.countNonZero(edges[here]) > max_edges
+            is_covered = cv2.countNonZero(edges[here]) > max_edges_px
             if zone not in with_cards:
                 # Print within its outline.
                 inner = _window(view.maps, *self._box_mm(zone, -_OUTLINE_MM))
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
-                is_printed = cv2.countNonZero(print_) > max_print
+                is_printed = cv2.countNonZero(print_) > max_print_px
                 is_covered |= is_printed or not self._shows_sign(zone, small, view.maps)
                 # Cards that lie face down hide nothing that counts.
                 if is_covered and _is_face_down(here, scale, edges | print_, small):
                     is_covered = False
-            is_covered |= not shown[_window(view.maps, *self._box_mm(zone, 0.0))].all()
-            if is_covered or np.count_nonzero(glare[here]) > max_edges:
+            is_covered |= not in_picture[_window(view.maps, *self._box_mm(zone, 0.0))].all()
+            if is_covered or np.count_nonzero(glare[here]) > max_edges_px:
                 covered.add(zone)
         return covered
 
     def _judged_window(self, zone: Square, maps: Maps) -> _Window:
-        """Return the window that is judged for a zone: with half the gaps, and some of the
-        strip.
+        """Return the window that is judged for a zone: with half the gaps, and some of the strip
+        beyond it.
         """
         board = self._board
         # An arm reaches in over the outer edge.
@@ -117,7 +121,7 @@ class ZoneCover:
         return _window(maps, low, high)
 
     def _box_mm(self, zone: Square, margin_mm: float) -> tuple[Points, Points]:
-        """Return the lowest and the highest corner (2,) of a zone with this margin around it."""
+        """Return the lower left and the upper right corner (2,) of a zone with a margin."""
         middle = np.array(self._board.centre_mm(zone))
         half = np.array([self._board.square_mm, self._board.depth_mm]) / 2 + margin_mm
         return middle - half, middle + half
@@ -129,35 +133,43 @@ class ZoneCover:
         x, y = self._board.centre_mm(zone)
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
         here = _window(maps, first - _SIGN_MM, first + _SIGN_MM)
-        dark = np.count_nonzero(small[here] < _PRINTED * PAPER)
+        dark = np.count_nonzero(small[here] < _MAX_SIGN * PAPER)
         return bool(dark >= _MIN_SIGN_MM2 * (maps.scale / _REDUCTION) ** 2)
 
     def _known_mask(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[OpenCard]) -> Luma:
-        """Return a mask that is 255 at the board's art, and at the cards with a margin."""
+        """Return a mask that is 255 at the board's art, and at the cards with a margin.
+
+        `shape` is (h, w) of the small view.
+        """
         known = np.zeros(shape, np.uint8)
         outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
-        # Enlarge cards by the margin. A corner is farther from the middle than a side is.
-        out = outlines - outlines.mean(axis=1, keepdims=True)
-        out *= 1.5 * _TOUCH_MM / np.linalg.norm(out, axis=2, keepdims=True)
-        for quad in np.vstack([self._art, outlines + out]):
+        # Enlarge cards by the margin. A corner moves farther than a side: 1.5 is a little more than
+        # the square root of 2.
+        outwards = outlines - outlines.mean(axis=1, keepdims=True)
+        outwards *= 1.5 * _TOUCH_MM / np.linalg.norm(outwards, axis=2, keepdims=True)
+        for quad in np.vstack([self._art, outlines + outwards]):
             corners = (maps.to_view(quad) / _REDUCTION).round().astype(np.int32)
             cv2.fillConvexPoly(known, corners, 255)
         return known
 
 
 def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
-    """Return whether all edges of a zone belong to dark cards that lie within it."""
+    """Return whether all edges of a zone belong to dark cards that lie within it.
+
+    `here` is the zone's window in the small view, `scale` its px per mm, `edges` (h, w) is 255 at
+    edges and print, and `tone` (h, w) is the small view itself.
+    """
     # A card may stick out of its zone.
-    out = round(_OUT_MM * scale)
+    out = round(_MAX_OUT_MM * scale)
     rows, columns = (slice(max(0, part.start - out), part.stop + out) for part in here)
-    dark = (tone[rows, columns] < _BACK * PAPER).astype(np.uint8)
+    dark = (tone[rows, columns] < _MAX_BACK * PAPER).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark)
     down, across = labels.shape
     # A back is a large dark patch that ends within this window.
     backs = []
     for label, (x, y, width, height, area) in enumerate(stats):
         is_within = min(x, y) > 0 and x + width < across and y + height < down
-        if label and is_within and area > _BACK_MM2 * scale**2:
+        if label and is_within and area > _MIN_BACK_MM2 * scale**2:
             backs.append(label)
     is_back = np.isin(labels, backs).astype(np.uint8)
     known = np.zeros(edges.shape, np.uint8)
@@ -167,7 +179,7 @@ def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
 
 
 def _window(maps: Maps, low: Points, high: Points) -> _Window:
-    """Return the window of a rectangle in the small view."""
+    """Return the window in the small view of a rectangle, given by two corners (2,) mm."""
     # The view's rows go from North to South.
     ends = maps.to_view(np.array([low, high])) / _REDUCTION
     (left, bottom), (right, top) = ends.round().astype(int).clip(0)
@@ -175,23 +187,26 @@ def _window(maps: Maps, low: Points, high: Points) -> _Window:
 
 
 def _half_size(layer: Luma) -> Luma:
-    share = 1 / _REDUCTION
-    small = cv2.resize(layer, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
+    scale = 1 / _REDUCTION
+    small = cv2.resize(layer, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     return np.asarray(small, np.uint8)
 
 
-def _outside_mask(shown: Mask, shape: tuple[int, ...], scale: float) -> Luma:
+def _outside_mask(in_picture: Mask, shape: tuple[int, ...], scale: float) -> Luma:
     """Return a mask that is 255 where the small view is outside the picture or at its edge."""
     # Objects at the edge of the picture are only half visible.
-    hidden = np.where(shown, np.uint8(0), np.uint8(255))
+    hidden = np.where(in_picture, np.uint8(0), np.uint8(255))
     small = cv2.resize(hidden, shape[::-1], interpolation=cv2.INTER_NEAREST)
     return np.asarray(cv2.dilate(small, _kernel(_TOUCH_MM * scale)), np.uint8)
 
 
 def _edge_mask(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
-    """Return a mask that is 255 where brightness changes abruptly outside the known places."""
+    """Return a mask that is 255 where brightness changes abruptly, outside the `known` places.
+
+    `small` is the small view, `known` a mask of 255, and `scale` is in px per mm.
+    """
     # Remove noise and all thin dark print first.
-    soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
+    soft = cv2.GaussianBlur(small, (0, 0), _NOISE_MM * scale)
     closed = cv2.morphologyEx(soft, cv2.MORPH_CLOSE, _kernel(_LINE_MM / 2 * scale))
     tone = np.asarray(closed, np.uint8)
     # The maximum and the minimum nearby, without the known places.
@@ -199,7 +214,7 @@ def _edge_mask(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
     high = cv2.dilate(tone & ~known, near)
     low = cv2.erode(tone | known, near)
     change = np.asarray(cv2.subtract(high, low), np.uint8)
-    return _threshold(change, _EDGE * PAPER) & ~known
+    return _threshold(change, _MIN_EDGE * PAPER) & ~known
 
 
 def _kernel(reach_px: float) -> Luma:

@@ -1,8 +1,12 @@
 """Orders open cards into fans: from the places of the cards to their order in a fan.
 
-Pure geometry in board millimetres. A marker that is visible where another card lies proves that its
-own card is the upper one. Without such a proof, cards are assumed to lie as fans are laid, away
-from the edge of their seat. Where the order is a guess, `X` stands for a card.
+Pure geometry in mm of the board. Each card has two markers, in its upper right and lower left
+corner. A marker that is visible where another card lies proves that its own card is the upper one.
+Without such a proof, cards are assumed to lie as fans are laid, away from the edge of their seat.
+Where the order is a guess, `X` stands for a card.
+
+Distances follow from the printed cards and from how people lay them. They were chosen by trial on
+rendered fans, see `tests/bench/reading/fans.py`.
 """
 
 from __future__ import annotations
@@ -20,20 +24,20 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Deck, Layout
 from vision.pose.pose import Points, rectangle_corners_mm
 
+# The name of a card that is there and was not read.
 UNREAD = "X"
-"""Stands for a card that is there and was not read."""
+# Maximum deviation of the distance between both markers of a card from the printed one, and of the
+# line between them from the direction of their print. Beyond it they belong to two cards.
 _MAX_APART_MM, _MAX_APART_DEG = 6.0, 12.0
-"""Maximum deviation of both markers of a card from their distance and from its direction."""
+# Minimum distance in mm by which a marker reaches into the outline of a card beneath it. Less may
+# be an error of the pose.
 _MIN_ON_TOP_MM = 5.0
-"""Minimum distance in mm by which a marker reaches into the outline of a card beneath it."""
+# Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
+# them.
 _MAX_STEPS = 1.9
-"""Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
-them.
-"""
+# Minimum distance in mm along the fan to order two cards without a proof. Twice as much for cards
+# that lie across each other.
 _MIN_STEP_MM = 8.0
-"""Minimum distance in mm along the fan to order two cards without a proof. Twice as much for cards
-that lie across each other.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +47,15 @@ class OpenCard:
     name: str
     """Name of the card, or `UNREAD`."""
     x_mm: float
+    """Its middle on the board, x."""
     y_mm: float
-    """Its middle on the board."""
+    """Its middle on the board, y."""
     turn: float
     """Its direction in radians, counter-clockwise. A half turn changes nothing."""
     marks: tuple[Points, ...]
-    """Its visible markers, (4, 2) each, the upper left corner first."""
+    """Its visible markers on the board, (4, 2) mm each, the upper left corner first."""
     outline: Points
-    """(4, 2). For a card that was not read, the outline of its marker."""
+    """(4, 2) mm: its corners. For a card that was not read, those of its marker."""
 
     @property
     def middle(self) -> Points:
@@ -59,7 +64,7 @@ class OpenCard:
 
 
 def unread_card(mark: Points) -> OpenCard:
-    """Return a card of which only a marker (4, 2) that does not decode is visible."""
+    """Return a card of which only a marker (4, 2) mm that does not decode is visible."""
     x, y = mark.mean(axis=0).tolist()
     return OpenCard(UNREAD, x, y, 0.0, (mark,), mark)
 
@@ -72,8 +77,8 @@ def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
 # ---- places on cards -----------------------------------------------------------------------------
 
 
-def on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
-    """Return (N, K, 4, 2): places (K, 4, 2) of a straight card at the origin, transformed to each
+def place_on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
+    """Return (N, K, 4, 2) mm: places (K, 4, 2) of a straight card at the origin, moved to each
     card.
     """
     # Rotate by the axes of each card, then move to its middle.
@@ -86,66 +91,68 @@ def on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
 
 
 def marker_places(deck: Deck) -> Points:
-    """Return (2, 4, 2): both markers of a straight card at the origin, upper right and lower left.
+    """Return (2, 4, 2) mm: both markers of a straight card at the origin, upper right and lower
+    left.
 
     The upper left corner of each print comes first.
     """
-    x, y = _corner(deck).tolist()
+    x, y = _marker_offset(deck).tolist()
     # The other marker is rotated by half a turn about the middle of the card.
-    place = rectangle_corners_mm(x, y, deck.marker_mm, deck.marker_mm, 0.0)
-    return np.stack([place, -place])
+    upper = rectangle_corners_mm(x, y, deck.marker_mm, deck.marker_mm, 0.0)
+    return np.stack([upper, -upper])
 
 
-def _corner(deck: Deck) -> Points:
-    """Return (2,): the vector from a card's middle to its upper right marker."""
-    reach = deck.marker_mm / 2 + deck.inset_mm
-    return np.array([deck.width_mm / 2 - reach, deck.height_mm / 2 - reach])
+def _marker_offset(deck: Deck) -> Points:
+    """Return (2,) mm: the vector from a card's middle to the middle of its upper right marker."""
+    from_edge = deck.marker_mm / 2 + deck.inset_mm
+    return np.array([deck.width_mm / 2 - from_edge, deck.height_mm / 2 - from_edge])
 
 
 def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[str, OpenCard | None]:
-    """Return, by name, the one card that all these markers, (4, 2) mm each, belong to.
+    """Return, by name, the one card that all markers of that name, (4, 2) mm each, belong to.
 
     None if they belong to more than one card.
     """
     cards: dict[str, OpenCard | None] = {}
     for name, quads in marks.items():
-        # All markers have to agree on one place.
-        place = _card_place(deck, quads)
         cards[name] = None
-        if place is not None:
-            x, y, turn = place
+        pose = _pose_by_markers(deck, quads)
+        if pose is not None:
+            x, y, turn = pose
             outline = rectangle_corners_mm(x, y, deck.width_mm, deck.height_mm, turn)
             cards[name] = OpenCard(name, x, y, turn, tuple(quads), outline)
     return cards
 
 
-_Place = tuple[float, float, float]
-"""Position of a card: its middle in mm, and its direction in radians."""
+# Where a card lies: its middle (x, y) in mm, and its direction in radians.
+_CardPose = tuple[float, float, float]
 
 
-def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
-    """Return the position of the card that all these markers belong to. None if there is more than
-    one.
+def _pose_by_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
+    """Return where the card lies that all these markers, (4, 2) mm each, belong to.
+
+    None if they belong to more than one card.
     """
     if len(quads) > 2:
         return None
-    corner = _corner(deck)
-    place = _place_by_marker(corner, quads[0])
+    offset = _marker_offset(deck)
+    pose = _pose_by_marker(offset, quads[0])
     if len(quads) == 1:
-        return place
+        return pose
     # The line between both markers gives the direction more precisely than either of them.
-    one, other = quads[0].mean(axis=0), quads[1].mean(axis=0)
-    across, along = (one - other).tolist()
-    turn = math.atan2(along, across) - math.atan2(corner[1], corner[0])
-    off_mm = math.hypot(across, along) - 2 * math.hypot(*corner)
-    bend = math.remainder(place[2] - turn, 2 * math.pi)
-    if abs(off_mm) > _MAX_APART_MM or abs(bend) > math.radians(_MAX_APART_DEG):
+    first, second = quads[0].mean(axis=0), quads[1].mean(axis=0)
+    right, up = (first - second).tolist()
+    turn = math.atan2(up, right) - math.atan2(offset[1], offset[0])
+    off_mm = math.hypot(right, up) - 2 * math.hypot(*offset)
+    _, _, printed_turn = pose
+    off_rad = math.remainder(printed_turn - turn, 2 * math.pi)
+    if abs(off_mm) > _MAX_APART_MM or abs(off_rad) > math.radians(_MAX_APART_DEG):
         return None
-    return *((one + other) / 2).tolist(), turn
+    return *((first + second) / 2).tolist(), turn
 
 
-def _place_by_marker(corner: Points, quad: Points) -> _Place:
-    """Return the position of a card from the marker in its upper right corner."""
+def _pose_by_marker(offset: Points, quad: Points) -> _CardPose:
+    """Return where a card lies by its upper right marker (4, 2) mm, which is at `offset` on it."""
     # The directions of the print, each summed over two opposite edges.
     up = quad[0] - quad[3] + quad[1] - quad[2]
     right = quad[1] - quad[0] + quad[2] - quad[3]
@@ -155,8 +162,8 @@ def _place_by_marker(corner: Points, quad: Points) -> _Place:
     sine, cosine = math.sin(turn), math.cos(turn)
     x, y = quad.mean(axis=0)
     return (
-        float(x - cosine * corner[0] + sine * corner[1]),
-        float(y - sine * corner[0] - cosine * corner[1]),
+        float(x - cosine * offset[0] + sine * offset[1]),
+        float(y - sine * offset[0] - cosine * offset[1]),
         turn,
     )
 
@@ -168,8 +175,8 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
     """Return the names of a zone's open cards from the bottom to the top.
 
     `UNREAD` stands for every card whose place is a guess. If all were read, it also stands between
-    overlapping cards that are so far apart that a hidden card may lie there. `seat_up` is 1 if fans
-    grow towards +y, -1 towards -y.
+    overlapping cards that are so far apart that a hidden card may lie there. `seat_up` is 1 if the
+    zone's fans grow towards +y, -1 if they grow towards -y.
     """
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
@@ -180,32 +187,32 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
     if above.diagonal().any():
         return guess
 
-    # The rest is ordered as a fan is laid.
-    along = _distances(cards, seat_up, deck)
+    # Other pairs are ordered as a fan is laid.
+    along_mm = _distances_mm(cards, seat_up, deck)
     names = [card.name for card in cards]
     is_read = UNREAD not in names
     # Whether the card of the row lies lower than that of the column.
-    before = above.T.copy()
+    is_below = above.T.copy()
     for i, j in combinations(range(len(cards)), 2):
         if above[i, j] or above[j, i]:
             continue
-        before[i, j] = along[i] < along[j]
-        before[j, i] = not before[i, j]
+        is_below[i, j] = along_mm[i] < along_mm[j]
+        is_below[j, i] = not is_below[i, j]
         # Too near to each other, or across each other: either may be the upper one.
-        bend = abs(math.sin(cards[i].turn - cards[j].turn))
-        if abs(along[i] - along[j]) < _MIN_STEP_MM * (1 + bend):
+        askew = abs(math.sin(cards[i].turn - cards[j].turn))
+        if abs(along_mm[i] - along_mm[j]) < _MIN_STEP_MM * (1 + askew):
             names[i] = names[j] = UNREAD
 
-    # The position of a card is the number of cards below it.
-    order = sorted(range(len(cards)), key=lambda i: int(before[:, i].sum()))
-    if any(not before[lower, upper] for lower, upper in combinations(order, 2)):
+    # The position of a card is the number of cards below it. A cycle leaves no such order.
+    order = sorted(range(len(cards)), key=lambda i: int(is_below[:, i].sum()))
+    if any(not is_below[lower, upper] for lower, upper in combinations(order, 2)):
         return guess
 
     # From the bottom to the top, with a place for cards that may be hidden.
     fan = [names[order[0]]]
     for lower, upper in pairwise(order):
-        is_wide = abs(along[upper] - along[lower]) > _MAX_STEPS * deck.step_mm
-        if is_read and is_wide and _touch(cards[lower], cards[upper]):
+        is_wide = abs(along_mm[upper] - along_mm[lower]) > _MAX_STEPS * deck.step_mm
+        if is_read and is_wide and _overlap(cards[lower], cards[upper]):
             fan.append(UNREAD)
         fan.append(names[upper])
     return tuple(fan)
@@ -230,7 +237,7 @@ def _reaches_into(mark: Points, outline: Points) -> bool:
 
 
 def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the transitive closure of the proofs."""
+    """Return the transitive closure (N, N) of the proofs."""
     above = proofs.copy()
     for middle in range(len(above)):
         # Warshall: a card above `middle` is above all that `middle` is above.
@@ -238,14 +245,18 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-def _distances(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> list[float]:
-    """Return the distance of the middle of each card from its seat."""
+def _distances_mm(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> list[float]:
+    """Return how far the middle of each card is from its seat, up to a constant."""
     # Of a card that was not read, the marker next to its seat is in sight.
-    reach = float(_corner(deck)[1])
-    return [card.y_mm * seat_up + (reach if card.name == UNREAD else 0) for card in cards]
+    marker_to_middle = float(_marker_offset(deck)[1])
+    distances = []
+    for card in cards:
+        shift = marker_to_middle if card.name == UNREAD else 0
+        distances.append(card.y_mm * seat_up + shift)
+    return distances
 
 
-def _touch(one: OpenCard, other: OpenCard) -> bool:
+def _overlap(one: OpenCard, other: OpenCard) -> bool:
     outlines = one.outline.astype(np.float32), other.outline.astype(np.float32)
     return cv2.intersectConvexConvex(*outlines)[0] > 0
 
@@ -253,35 +264,37 @@ def _touch(one: OpenCard, other: OpenCard) -> bool:
 # ---- several pictures ----------------------------------------------------------------------------
 
 
-def agreed_fans(
+def join_fans(
     pictures: Sequence[Layout], unknown: Collection[Square]
 ) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
     """Return the fans on which several pictures of a still table agree, and the zones in which they
     differ.
 
-    A card that was read in one picture replaces `X` in the others.
+    Zones that are `unknown` are left out. A card that was read in one picture replaces `X` in the
+    others.
     """
     fans: dict[Square, tuple[str, ...]] = {}
-    torn = set()
+    differing = set()
     for zone in set().union(*pictures) - set(unknown):
-        fan = _agreed_fan([picture.get(zone, ()) for picture in pictures])
+        fan = _join_readings([picture.get(zone, ()) for picture in pictures])
         if fan is None:
-            torn.add(zone)
+            differing.add(zone)
         else:
             fans[zone] = fan
-    return fans, torn
+    return fans, differing
 
 
-def _agreed_fan(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
+def _join_readings(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
     """Return the fan on which all readings of a zone agree. None if they differ."""
     if len({len(reading) for reading in readings}) > 1:
         return None
     fan, named = [], list[str]()
     for names in zip(*readings, strict=True):
         # The names that were read in this place.
-        read = set(names) - {UNREAD}
-        if len(read) > 1:
+        read_names = set(names) - {UNREAD}
+        if len(read_names) > 1:
             return None
-        named += read
-        fan.append(next(iter(read), UNREAD))
+        named += read_names
+        fan.append(next(iter(read_names), UNREAD))
+    # No card lies in two places.
     return tuple(fan) if len(set(named)) == len(named) else None

@@ -2,7 +2,7 @@
 
 A card counts if it has a complete marker of the deck without a wrong module. It also counts if a
 marker is too soft to decode but clearly resembles that of only one card. A card that is there and
-not read is an `X`.
+not read is an `X`. Quadrangles (4, 2) are in px of the view, upper left first, clockwise.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import cv2
 import numpy as np
 
 from companion.core.kit import CARD_DICTIONARY, Deck
-from vision.cards.card_view import CardView, closed
+from vision.cards.card_view import CardView, close_dark
 from vision.cards.fans import (
     UNREAD,
     OpenCard,
     cards_of_marks,
     marker_places,
-    on_cards,
+    place_on_cards,
     unread_card,
 )
 from vision.detection.markers import (
@@ -29,41 +29,39 @@ from vision.detection.markers import (
     MarkerFinder,
     Sighting,
     best_guess,
-    sharpened,
+    sharpen,
 )
 from vision.pose.pose import Points
 
+# Maximum relative difference between a marker's sides and its size: less than a row of modules,
+# which is a seventh.
 _MAX_SIDE_ERROR = 0.12
-"""Maximum relative difference between a marker's sides and its size: less than a row of modules."""
+# Minimum correlation of a soft print with that of one card, and its minimum lead over any other.
+# Measured over 300 tables: a wrong card has .68 and .12 at most.
 _MIN_LIKENESS = 0.78, 0.18
-"""Minimum correlation of a soft print with that of one card, and its minimum lead over any other.
-Measured over 300 tables: a wrong card has .68 and .12 at most.
-"""
+# The same for a print that is the marker of some card. Measured over the same tables: other print
+# of its size has .44 at most, and 99 % of the markers that do not decode have .59 at least.
 _MIN_RESEMBLANCE = 0.55, 0.0
-"""The same for a print that is the marker of some card. Measured over the same tables: other print
-of its size has .44 at most, and 99 % of the markers that do not decode have .59 at least.
-"""
+# (4, 2) px: shifts of a quadrangle that are tried, as corners of outlines are whole pixels.
 _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
-"""(4, 2) px: shifts of a quadrangle that are tried, as corners of outlines are whole pixels."""
+# Maximum distance between two sightings of one marker, and minimum distance of another marker, as
+# shares of the side. Two markers that are nearer would overlap by half.
 _SAME, _APART = 0.25, 0.5
-"""Maximum distance between two sightings of one marker, and minimum distance of another marker, as
-shares of the side.
-"""
+# Distance around a marker of a known card within which another print may be that marker, as a share
+# of its side. Larger: markers of other cards are missed. Smaller: bent cards count twice.
 _HIDDEN = 0.6
-"""Distance around a marker of a known card within which another print may be that marker, as a
-share of its side.
-"""
+# Maximum width in mm of the white modules of a marker. The white between two markers is wider.
 _GAP_MM = 2.0
-"""Maximum width in mm of the white modules of a marker. The white between two markers is wider."""
+# Minimum side of the quadrangles that are examined, as a share of a marker's side. Smaller ones
+# cost time and cannot be markers.
 _MIN_SIDE = 0.5
-"""Minimum side of the quadrangles that are examined, as a share of a marker's side."""
 
+# (4, 2) px of the view: the markers of each card, by its name.
 _Marks = dict[str, list[Points]]
-"""(4, 2) px of the view: the markers of each card, by its name."""
 
 
 class CardFinder:
-    """Finds the cards of one deck in views from straight above."""
+    """Finds the cards of one deck in views from straight above. Used by `CardReader`."""
 
     def __init__(self, deck: Deck) -> None:
         self._deck = deck
@@ -72,19 +70,18 @@ class CardFinder:
 
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
-        # The size of a marker in the view.
         side_px = self._deck.marker_mm * view.maps.scale
         apart_px = _APART * side_px
         marks: _Marks = defaultdict(list)
-        quads = self._search(view.even, side_px, marks)
+        undecoded = self._search(view.even, side_px, marks)
         # An object that touches a marker joins its outline, but not its bold print.
         blobs = _bold_squares(view, side_px)
         unclear = []
         if _apart_from(blobs, marks, apart_px):
-            sharp = sharpened(view.even)
-            quads += self._search(sharp, side_px, marks)
+            sharp = sharpen(view.even)
+            undecoded += self._search(sharp, side_px, marks)
             # Markers that are too soft to decode are identified by resemblance.
-            for quad in _apart_from([*quads, *blobs], marks, apart_px):
+            for quad in _apart_from([*undecoded, *blobs], marks, apart_px):
                 guess = self._best_guess(sharp, quad, _MIN_LIKENESS)
                 if guess is not None:
                     _add_mark(marks, self._names[guess.marker], guess.corners_px, side_px)
@@ -96,51 +93,62 @@ class CardFinder:
         return [*cards, *self._unread(view, cards, unclear)], duplicates
 
     def _best_guess(
-        self, picture: Luma, quad: Points, least: tuple[float, float]
+        self, picture: Luma, quad: Points, min_likeness: tuple[float, float]
     ) -> Sighting | None:
-        """Return the card's marker that a quadrangle (4, 2) px resembles most, if it is clear."""
-        guesses = [
-            best_guess(picture, quad + shift, self._names, CARD_DICTIONARY, least)
-            for shift in _SHIFTS_PX
-        ]
-        return max(filter(None, guesses), key=attrgetter("score"), default=None)
+        """Return the card's marker that a quadrangle resembles most, or None if it is not clear.
+
+        `min_likeness` is as in `best_guess`.
+        """
+        guesses = []
+        for shift_px in _SHIFTS_PX:
+            shifted = quad + shift_px
+            guess = best_guess(picture, shifted, self._names, CARD_DICTIONARY, min_likeness)
+            if guess is not None:
+                guesses.append(guess)
+        return max(guesses, key=attrgetter("score"), default=None)
 
     def _search(self, picture: Luma, side_px: float, marks: _Marks) -> list[Points]:
         """Add the markers in a picture to `marks`.
 
-        Returns quadrangles (4, 2) px of the same size that are no markers.
+        Returns quadrangles of the same size that do not decode.
         """
-        # Markers of another size are not at the height of the board, or are none.
-        hits = self._finder.find(picture, _MIN_SIDE * side_px)
-        for sighting in hits.sightings:
-            for quad in _whole_among(sighting.corners_px[None], side_px):
+        result = self._finder.find(picture, _MIN_SIDE * side_px)
+        for sighting in result.sightings:
+            # Markers of another size are not at the height of the board, or are none.
+            for quad in _marker_sized(sighting.corners_px[None], side_px):
                 _add_mark(marks, self._names[sighting.marker], quad, side_px)
-        return _whole_among(hits.rejected, side_px)
+        return _marker_sized(result.rejected, side_px)
 
     def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
         """Return the cards that the markers belong to, and the ids that are there twice.
 
         The cards of such ids are unread.
         """
-        # In mm of the board.
-        on_board = {name: [view.maps.to_board(px) for px in quads] for name, quads in marks.items()}
+        marks_mm = {}
+        for name, quads in marks.items():
+            marks_mm[name] = [view.maps.to_board(quad) for quad in quads]
         cards, duplicates = [], set()
-        for name, card in cards_of_marks(self._deck, on_board).items():
+        for name, card in cards_of_marks(self._deck, marks_mm).items():
             if card is not None:
                 cards.append(card)
             else:
                 duplicates.add(name)
-                cards += [unread_card(mark) for mark in on_board[name]]
+                cards += [unread_card(mark) for mark in marks_mm[name]]
         return cards, {marker for marker, name in self._names.items() if name in duplicates}
 
     def _unread(
         self, view: CardView, cards: Sequence[OpenCard], quads: Iterable[Points]
     ) -> list[OpenCard]:
-        """Return the cards of the markers (4, 2) px that are not identified."""
+        """Return the cards of markers that are not identified, given by their quadrangles.
+
+        Those that may be markers of the `cards` are left out.
+        """
         # Both markers of each card that was read, whether visible or not.
         read = [card for card in cards if card.name != UNREAD]
-        hidden = on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)
-        known = _middles([*hidden, *(mark for card in cards for mark in card.marks)])
+        known_marks = [*place_on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)]
+        for card in cards:
+            known_marks += card.marks
+        known = _middles(known_marks)
         upper, lower = marker_places(self._deck).mean(axis=1)
         unread = []
         for quad in quads:
@@ -154,15 +162,15 @@ class CardFinder:
 
 
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
-    """Return the smallest rectangles (4, 2) px around bold print that may be markers."""
+    """Return the smallest rectangles around bold print that may be markers."""
     # Close the white modules, so that a marker is one piece of print.
-    whole = closed(view.bold, _GAP_MM * view.maps.scale)
+    whole = close_dark(view.bold, _GAP_MM * view.maps.scale)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
-    return _whole_among(np.array(squares, np.float64).reshape(-1, 4, 2), side_px)
+    return _marker_sized(np.array(squares, np.float64).reshape(-1, 4, 2), side_px)
 
 
-def _whole_among(quads: Points, side_px: float) -> list[Points]:
+def _marker_sized(quads: Points, side_px: float) -> list[Points]:
     """Return those of the quadrangles (N, 4, 2) that have the size of a marker."""
     # All four sides, relative to a marker's side.
     sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
@@ -174,9 +182,9 @@ def _middles(quads: Sequence[Points]) -> Points:
     return np.asarray(np.array(quads).reshape(-1, 4, 2).mean(axis=1), np.float64)
 
 
-def _is_near(quad: Points, middles: Points, reach: float) -> bool:
-    """Return whether the middle of a quadrangle is within reach of one of these (N, 2)."""
-    return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < reach).any())
+def _is_near(quad: Points, middles: Points, distance: float) -> bool:
+    """Return whether the middle of a quadrangle is within this distance of one of these (N, 2)."""
+    return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < distance).any())
 
 
 def _add_mark(marks: _Marks, name: str, quad: Points, side_px: float) -> None:
@@ -185,7 +193,7 @@ def _add_mark(marks: _Marks, name: str, quad: Points, side_px: float) -> None:
         marks[name].append(quad)
 
 
-def _apart_from(quads: Iterable[Points], marks: _Marks, reach: float) -> list[Points]:
-    """Return the quadrangles that are none of the markers."""
-    known = _middles([mark for places in marks.values() for mark in places])
-    return [quad for quad in quads if not _is_near(quad, known, reach)]
+def _apart_from(quads: Iterable[Points], marks: _Marks, distance_px: float) -> list[Points]:
+    """Return the quadrangles that are at least this far from all markers."""
+    known = _middles([mark for own in marks.values() for mark in own])
+    return [quad for quad in quads if not _is_near(quad, known, distance_px)]

@@ -1,8 +1,8 @@
 """Reads open cards in the zones of a board: their names, their order, and what stays unknown.
 
 The board is viewed from straight above at the height of cards. A card whose marker is visible but
-not readable is an `X`. A zone with anything else in it is unknown. People confirm how many cards
-lie in a stack.
+not readable is an `X`. A zone with anything else in it is unknown. How many cards lie in a stack
+cannot be seen, so people confirm it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,21 @@ from vision.cards.finder import CardFinder
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, Pose, flat, middle_mm
 
+# Height of a card's face above the board: the thickness of a playing card.
 CARD_Z_MM = 0.3
-"""Height of a card's face above the board."""
+# Maximum distance in mm by which cards stick out of the board. Larger: each view costs more time.
 _MAX_OUTSIDE_MM = 40.0
-"""Maximum distance in mm by which cards stick out of the board."""
+# Magnification of the view from above, relative to the picture in the middle of the board. It keeps
+# the resolution of the nearer half.
 _MAGNIFICATION = 1.3
-"""Magnification of the view from above, relative to the picture."""
+# Minimum distance in mm from the middle of a card to the edge of its zone. A card nearer to it may
+# be meant for either zone.
 _MIN_INSIDE_MM = 3.0
-"""Minimum distance in mm from the middle of a card to the edge of its zone."""
 
 
 @dataclass(frozen=True)
 class OpenCards:
-    """The open cards of one picture, see `companion.core.ports.Reading`."""
+    """The open cards of one picture. They become part of a `companion.core.ports.Reading`."""
 
     fans: Layout
     """Names of cards by zone, from the bottom to the top."""
@@ -47,50 +49,57 @@ class OpenCards:
 
 
 class CardReader:
-    """Reads the cards of one kit, which has a deck."""
+    """Reads the cards of one kit that has a deck. Kept in the reader's memory while its board is
+    seen.
+
+    It caches the maps of the last pose, and nothing else from picture to picture.
+    """
 
     def __init__(self, kit: Kit, deck: Deck) -> None:
         self._board, self._deck = kit.board, deck
         self.zones = zones_of(kit.board, deck)
+        """The zones in which fans lie."""
         self.markers = frozenset(card.marker for card in deck.cards)
         """Ids of all cards' markers."""
         self._finder, self._cover = CardFinder(deck), ZoneCover(kit.board, deck)
+        # A pose, and the maps of the board and the pixels inside the picture for it.
         self._maps: tuple[Pose, Maps, Mask] | None = None
 
     def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> OpenCards:
-        """Return the open cards of a (height, width) picture, in which something moves at (N, 2)
-        px.
+        """Return the open cards of a (height, width) picture.
+
+        `moving_px` (N, 2) are places in which something moves. Their zones are unknown.
         """
         # View the board from straight above, with even paper.
-        maps, shown = self._view_from_above(pose)
-        view = card_view(luma, maps, shown, self._board.square_mm)
+        maps, in_picture = self._view_from_above(pose)
+        view = card_view(luma, maps, in_picture, self._board.square_mm)
         cards, duplicates = self._finder.find(view)
         # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._in_zones(cards, pose)
-        unknown |= self._cover.covered(view, cards)
+        unknown |= self._cover.covered_zones(view, cards)
         if moving_px is not None:
             unknown |= self._moving_zones(pose, moving_px)
         fans = {}
-        for zone, lying in by_zone.items():
+        for zone, zone_cards in by_zone.items():
             if zone not in unknown:
                 # Fans grow away from their seat.
-                up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
-                fans[zone] = fan_order(lying, up, self._deck)
+                seat_up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
+                fans[zone] = fan_order(zone_cards, seat_up, self._deck)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(duplicates)))
 
     def _view_from_above(self, pose: Pose) -> tuple[Maps, Mask]:
-        """Return the view of the board with a margin, and which pixels of it are inside the
-        picture.
+        """Return the maps of the board with a margin, and which pixels are inside the picture.
+
+        Computed once for each pose.
         """
         if self._maps is None or self._maps[0] is not pose:
             low = (-_MAX_OUTSIDE_MM, -_MAX_OUTSIDE_MM)
             high = (self._board.width_mm + _MAX_OUTSIDE_MM, self._board.height_mm + _MAX_OUTSIDE_MM)
-            # No larger than the picture's own resolution is worth: a small picture costs less.
-            scale = min(
-                MAX_SCALE, _MAGNIFICATION * float(pose.px_per_mm(middle_mm(self._board))[0])
-            )
+            # Not much finer than the picture itself, so that a small picture costs less.
+            picture_scale = float(pose.px_per_mm(middle_mm(self._board))[0])
+            scale = min(MAX_SCALE, _MAGNIFICATION * picture_scale)
             maps = pose.plane_maps(low, high, CARD_Z_MM, scale)
-            self._maps = pose, maps, maps.shown(pose.size)
+            self._maps = pose, maps, maps.pixels_in_picture(pose.size)
         return self._maps[1:]
 
     def _in_zones(
@@ -103,14 +112,14 @@ class CardReader:
         doubtful, beside = set[Square](), []
         for card in cards:
             # Sample the places where the card may be, given the uncertainty of the pose.
-            spread = float(pose.spread_mm(flat(card.middle, CARD_Z_MM))[0])
-            margin = _MIN_INSIDE_MM + 2 * spread
-            places = set()
-            for across, up in ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin)):
-                places.add(self._board.square_at(card.x_mm + across, card.y_mm + up))
+            spread_mm = float(pose.spread_mm(flat(card.middle, CARD_Z_MM))[0])
+            margin = _MIN_INSIDE_MM + 2 * spread_mm
+            squares = set()
+            for right, up in ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin)):
+                squares.add(self._board.square_at(card.x_mm + right, card.y_mm + up))
             # In one zone, between two, or beside all of them.
-            zones = self._zones_among(places)
-            if zones and len(places) == 1:
+            zones = self._zones_among(squares)
+            if zones and len(squares) == 1:
                 by_zone[zones.pop()].append(card)
             elif zones:
                 doubtful |= zones
@@ -125,4 +134,5 @@ class CardReader:
         return self._zones_among(self._board.square_at(x, y) for x, y in on_board)
 
     def _zones_among(self, squares: Iterable[Square | None]) -> set[Square]:
+        # None is a place beside all squares.
         return {square for square in squares if square is not None and square in self.zones}

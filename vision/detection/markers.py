@@ -1,7 +1,11 @@
-"""Finds and identifies markers in pictures, and guesses those that do not decode at once.
+"""Finds and identifies markers in pictures, and guesses those that do not decode.
 
-A picture at half size costs a quarter of the time. Markers that are too small for that are searched
-at full size, or where the board is known.
+The markers are ArUco markers: a square of black and white modules with a black rim. Their print,
+from the dictionary of the kits, says their id. A picture at half size costs a quarter of the time.
+Markers that are too small for that are searched at full size, or where the board is known.
+
+In a picture, the centre of the first pixel is (0, 0). When a picture is scaled, corners therefore
+move by half a pixel in addition.
 """
 
 from __future__ import annotations
@@ -16,32 +20,50 @@ from numpy.typing import NDArray
 
 from companion.core.errors import Malformed
 from companion.core.kit import DICTIONARY
-from vision.detection.stillness import BLOCK_PX, Blocks
+from vision.detection.stillness import BLOCK_PX, BlockMask
 from vision.pose.pose import Points
 
+# A grey picture, (height, width), 0 is black.
 Luma = NDArray[np.uint8]
+# Rows and columns of a part of a picture.
 Box = tuple[slice, slice]
-"""Rows and columns of a part of a picture."""
+# Pictures wider than this, such as 1080p, are searched at half size first.
 _LARGE_WIDTH_PX = 1600
-"""Pictures wider than this are searched at half size first, ..."""
+# Width at which other pictures are searched first, half of 1080p. Those that are no wider are not
+# reduced.
 _SMALL_WIDTH_PX = 960
-"""... and others at this width."""
+# Half the window in which a corner is refined, in px. A larger window would contain other edges of
+# small markers.
 _REFINE_PX = 3
+# Maximum shift of a refined corner. A corner that moves farther follows another edge.
 _MAX_SHIFT_PX = 2.0
-"""Maximum shift of a refined corner. A corner that moves farther follows another edge."""
+# Minimum brightness that is assumed for white, of 255, so that noise in black areas is not
+# amplified.
 _MIN_WHITE = 20
-"""Minimum brightness of white, of 255."""
+# Blur of the unsharp mask in px, and the weight of what it removes. Chosen by trial on rendered
+# markers out of focus: stronger sharpening amplifies noise.
+_SHARPEN_SIGMA_PX, _SHARPEN_GAIN = 1.6, 1.8
+# Matrix (7, 42) that averages the four inner pixels of the six of each module.
 _AVERAGE = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
-"""Matrix (7, 42) that averages the four inner pixels of the six of each module."""
-_ENDS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
+# (4, 2) px: the corners of a marker that is rectified to six pixels per module.
+_RECTIFIED_CORNERS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
+# Minimum contrast of a print that is guessed: the length of the vector of its 49 modules without
+# their mean. This is a standard deviation of 6 levels, which noise alone may reach.
+_MIN_CONTRAST = 42.0
+# Minimum correlation of a print that is guessed, and its minimum lead over the next candidate. They
+# are strict, because a wrong entry is worse than none. Measured: prints of other ids reach .57 in
+# sharp pictures and less in soft ones. The right one falls to .76 where decoding fails.
+_MIN_LIKENESS = 0.68, 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Sighting:
-    """One detected marker. `corners_px` is (4, 2), upper left of the print first, clockwise."""
+    """One detected marker in one picture."""
 
     marker: int
+    """Its id in the dictionary."""
     corners_px: Points
+    """Its corners (4, 2), upper left of the print first, clockwise."""
     score: float = 1.0
     """Confidence: 1 if the marker decodes, else the correlation with the marker's print."""
 
@@ -49,13 +71,14 @@ class Sighting:
     def centre_px(self) -> Points:
         """Intersection (2,) of the diagonals, which is the true centre in perspective too."""
         a, b, c, d = self.corners_px
-        across, along = c - a, d - b
-        # Solve a + reach * across = b + ... * along for `reach`, by cross products.
-        cross = across[0] * along[1] - across[1] * along[0]
+        first, second = c - a, d - b
+        # Solve a + share * first = b + ... * second for `share`, by cross products.
+        cross = first[0] * second[1] - first[1] * second[0]
         if abs(cross) < 1e-9:
+            # The diagonals are parallel: this is no quadrangle.
             return np.asarray(self.corners_px.mean(axis=0))
-        reach = ((b - a)[0] * along[1] - (b - a)[1] * along[0]) / cross
-        return np.asarray(a + reach * across)
+        share = ((b - a)[0] * second[1] - (b - a)[1] * second[0]) / cross
+        return np.asarray(a + share * first)
 
     @cached_property
     def side_px(self) -> float:
@@ -70,18 +93,21 @@ class Sighting:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """All markers of a picture, and the rejected quadrangles (N, 4, 2), which only look like
-    markers.
-    """
+class FinderResult:
+    """What a search has found in a picture."""
 
     sightings: tuple[Sighting, ...]
+    """All markers that decode."""
     rejected: Points
+    """(N, 4, 2) px: quadrangles that look like markers but do not decode."""
 
 
 @lru_cache(maxsize=8)
 def dictionary_of(name: str) -> cv2.aruco.Dictionary:
-    """Return OpenCV's dictionary of that name, such as `DICT_6X6_250`. Raises `Malformed`."""
+    """Return OpenCV's dictionary of that name, such as `DICT_6X6_250`.
+
+    Raises `Malformed` if there is none.
+    """
     # OpenCV's constants have the names of its dictionaries.
     number = getattr(cv2.aruco, name, None)
     if not name.startswith("DICT_") or not isinstance(number, int):
@@ -94,30 +120,35 @@ def dictionary_of(name: str) -> cv2.aruco.Dictionary:
 
 @dataclass(frozen=True)
 class MarkerFinder:
-    """OpenCV's detector, with parameters that keep markers which its defaults discard."""
+    """OpenCV's detector, with parameters that keep markers which its defaults discard.
+
+    OpenCV turns the picture to black and white by the mean brightness within a window, once for
+    each window size. Markers are searched in each of the results. More windows find more markers
+    and take more time.
+    """
 
     dictionary: str = DICTIONARY
+    """Name of the dictionary of the markers."""
     thorough: bool = False
     """Whether to use more threshold windows, for single pictures."""
     close: bool = False
-    """Whether the view shows markers at a large size."""
+    """Whether the markers are large, as in a view of a few squares."""
     quick: bool = False
-    """Whether to use a single threshold window."""
+    """Whether to use a single threshold window, which is fastest."""
     rough: bool = False
     """Whether to fit corners from the lines of a marker's outline.
 
-    That is less precise, but never follows another edge. Such corners are refined in a larger
-    picture.
+    That is less precise, but never follows another edge. The caller has to refine such corners in a
+    larger picture.
     """
     only: tuple[int, ...] = ()
     """The only ids to detect, without any bit error. Empty means all ids."""
 
-    def find(self, luma: Luma, least_px: float | None = None) -> Found:
+    def find(self, luma: Luma, least_px: float | None = None) -> FinderResult:
         """Find all markers with sides of at least `least_px` in a (height, width) uint8 picture."""
         parameters = self._parameters()
         if least_px is not None:
-            # OpenCV's limit is relative to the longer side of the picture, so convert it for a part
-            # of one.
+            # OpenCV's limit is relative to the longer side of the picture.
             parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
 
         # A dictionary of a few prints is faster to search, and here allows no bit errors.
@@ -133,22 +164,23 @@ class MarkerFinder:
             marker = self.only[number] if self.only else number
             sightings.append(Sighting(marker, np.asarray(quad, np.float64).reshape(4, 2)))
 
-        # quadrangles that match no print of the dictionary
+        # Quadrangles that match no print of the dictionary.
         quads = np.concatenate(rejected) if len(rejected) else np.empty((0, 4, 2))
-        return Found(tuple(sightings), np.asarray(quads, np.float64).reshape(-1, 4, 2))
+        return FinderResult(tuple(sightings), np.asarray(quads, np.float64).reshape(-1, 4, 2))
 
     def _parameters(self) -> cv2.aruco.DetectorParameters:
         parameters = cv2.aruco.DetectorParameters()
 
-        # Finer sampling with a wider cell margin: for slight defocus, detection rises from .81 to
-        # 1.0 at 1.6 times the cost. A reduced picture needs only a coarser grid.
+        # Finer sampling of modules, with a wider margin around each. Measured: under slight defocus
+        # the share of markers that decode rises from .81 to 1.0, at 1.6 times the cost. A reduced
+        # picture needs only a coarser grid.
         parameters.perspectiveRemovePixelPerCell = 6 if self.rough else 8
         parameters.perspectiveRemoveIgnoredMarginPerCell = 0.3
         refine = cv2.aruco.CORNER_REFINE_CONTOUR if self.rough else cv2.aruco.CORNER_REFINE_SUBPIX
         parameters.cornerRefinementMethod = refine
         parameters.minMarkerPerimeterRate = 0.02
 
-        # Windows of the adaptive threshold in px: by default one fine, one coarse.
+        # Sizes of the threshold windows in px: by default one fine, one coarse.
         smallest, largest, step = 7, 27, 20
         if self.close:
             smallest, largest, step = 9, 33, 12
@@ -172,7 +204,7 @@ class MarkerFinder:
 
 
 def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
-    """Return most markers of a picture, searched at a reduced size.
+    """Return most markers of a picture, searched at a reduced size and refined in the picture.
 
     Returns None if the picture is so small that it should be searched as it is.
     """
@@ -181,15 +213,16 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
         return None
     if is_large(luma):
         # At half size, each pixel is the mean of four.
-        share, how = 0.5, cv2.INTER_AREA
+        scale, interpolation = 0.5, cv2.INTER_AREA
     else:
-        share, how = _SMALL_WIDTH_PX / width, cv2.INTER_LINEAR
-    # Corners found in the reduced picture are refined in the full one below.
-    small = np.asarray(cv2.resize(luma, None, fx=share, fy=share, interpolation=how), np.uint8)
+        scale, interpolation = _SMALL_WIDTH_PX / width, cv2.INTER_LINEAR
+    resized = cv2.resize(luma, None, fx=scale, fy=scale, interpolation=interpolation)
+    small = np.asarray(resized, np.uint8)
     sightings = MarkerFinder(quick=True, rough=True).find(small).sightings
     # The centre of the first pixel is (0, 0) in both sizes.
-    off = (1 / share - 1) / 2
-    corners = refined(luma, [sighting.corners_px / share + off for sighting in sightings])
+    off_px = (1 / scale - 1) / 2
+    quads = [sighting.corners_px / scale + off_px for sighting in sightings]
+    corners = refine_corners(luma, quads)
     return tuple(Sighting(s.marker, px) for s, px in zip(sightings, corners, strict=True))
 
 
@@ -200,6 +233,7 @@ def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighti
     for rows, columns in boxes:
         # OpenCV needs contiguous memory, not a view of a larger picture.
         part = np.ascontiguousarray(luma[rows, columns])
+        # From x and y within the part to those of the picture.
         corner = columns.start, rows.start
         for sighting in finder.find(part, least_px).sightings:
             sightings.append(Sighting(sighting.marker, sighting.corners_px + corner))
@@ -211,8 +245,8 @@ def is_large(luma: Luma) -> bool:
     return bool(luma.shape[1] > _LARGE_WIDTH_PX)
 
 
-def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
-    """Return corners (4, 2) px of each quadrangle, moved to where edges meet in the picture.
+def refine_corners(luma: Luma, quads: Sequence[Points]) -> list[Points]:
+    """Return quadrangles (4, 2) px whose corners are moved to where edges meet in the picture.
 
     Corners that would move too far are left unchanged.
     """
@@ -225,30 +259,31 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
     fine = rough.copy()
     if is_inside.any():
         window = (_REFINE_PX, _REFINE_PX)
-        ends = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
+        # At most ten steps, or until a corner moves by less than 0.05 px.
+        criteria = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
         start = np.ascontiguousarray(rough[is_inside]).reshape(-1, 1, 2)
-        fine[is_inside] = cv2.cornerSubPix(luma, start, window, (-1, -1), ends).reshape(-1, 2)
+        fine[is_inside] = cv2.cornerSubPix(luma, start, window, (-1, -1), criteria).reshape(-1, 2)
     # A corner that moves far has met the edge of something else.
     is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _MAX_SHIFT_PX
     return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
 
 
-def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
+def boxes_around(blocks: BlockMask, margin_px: float, luma: Luma) -> list[Box]:
     """Return boxes of the picture that contain all these blocks and a margin.
 
     Boxes that would touch are merged.
     """
-    # the margin in blocks
+    # The margin in blocks.
     reach = int(np.ceil(margin_px / BLOCK_PX))
     # Dilate by the margin, which merges areas that touch.
-    wide = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
+    enlarged = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
     # The first component is the background.
-    count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
+    count, _, stats, _ = cv2.connectedComponentsWithStats(enlarged)
     height, width = luma.shape
     boxes = []
-    for left, top, across, down in (BLOCK_PX * stats[1:count, :4]).tolist():
-        rows = slice(top, min(top + down, height))
-        columns = slice(left, min(left + across, width))
+    for left, top, box_width, box_height in (BLOCK_PX * stats[1:count, :4]).tolist():
+        rows = slice(top, min(top + box_height, height))
+        columns = slice(left, min(left + box_width, width))
         boxes.append((rows, columns))
     return boxes
 
@@ -258,8 +293,9 @@ def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
 
 @lru_cache(maxsize=512)
 def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint8]:
-    """Return a marker's print as (n + 2, n + 2) uint8 modules, 0 black, 255 white, with the black
-    rim.
+    """Return a marker's print with its black rim: (n + 2, n + 2) uint8 modules, 0 black, 255 white.
+
+    The array is cached, so it must not be changed.
     """
     book = dictionary_of(dictionary)
     return np.asarray(book.generateImageMarker(marker, book.markerSize + 2), np.uint8)
@@ -267,7 +303,9 @@ def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint
 
 @lru_cache(maxsize=512)
 def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
-    """Return (4, (n + 2)²): the print in four rotations, with zero mean and unit length."""
+    """Return (4, (n + 2)²): a print, rotated counter-clockwise by 0 to 3 quarter turns, each with
+    zero mean and unit length.
+    """
     print_ = marker_modules(marker, dictionary).astype(np.float64)
     # The product of two such vectors is their correlation.
     print_ -= print_.mean()
@@ -275,31 +313,33 @@ def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
     return np.stack([np.rot90(print_, turns).ravel() for turns in range(4)])
 
 
-def sharpened(luma: Luma) -> Luma:
+def sharpen(luma: Luma) -> Luma:
     """Return an unsharp-masked copy, which separates defocused modules again."""
-    # Add 1.8 times the difference between the picture and its blur.
-    soft = cv2.GaussianBlur(luma, (0, 0), 1.6)
-    return np.asarray(cv2.addWeighted(luma, 2.8, soft, -1.8, 0), np.uint8)
+    # Add the difference between the picture and its blur, times the gain.
+    soft = cv2.GaussianBlur(luma, (0, 0), _SHARPEN_SIGMA_PX)
+    sharp = cv2.addWeighted(luma, 1 + _SHARPEN_GAIN, soft, -_SHARPEN_GAIN, 0)
+    return np.asarray(sharp, np.uint8)
 
 
-def without_shadows(luma: Luma, window_px: int) -> Luma:
+def remove_shadows(luma: Luma, window_px: int) -> Luma:
     """Return a copy with even illumination, also across the hard edge of a shadow.
 
     `window_px` is wider than the dark areas within a marker (three or four modules), and narrower
     than a marker.
     """
-    # The brightest tone within the window is paper.
+    # Closing replaces dark areas that are smaller than the window by the paper around them.
     white = cv2.morphologyEx(luma, cv2.MORPH_CLOSE, np.ones((window_px, window_px), np.uint8))
     return np.asarray(cv2.divide(luma, np.maximum(white, _MIN_WHITE), scale=255), np.uint8)
 
 
-def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
-    """Return (7, 7): the mean brightness of the modules of a marker with corners (4, 2) and its
-    rim.
+def module_means(luma: Luma, quad: Points) -> NDArray[np.float64]:
+    """Return (7, 7): the mean brightness of each module of a marker with its rim, upper left first.
+
+    `quad` are the marker's corners (4, 2) px, clockwise. Only for markers of five by five modules.
     """
     # Rectify to six pixels per module, of which `_AVERAGE` averages the inner four.
     side = _AVERAGE.shape[1]
-    warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
+    warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _RECTIFIED_CORNERS)
     return _AVERAGE @ cv2.warpPerspective(luma, warp, (side, side)) @ _AVERAGE.T
 
 
@@ -308,34 +348,37 @@ def best_guess(
     quad: Points,
     candidates: Iterable[int],
     dictionary: str = DICTIONARY,
-    least: tuple[float, float] = (0.68, 0.25),
+    min_likeness: tuple[float, float] = _MIN_LIKENESS,
 ) -> Sighting | None:
-    """Return the candidate whose print matches the content of a quadrangle, or None if it is not
-    clear.
+    """Return the candidate id whose print matches the content of a quadrangle (4, 2) px.
 
-    `least` is the minimum correlation, and the minimum lead over the next candidate. They are
-    strict, because a wrong entry is worse than none. Measured: prints of other ids reach .57 in
-    sharp pictures and less in soft ones. The right one falls to .76 where decoding fails.
+    Returns None if it is not clear which one does. `min_likeness` is the minimum correlation, and
+    the minimum lead over the next candidate.
     """
-    means = modules_in(luma, quad)
+    means = module_means(luma, quad)
     means -= means.mean()
     norm = float(np.linalg.norm(means))
-    if norm < 42:  # less contrast than noise
+    if norm < _MIN_CONTRAST:
         return None
     ids = list(candidates)
     if not ids:
         return None
 
-    # correlation with each candidate in four rotations
-    fits = np.stack([_prints(marker, dictionary) for marker in ids]) @ (means.ravel() / norm)
-    # the best rotation of each candidate, sorted by correlation
-    turned = fits.argmax(axis=1)
-    scores = [(float(fits[n, turns]), ids[n], int(turns)) for n, turns in enumerate(turned)]
-    scores.sort(reverse=True)
+    # The correlation with each candidate in four rotations, (N, 4).
+    prints = np.stack([_prints(marker, dictionary) for marker in ids])
+    correlations = prints @ (means.ravel() / norm)
+    # The best rotation of each candidate, sorted by correlation.
+    ranked = []
+    for marker, by_turns in zip(ids, correlations, strict=True):
+        turns = int(by_turns.argmax())
+        ranked.append((float(by_turns[turns]), marker, turns))
+    ranked.sort(reverse=True)
 
     # The best has to be likely, and clearly ahead of the next one.
-    if scores[0][0] < least[0] or (len(scores) > 1 and scores[0][0] - scores[1][0] < least[1]):
+    (score, marker, turns), *others = ranked
+    min_score, min_lead = min_likeness
+    if score < min_score or (others and score - others[0][0] < min_lead):
         return None
     # rot90 rotates counter-clockwise, so the print's upper left corner is that many corners further
     # back.
-    return Sighting(scores[0][1], np.roll(quad, scores[0][2], axis=0), scores[0][0])
+    return Sighting(marker, np.roll(quad, turns, axis=0), score)

@@ -1,9 +1,14 @@
 """Models how pictures of a still table differ: changes of light, sensor noise, codec steps.
 
-Pictures are compared by blocks, see `BLOCK_PX`. First, changes of light are compensated: exposure,
-lamps, bands. The remaining difference is noise, up to a bound learned for each block and its
-neighbours. The bound is limited by the noise of the whole picture. A trembling hand or a shadow
-that keeps moving in one place therefore does not become noise.
+Pictures are compared by blocks of `BLOCK_PX` pixels. First, changes of light are compensated:
+exposure, lamps, bands. The remaining difference is noise, up to a bound learned for each block and
+its neighbours. The bound is limited by the noise of the whole picture. A trembling hand or a shadow
+that keeps moving in one place therefore does not become noise. A codec step is the sudden change of
+a single block that a video codec causes when it codes the block anew.
+
+A *level* is one step of brightness, from 0 to 255. The limits were chosen by trial on rendered
+still tables: noise, JPEG, video codecs, flicker and lamps are in `tests/bench/reading/sensors.py`.
+Higher noise bounds miss pale pieces, lower ones see movement where there is none.
 """
 
 from __future__ import annotations
@@ -15,129 +20,136 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+# Side of a block in px, the size of a block in JPEG. It averages noise over 64 pixels and is still
+# smaller than a piece.
 BLOCK_PX = 8
-"""Side of a block."""
-Small = NDArray[np.float32]
-"""Mean brightness, 0 to 255, of each block (rows, columns)."""
-Blocks = NDArray[np.bool_]
-"""Mask (rows, columns) of the blocks of a picture."""
+# Mean brightness of each block, or a difference of it, in levels: (rows, columns) float32.
+BlockMeans = NDArray[np.float32]
+# Mask of the blocks of a picture: (rows, columns) bool.
+BlockMask = NDArray[np.bool_]
 
 # ---- light ----
-SAMPLE = 6
-"""Sampling interval of rows and columns when the light of a whole picture is estimated."""
+# Sampling interval of rows and columns of blocks when the light of a whole picture is estimated.
+# One block in 36 is enough for a median, and saves time.
+LIGHT_SAMPLING = 6
+# Level above which a block may be saturated: a few of its pixels are at 255.
 _SATURATED = 245.0
-"""A brighter block may be saturated."""
+# Minimum difference in levels between the dark and the bright third of a picture to separate gain
+# from offset. With less contrast the gain is mostly noise.
 _MIN_CONTRAST = 25.0
-"""Minimum difference between the dark and the bright third of a picture to separate gain from
-offset.
-"""
+# Light is unchanged if the median block differs by fewer levels. No block with such a difference
+# counts as changed.
 _SAME_LIGHT = 0.5
-"""Light is unchanged if the median block differs by fewer levels, of 255. No block with such a
-difference counts as changed.
-"""
-_GAINS = 0.5, 2.0
-_MAX_OFFSET = 20.0
-"""Maximum gains and offset of a change of light. Beyond them something is in front of the
-camera.
-"""
+# Minimum and maximum gain, and maximum offset in levels, of a change of light. Beyond them
+# something is in front of the camera.
+_GAINS, _MAX_OFFSET = (0.5, 2.0), 20.0
+# An offset of fewer levels does not disturb the gains of the rows.
 _SMALL_OFFSET = 1.0
-"""An offset of fewer levels does not disturb the gains of the rows."""
+# Minimum brightness of a block in a ratio, because a ratio of black blocks is all noise.
 _MIN_BRIGHTNESS = 4.0
-"""Minimum brightness of a block in a ratio, because a ratio of black blocks is all noise."""
+# Number of rows of blocks over which gains are averaged. Bands of lamps are wider.
 _SMOOTH_ROWS = 5
+# A global gain and offset is used only if its residual is below this share of that of the row
+# gains. Otherwise a hand that covers much of the picture would look like a change of light.
 _MAX_RESIDUAL_RATIO = 0.8
-"""A global gain and offset is used only if its residual is below this share of that of the row
-gains.
-"""
 
 # ---- noise ----
+# Limits of a block's noise bound, in levels. No smaller change ever counts, and any larger one
+# does. With a larger maximum, pale pieces are missed before a noisy camera.
 _MIN_BOUND, _MAX_BOUND = 3.5, 16.0
-"""Bounds of the noise threshold, in levels of 255. No smaller change of a block ever counts."""
+# Noise bound in standard deviations of a block's noise. A picture has thousands of blocks, so
+# chance must exceed it less than once in a million.
 _BOUND_SIGMAS = 5.0
-"""Noise threshold in standard deviations of a block's noise."""
+# Minimum noise bound in codec steps. Two steps may add up, but seldom do.
 _BOUND_STEPS = 1.75
-"""Minimum noise threshold in codec steps."""
+# Three quarters of Gaussian values are within this many standard deviations of the mean.
 _THIRD_QUARTILE = 1.15
-"""Three quarters of Gaussian values are within this many standard deviations of the mean."""
+# Half of Gaussian values are within this many standard deviations of the mean.
+_MEDIAN_DEVIATION = 0.6745
+# Assumed ratio of a block's noise to the typical noise, before anything is learned.
 _INITIAL_RATIO = 1.5
-"""Assumed ratio of a block's noise to the typical noise, before anything is learned."""
+# Number of frames over which the noise is averaged. Larger: it follows a change of the camera's
+# gain more slowly.
 _AVERAGED_FRAMES = 16
-"""Number of frames over which the noise is averaged."""
+# Upper limit of a block's standard deviation: the maximum of this multiple of the picture's, this
+# share of a codec step, and this number of levels.
 _MAX_NOISE_RATIO, _STEP_SHARE, _MIN_NOISE_CAP = 3.0, 0.6, 0.8
-"""Upper bound of a block's noise: the maximum of this multiple of the picture's noise, this share
-of a codec's step, and this number of levels.
-"""
-_MIN_JUMP = 4.0, 1.0
-"""Minimum change of a codec step in standard deviations and in levels. No neighbour of its block
-changes as much.
-"""
+# Minimum change of a block that may be a codec step: in standard deviations of the picture, and in
+# levels. No neighbour of its block changes as much.
+_MIN_JUMP_SIGMAS, _MIN_JUMP = 4.0, 1.0
+# Minimum number of single jumps in a picture before they count as codec steps. Fewer may be chance.
 _MIN_JUMPS = 12
-"""Minimum number of single steps before they count as a codec's."""
+# Maximum codec step in levels, so that the noise bound stays below `_MAX_BOUND`.
 _MAX_STEP = 9.0
+# Learning rates for larger and for smaller codec steps. In averaged frames the steps only seem
+# smaller, so the estimate falls slowly.
 _RISE_RATE, _FALL_RATE = 0.5, 0.03
-"""Learning rates for larger and for smaller codec steps. In averaged frames the steps only seem
-smaller.
-"""
-_MAX_GROWTH = 1.5
-"""Maximum growth of the picture's noise from frame to frame."""
+# Maximum growth of the picture's noise from frame to frame: a factor, plus levels for a picture
+# without noise. A hand that comes in must not count as noise.
+_MAX_GROWTH, _GROWTH_LEVELS = 1.5, 0.1
+# Minimum share of the picture without movement from which noise is learned.
+_MIN_PART = 0.5
+# Changes are noise if the correlation of neighbouring blocks is below this. Independent noise has a
+# correlation of 0, objects of many blocks one near 1.
 _MIN_CORRELATION = 0.15
-"""Changes are noise if the correlation of neighbouring blocks is below this."""
+# Minimum share of the picture that must change for this test. Few blocks give no reliable
+# correlation.
 _MIN_MOVED = 0.02
-"""Minimum share of the picture that must change for this test."""
 
 
-def wider(blocks: Blocks, side: int = 3) -> Blocks:
-    """Return these blocks and their neighbours. Each block is dilated to a square of `side`
-    blocks.
-    """
+def dilate(blocks: BlockMask, side: int = 3) -> BlockMask:
+    """Return these blocks and their neighbours, within squares of `side` blocks around each."""
     return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
 class Exposure(NamedTuple):
-    """Change of light from one picture to another: multiply by `gain`, add `offset`, (rows, 1)
-    each.
-    """
+    """Change of light from one picture to another: now = before * gain + offset."""
 
-    gain: Small
-    offset: Small
+    gain: BlockMeans
+    """(rows, 1): the gain of each row of blocks."""
+    offset: BlockMeans
+    """(rows, 1): the offset of each row of blocks, in levels."""
 
 
-def exposure_between(before: Small, now: Small) -> Exposure:
-    """Return the change of light from `before` to `now`.
+def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
+    """Return the change of light from `before` to `now`, both (rows, columns).
 
     Changes in less than half of the picture are ignored.
 
     Each row of blocks has its own gain: lamps on alternating current light a picture in bands,
-    because its rows are exposed one after the other. The rest gives a global gain and offset, from
-    the medians of the dark and the bright third of all blocks. A hand that covers half of either
-    third distorts them. They are therefore used only if they explain most of the picture much
-    better than the row gains alone.
+    because its rows are exposed one after the other. What remains gives a global gain and offset,
+    from the medians of the dark and the bright third of all blocks. A hand that covers half of
+    either third distorts them. They are therefore used only if they explain most of the picture
+    much better than the row gains alone.
     """
-    some = slice(None, None, SAMPLE)
-    if middle_of(np.abs(now[some, some] - before[some, some])) < _SAME_LIGHT:
+    some = slice(None, None, LIGHT_SAMPLING)
+    if median_of(np.abs(now[some, some] - before[some, some])) < _SAME_LIGHT:
         return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
 
-    # row gains, from every fourth block
-    rows = _gains_of_rows(before[:, 2::4], now[:, 2::4])
-    plain = Exposure(rows, np.zeros_like(rows))
+    # Row gains, from every fourth block.
+    row_gains = _gains_of_rows(before[:, 2::4], now[:, 2::4])
+    by_rows = Exposure(row_gains, np.zeros_like(row_gains))
     # The remaining change may be a global gain and offset.
-    lit = (before[::SAMPLE, ::SAMPLE] * rows[::SAMPLE]).ravel()
-    gain, offset = _gain_and_offset(lit, now[::SAMPLE, ::SAMPLE].ravel())
-    whole = Exposure((rows * np.float32(gain)).clip(*_GAINS), np.full_like(rows, offset))
+    lit = (before[some, some] * row_gains[some]).ravel()
+    gain, offset = _gain_and_offset(lit, now[some, some].ravel())
+    by_both = Exposure(
+        (row_gains * np.float32(gain)).clip(*_GAINS), np.full_like(row_gains, offset)
+    )
     if abs(offset) >= _SMALL_OFFSET:
         # The offset distorted the row gains, so estimate them again without it.
-        more = _gains_of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
-        whole = Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
+        more = _gains_of_rows(before[:, 2::4] * by_both.gain + by_both.offset, now[:, 2::4])
+        by_both = Exposure((by_both.gain * more).clip(*_GAINS), by_both.offset)
 
-    # median residual of either model
-    misfits = []
-    for gains, offsets in (whole, plain):
+    # The median residual of either model.
+    residuals = []
+    for gains, offsets in (by_both, by_rows):
         lit = before[some, some] * gains[some] + offsets[some]
-        misfits.append(middle_of(np.abs(now[some, some] - lit)))
-    return whole if misfits[0] < _MAX_RESIDUAL_RATIO * misfits[1] else plain
+        residuals.append(median_of(np.abs(now[some, some] - lit)))
+    is_better = residuals[0] < _MAX_RESIDUAL_RATIO * residuals[1]
+    return by_both if is_better else by_rows
 
 
-def _gains_of_rows(before: Small, now: Small) -> Small:
+def _gains_of_rows(before: BlockMeans, now: BlockMeans) -> BlockMeans:
     """Return (rows, 1): the gain of each row, from its median and smoothed over rows."""
     # median of each row by partition
     ratios = now / np.maximum(before, np.float32(_MIN_BRIGHTNESS))
@@ -148,10 +160,8 @@ def _gains_of_rows(before: Small, now: Small) -> Small:
     return np.asarray(smooth, np.float32)
 
 
-def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
-    """Return gain and offset between two sets of N blocks, from medians of the dark and bright
-    third.
-    """
+def _gain_and_offset(before: BlockMeans, now: BlockMeans) -> tuple[float, float]:
+    """Return gain and offset between two sets of blocks (N,), from their dark and bright thirds."""
     # Saturated blocks contain no information about the light. Keep them only if nearly all are
     # saturated.
     clear = (before < _SATURATED) & (now < _SATURATED)
@@ -161,162 +171,169 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
     third = before.size // 3
     dark, bright = order[:third], order[-third:]
 
-    # medians of the dark and the bright third
-    dark_was = float(before[dark[third // 2]])
-    bright_was = float(before[bright[third // 2]])
-    if bright_was - dark_was < _MIN_CONTRAST:
+    # The medians of both thirds, before and now. `dark` and `bright` are sorted by `before`.
+    dark_before = float(before[dark[third // 2]])
+    bright_before = float(before[bright[third // 2]])
+    if bright_before - dark_before < _MIN_CONTRAST:
         # There is too little contrast for a gain, so estimate an offset only.
-        offset = middle_of(now - before)
+        offset = median_of(now - before)
         return 1.0, float(np.clip(offset, -_MAX_OFFSET, _MAX_OFFSET))
-    dark_is = middle_of(now[dark])
-    bright_is = middle_of(now[bright])
-    gain = float(np.clip((bright_is - dark_is) / (bright_was - dark_was), *_GAINS))
-    offset = bright_is - gain * bright_was
+    dark_now = median_of(now[dark])
+    bright_now = median_of(now[bright])
+    gain = float(np.clip((bright_now - dark_now) / (bright_before - dark_before), *_GAINS))
+    offset = bright_now - gain * bright_before
     return gain, float(np.clip(offset, -_MAX_OFFSET, _MAX_OFFSET))
 
 
-def middle_of(values: NDArray[Any]) -> float:
-    """Return the median (the upper one for an even number). `np.median` is several times slower for
-    small arrays.
+def median_of(values: NDArray[Any]) -> float:
+    """Return the median of an array, the upper one for an even number of values.
+
+    `np.median` is several times slower for small arrays.
     """
     place = values.size // 2
     return float(np.partition(values, place, axis=None)[place])
 
 
-def unexplained(before: Small, now: Small, exposure: Exposure) -> tuple[Small, Small]:
-    """Return the unexplained difference of `now` from `before`, and the effect of the light alone.
+def unexplained(
+    before: BlockMeans, now: BlockMeans, exposure: Exposure
+) -> tuple[BlockMeans, BlockMeans]:
+    """Return the difference of `now` from `before` that the light does not explain, and the effect
+    of the light alone.
 
-    Both are (rows, columns).
+    Both are (rows, columns). The difference has a sign, the effect of the light has none.
     """
-    # `before` in the light of `now`
+    # `before` in the light of `now`.
     lit = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
     shift = np.asarray(cv2.absdiff(lit, before), np.float32)
-    rest = np.asarray(cv2.subtract(now, lit), np.float32)
+    residual = np.asarray(cv2.subtract(now, lit), np.float32)
     is_saturated = before > _SATURATED
     if is_saturated.any():
         # A saturated block may have been much brighter, so it need not darken like the rest.
-        rest[is_saturated & (rest > 0) & (now <= before + 2)] = 0
-    return rest, shift
+        residual[is_saturated & (residual > 0) & (now <= before + 2)] = 0
+    return residual, shift
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Learned differences between the pictures of a camera while nothing moves."""
+    """Learned differences between the pictures of a camera while nothing moves. In levels."""
 
-    power: Small | None = None
+    mean_square: BlockMeans | None = None
     """Mean square difference of each block, (rows, columns)."""
-    typical: float = 0.0
-    """Standard deviation of the picture as a whole."""
-    step: float = 0.0
-    """Size of a codec's step in a single block."""
+    picture_sigma: float = 0.0
+    """Typical standard deviation of a block, over the whole picture."""
+    codec_step: float = 0.0
+    """Size of a codec step. 0 if there are none."""
     frames: int = 0
-    bounds: Small | None = None
-    """Minimum significant change of each block (rows, columns). None before anything is learned."""
-
-
-def bounds_of(noise: Noise, rest: Small) -> Small:
-    """Return (rows, columns): the minimum significant change of each block.
-
-    Before anything is learned, it is estimated from the changes `rest`.
+    """Number of frames from which it was learned."""
+    bounds: BlockMeans | None = None
+    """Minimum significant change of each block, (rows, columns). None before anything is learned.
     """
-    if noise.bounds is not None and noise.bounds.shape == rest.shape:
+
+
+def bounds_of(noise: Noise, residual: BlockMeans) -> BlockMeans:
+    """Return (rows, columns): the minimum significant change of each block, in levels.
+
+    Before anything is learned, it is estimated from the changes `residual` of this frame.
+    """
+    if noise.bounds is not None and noise.bounds.shape == residual.shape:
         return noise.bounds
-    # The standard deviation of Gaussian noise is its median absolute deviation divided by 0.6745.
-    size = np.abs(rest)
-    typical = float(np.median(size[::2, ::2])) / 0.6745
-    step = _step_of(size, typical) or 0.0
-    # one bound for all blocks, before each has its own
-    least = min(
-        max(_MIN_BOUND, _BOUND_SIGMAS * _INITIAL_RATIO * typical, _BOUND_STEPS * step), _MAX_BOUND
-    )
-    return np.full(rest.shape, least, np.float32)
+    size = np.abs(residual)
+    sigma = float(np.median(size[::2, ::2])) / _MEDIAN_DEVIATION
+    step = _codec_step_of(size, sigma)
+    # One bound for all blocks, before each has its own.
+    bound = max(_MIN_BOUND, _BOUND_SIGMAS * _INITIAL_RATIO * sigma, _BOUND_STEPS * step)
+    return np.full(residual.shape, min(bound, _MAX_BOUND), np.float32)
 
 
-def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
-    """Return the noise model, updated with the changes of a frame.
+def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> Noise:
+    """Return the noise model, updated with the unexplained changes of a frame.
 
-    Blocks that `moved` (None: none) are excluded, unless the movement is noise itself.
+    Blocks that `moved` are excluded, unless the movement is noise itself. None means that none
+    moved.
     """
-    size, before = np.abs(rest), noise.power
-    if moved is not None and is_incoherent(rest, moved):
+    size, before = np.abs(residual), noise.mean_square
+    if moved is not None and is_incoherent(residual, moved):
         # The movement is only noise.
         moved = None
-    if before is None or before.shape != rest.shape:
-        before = np.zeros(rest.shape, np.float32)
+    if before is None or before.shape != residual.shape:
+        before = np.zeros(residual.shape, np.float32)
         noise = replace(noise, frames=0)
 
     # A ninth of the blocks is enough to estimate the noise of the picture.
     some = size[::3, ::3]
     part = some.ravel() if moved is None else some[~moved[::3, ::3]]
-    if part.size < 0.5 * some.size:
-        return noise  # the rest may not represent the picture
+    if part.size < _MIN_PART * some.size:
+        # The others may not represent the picture.
+        return noise
     frames = noise.frames + 1
     rate = 1 / min(frames, _AVERAGED_FRAMES)
-    typical, step = _typical_and_step(noise, size, part, rate)
+    sigma, step = _sigma_and_step(noise, size, part, rate)
 
     # Limit each block by the noise of the picture, so that something waving in place is not
     # learned.
-    cap = max(_MAX_NOISE_RATIO * typical, _STEP_SHARE * step, _MIN_NOISE_CAP)
-    limited = np.minimum(rest * rest, np.float32(cap**2))
-    power = np.asarray(cv2.addWeighted(before, 1 - rate, limited, rate, 0), np.float32)
+    cap = max(_MAX_NOISE_RATIO * sigma, _STEP_SHARE * step, _MIN_NOISE_CAP)
+    limited = np.minimum(residual * residual, np.float32(cap**2))
+    mean_square = np.asarray(cv2.addWeighted(before, 1 - rate, limited, rate, 0), np.float32)
     if moved is not None:
         # Do not learn where something moves.
-        power = np.where(moved, before, power)
+        mean_square = np.where(moved, before, mean_square)
 
     # A block is at least as noisy as its neighbourhood.
-    local = np.asarray(cv2.max(power, cv2.blur(power, (5, 5))), np.float32)
-    least = max(_MIN_BOUND, _BOUND_STEPS * step)
-    bounds = (np.sqrt(local) * np.float32(_BOUND_SIGMAS)).clip(least, _MAX_BOUND)
-    return Noise(power, typical, step, frames, bounds)
+    around = cv2.blur(mean_square, (5, 5))
+    highest = np.asarray(cv2.max(mean_square, around), np.float32)
+    min_bound = max(_MIN_BOUND, _BOUND_STEPS * step)
+    bounds = (np.sqrt(highest) * np.float32(_BOUND_SIGMAS)).clip(min_bound, _MAX_BOUND)
+    return Noise(mean_square, sigma, step, frames, bounds)
 
 
-def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tuple[float, float]:
-    """Return the updated noise of the whole picture and step of its codec.
+def _sigma_and_step(
+    noise: Noise, size: BlockMeans, part: BlockMeans, rate: float
+) -> tuple[float, float]:
+    """Return the updated standard deviation of the whole picture, and its codec step.
 
-    `part` holds the changes of blocks without movement. `rate` is the weight of the frame.
+    `size` (rows, columns) are the changes of all blocks without their sign, `part` (N,) those of
+    blocks without movement. `rate` is the weight of the frame.
     """
-    # third quartile of the changes
+    # The third quartile of the changes.
     place = 3 * part.size // 4
-    typical = float(np.partition(part, place)[place]) / _THIRD_QUARTILE
+    sigma = float(np.partition(part, place)[place]) / _THIRD_QUARTILE
     if noise.frames:
-        typical = min(typical, _MAX_GROWTH * noise.typical + 0.1)
-    typical = noise.typical + rate * (typical - noise.typical)
-    # A codec changes single blocks among unchanged ones.
-    shown = _step_of(size, typical) or 0.0
-    speed = max(rate, _RISE_RATE) if shown > noise.step else _FALL_RATE
-    return typical, noise.step + speed * (shown - noise.step)
+        sigma = min(sigma, _MAX_GROWTH * noise.picture_sigma + _GROWTH_LEVELS)
+    sigma = noise.picture_sigma + rate * (sigma - noise.picture_sigma)
+    step = _codec_step_of(size, sigma)
+    step_rate = max(rate, _RISE_RATE) if step > noise.codec_step else _FALL_RATE
+    return sigma, noise.codec_step + step_rate * (step - noise.codec_step)
 
 
-def _step_of(size: Small, typical: float) -> float | None:
-    """Return the size of changes in isolated blocks.
+def _codec_step_of(size: BlockMeans, sigma: float) -> float:
+    """Return the size of changes in isolated blocks, as a codec causes them.
 
-    Returns None if they are few, which may be chance. Moving objects are larger than a block and
-    have no effect.
+    Returns 0 if they are few, which may be chance. Moving objects are larger than a block and have
+    no effect. `sigma` is the standard deviation of the picture's noise.
     """
-    jumps = np.asarray(size > max(_MIN_JUMP[0] * typical, _MIN_JUMP[1]), np.uint8)
+    jumps = np.asarray(size > max(_MIN_JUMP_SIGMAS * sigma, _MIN_JUMP), np.uint8)
     if np.count_nonzero(jumps) < _MIN_JUMPS:
-        return None
-    # number of jumps in each block and its neighbours
+        return 0.0
+    # The number of jumps in each block and its neighbours.
     around = cv2.boxFilter(jumps, -1, (3, 3), normalize=False)
     alone = size[(around == 1) & (jumps > 0)]
     if len(alone) < _MIN_JUMPS:
-        return None
-    # 95th percentile
+        return 0.0
+    # The 95th percentile.
     place = 19 * len(alone) // 20
     return min(float(np.partition(alone, place)[place]), _MAX_STEP)
 
 
-def is_incoherent(rest: Small, moved: Blocks) -> bool:
-    """Return whether apparent movement is only noise.
+def is_incoherent(residual: BlockMeans, moved: BlockMask) -> bool:
+    """Return whether the apparent movement of the `moved` blocks is only noise.
 
-    Adjacent parts of real objects change alike.
+    Adjacent parts of real objects change alike, while noise changes each block by itself.
     """
     if np.count_nonzero(moved) < _MIN_MOVED * moved.size:
         return False
-    # In noise, neighbouring blocks change independently.
-    values = np.where(moved, rest, 0)
+    values = np.where(moved, residual, 0)
     power = float((values * values).mean())
-    # correlation with the next block, to the right and below
+    # The covariance with the next block, to the right and below.
     across = float((values[:, 1:] * values[:, :-1]).mean())
     down = float((values[1:] * values[:-1]).mean())
     return (across + down) / 2 < _MIN_CORRELATION * power
@@ -324,33 +341,36 @@ def is_incoherent(rest: Small, moved: Blocks) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """The pictures with which the next one is compared.
+    """The pictures with which the next one is compared, by blocks (rows, columns).
 
-    All are arrays (rows, columns) of blocks.
+    A block counts as changed if it differs from `as_read`, and as moving if it differs from
+    `running_mean`.
     """
 
     noise: Noise = field(default_factory=Noise)
-    now: Small | None = None
-    """The last picture."""
-    before: Small | None = None
-    """Running mean of the last pictures, which contains little noise."""
-    read: Small | None = None
-    """Each block as it was last read, in the light of that time. None if nothing was read."""
-    whole: Small | None = None
-    """The picture at the time when all of it was last read."""
-    looks: Small | None = None
-    """Number of still pictures averaged in each block of `read`."""
-    exposure: Exposure | None = None
-    """Change of light from `read` to the last picture."""
-    calm: int = 0
-    """Number of pictures without any difference from `read`."""
-    faint_read: Blocks | None = None
-    """Blocks where the last picture differed faintly from `read`. The difference counts only if the
-    next picture repeats it.
+    current: BlockMeans | None = None
+    """The last picture. None before the first one."""
+    running_mean: BlockMeans | None = None
+    """Running mean of the last pictures, which contains little noise. Moving blocks are those of
+    the last picture.
     """
-    faint_before: Blocks | None = None
-    """The same for `before`."""
-    lights: tuple[float, ...] = ()
-    """Relative brightness of the last pictures, while all are brighter, or all darker, than when
-    the board was read.
+    as_read: BlockMeans | None = None
+    """Each block as it was last read, in the light of that time. None if nothing was read."""
+    whole_as_read: BlockMeans | None = None
+    """The picture at the time when all of it was last read."""
+    averaged_pictures: BlockMeans | None = None
+    """Number of still pictures averaged in each block of `as_read`."""
+    exposure: Exposure | None = None
+    """Change of light from `as_read` to the last picture."""
+    calm_pictures: int = 0
+    """Number of pictures without any difference from what was read."""
+    faint_since_reading: BlockMask | None = None
+    """Blocks where the last picture differed faintly from `as_read`. The difference counts only if
+    the next picture repeats it.
+    """
+    faint_since_last: BlockMask | None = None
+    """The same for `running_mean`."""
+    light_ratios: tuple[float, ...] = ()
+    """Brightness of the last pictures relative to `whole_as_read`, oldest first. Empty unless all
+    of them are clearly brighter, or all clearly darker.
     """

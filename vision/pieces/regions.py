@@ -13,67 +13,78 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Sighting
-from vision.detection.stillness import BLOCK_PX, Blocks
-from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_mm
+from vision.detection.stillness import BLOCK_PX, BlockMask
+from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_outline_mm
 
+# Maximum height in mm of a piece above its marker, which may lie in a frame.
 _ABOVE_MM = 3.0
-"""Maximum height in mm of a piece above its marker."""
-_STEPS = 3
+# Number of heights between paper and the tallest piece at which a block's ray is followed. They are
+# closer to each other than squares, seen from the usual angles.
+_LEVELS = 3
+# Maximum standard deviation of the pose, as a share of a square, to call a square empty. At three
+# standard deviations the place is wrong by a quarter of a square. Larger: the place that is
+# examined may miss a piece.
 _MAX_SPREAD = 0.08
-"""Maximum standard deviation of the pose, as a share of a square, to call a square empty."""
+# The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
+# may be hidden there.
 _INNER = 0.4
-"""The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
-may be hidden there.
-"""
 
 # ---- blocks --------------------------------------------------------------------------------------
 
 
-def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks, list[Sighting]]:
-    """Return the blocks, extended by all blocks of the markers that touch them, and these
+def with_markers(
+    blocks: BlockMask, sightings: Iterable[Sighting]
+) -> tuple[BlockMask, list[Sighting]]:
+    """Return the blocks (rows, columns) and all those of markers that touch them, and these
     markers.
     """
     rows, columns = blocks.shape
-    wide, touched = blocks.copy(), []
+    extended, touched = blocks.copy(), []
     for sighting in sightings:
         # The bounding box of its corners, in blocks.
         places = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
         (left, top), (right, bottom) = places.min(axis=0).tolist(), places.max(axis=0).tolist()
         part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
         if blocks[part].any():
-            wide[part] = True
+            extended[part] = True
             touched.append(sighting)
-    return wide, touched
+    return extended, touched
 
 
-def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], set[Square]]:
-    """Return the squares whose paper is in these blocks, and the squares with a possible piece that
-    reaches into them.
+def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square], set[Square]]:
+    """Return the squares whose paper is in these blocks (rows, columns), and the squares on which a
+    piece would reach into them.
     """
     board = kit.board
 
     # The centre of each block. Its ray meets the board at `foot`, and the plane of the tallest
     # piece's top at `head`.
     rows, columns = np.nonzero(blocks)
-    places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
-    foot = pose.to_plane(places)
-    head = pose.to_plane(places, kit.tallest_mm + _ABOVE_MM)
+    centres_px = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
+    foot = pose.to_plane(centres_px)
+    head = pose.to_plane(centres_px, kit.tallest_mm + _ABOVE_MM)
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
     paper, standing = set[Square](), set[Square]()
-    for share in np.linspace(0, 1, _STEPS):
+    for share in np.linspace(0, 1, _LEVELS):
         between = foot + (head - foot) * share
         cells = np.floor((between + board.gap_mm / 2) / pitch)
         # NaN compares as outside.
-        inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
-        numbers = np.unique(cells[inside] @ (board.ranks, 1)).astype(int)
+        is_on_board = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
+        # Squares are numbered file by file.
+        numbers = np.unique(cells[is_on_board] @ (board.ranks, 1)).astype(int)
         standing.update(map(board.squares.__getitem__, numbers))
         if share == 0:
             paper = set(standing)
     return paper, standing
 
 
-def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[int, ...]) -> Blocks:
-    """Return the blocks, of (rows, columns), that contain squares and what may stand on them."""
+def blocks_over(
+    kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[int, ...]
+) -> BlockMask:
+    """Return the blocks that contain these squares and what may stand on them.
+
+    `shape` is (rows, columns) of the picture's blocks.
+    """
     board, mask = kit.board, np.zeros(shape, np.uint8)
     top_mm = kit.tallest_mm + _ABOVE_MM
     for square in squares:
@@ -87,7 +98,7 @@ def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[in
     return np.asarray(mask, bool)
 
 
-# ---- what a pose is not sure of ------------------------------------------------------------------
+# ---- uncertainty of a pose -----------------------------------------------------------------------
 
 
 def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
@@ -96,12 +107,12 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     A piece could be next to the place that is examined.
     """
     squares, corners = _corners_of(board)
-    # The worst of its four corners counts.
-    spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
+    # The worst of a square's four corners counts.
+    spread_mm = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
     centres = corners.mean(axis=1, keepdims=True)
     inner = centres + _INNER * (corners - centres)
     is_inside = pose.is_in_picture(pose.to_px(inner)).reshape(-1, 4).all(axis=1)
-    is_vague = (spread > _MAX_SPREAD * board.pitch_mm) | ~is_inside
+    is_vague = (spread_mm > _MAX_SPREAD * board.pitch_mm) | ~is_inside
     return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())
 
 
@@ -109,4 +120,4 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
 def _corners_of(board: Board) -> tuple[Sequence[Square], Points]:
     """Return the squares that are no hole, and their corners (N, 4, 3) mm."""
     squares = [square for square in board.squares if square not in board.holes]
-    return squares, np.array([square_mm(board, square) for square in squares])
+    return squares, np.array([square_outline_mm(board, square) for square in squares])

@@ -5,6 +5,11 @@ is nearly a straight line: the light changes across it, but hardly along it. So 
 square is estimated from the brightness of its paper and of the paper next to it, as a function of
 one coordinate. After division by this light, white paper with its outline must remain. A piece
 fails this test: its marker changes in all directions, and it ends at its square.
+
+Brightness is used as its natural logarithm, so that light and paper add up: .1 is about 10 %.
+Directions are angles in radians in the view, from x (right) to y (down). The limits were chosen by
+trial on rendered tables under blinds, windows and hands: they must never call a square with a piece
+bare, and may call a bare one unknown.
 """
 
 from __future__ import annotations
@@ -15,52 +20,50 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.detection.stillness import middle_of
+from vision.detection.stillness import median_of
 
+# Brightness of a cell relative to paper, its logarithm, or places in it.
 Values = NDArray[np.float32]
 
+# Offsets in degrees of three searches for the direction across the edge. The first is around the
+# direction in which the picture changes most, the others around the best one.
 _SEARCH_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
-"""Offsets in degrees of three searches for the direction of the edge. The first is around the
-direction in which the picture changes most, the others around the best one.
-"""
+# Offsets in degrees from the first direction, for a soft rim of another shadow that crosses the
+# edge.
 _CROSSING_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
-"""Offsets in degrees from the first direction, for a soft rim of another shadow that crosses the
-edge.
-"""
+# Step in mm of the light's profile across the edge, about a pixel of the view, and minimum number
+# of pixels in a step.
 _STEP_MM, _MIN_PIXELS = 0.8, 4
-"""Step in mm of the light's profile across the edge, and minimum number of pixels in a step."""
+# Maximum difference (a logarithm) between paper and the estimated light, and the share of the paper
+# that may differ more.
 _MAX_STRAY, _MAX_STRAY_SHARE = 0.14, 0.03
-"""Maximum difference (a logarithm) between paper and the estimated light, and the share of the
-paper that may differ more.
-"""
+# Minimum width of a shadow in mm. A narrower stripe that differs by more than `_MIN_STRIPE` (a
+# logarithm) is an object.
 _MIN_SHADOW_MM, _MIN_STRIPE = 5.0, 0.2
-"""Minimum width of a shadow in mm. A narrower stripe that differs by more than `_MIN_STRIPE` (a
-logarithm) is an object.
-"""
+# Minimum tone, relative to paper. Darker ones carry no information.
 _DARKEST = 0.03
-"""Minimum tone. Darker ones carry no information."""
+# Quantiles that bound the tones of most of a square's paper, and of all paper beyond it.
 _MOST_QUANTILES, _ALL_QUANTILES = (0.1, 0.9), (0.03, 0.97)
-"""Quantiles that bound the tones of most of a square's paper, and of all paper beyond it."""
+# About half a square, which scales places along an edge to about 1.
 _HALF_MM = 20.0
-"""About half a square, which scales places along an edge to about 1."""
+# Minimum shares of the paper that must be in sight: inside the outline, and beyond it on all four
+# sides together.
 _MIN_INSIDE, _MIN_BEYOND = 0.4, 0.12
-"""Minimum shares of the paper that must be in sight: inside the outline, and beyond it on all four
-sides together.
-"""
 
 
 @dataclass(frozen=True, eq=False)
-class Paper:
-    """Where a cell has paper without print: pixel numbers of its middle and of the four sides
-    beyond its outline, and the places (N, 2) in mm of all pixels from the cell's middle.
-    """
+class PaperPixels:
+    """Where the cells of a board have paper without print. Pixels are numbered row by row."""
 
     inside: NDArray[np.int_]
+    """Numbers of the pixels inside the outline."""
     beyond: tuple[NDArray[np.int_], ...]
+    """Numbers of the pixels beyond each side of the outline: top, right, bottom, left."""
     places_mm: Values
-    step: float
+    """(N, 2): places of all pixels from the cell's middle, x right and y down."""
+    tone_difference: float
     """Maximum difference (a logarithm) of the paper beyond an outline, as on a chess board."""
-    gentle: int = 6
+    gentle_terms: int = 6
     """Number of terms for gentle changes of the light along an edge. Few if only a small part of a
     square is examined.
     """
@@ -68,94 +71,109 @@ class Paper:
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """One square's cell: the logarithms of its brightness (N,), the numbers of the pixels (M,) that
-    are paper in sight, and which of these (M,) lie beyond its outline.
-    """
+    """One square's cell in one picture."""
 
+    # (N,): logarithms of the brightness of all pixels.
     values: Values
-    paper: NDArray[np.int_]
+    # (M,): numbers of pixels that are paper in sight.
+    sampled: NDArray[np.int_]
+    # (M,): which of these lie beyond the outline.
     is_beyond: NDArray[np.bool_]
-    print_: Paper
+    # Where its board's cells have paper.
+    pixels: PaperPixels
 
 
 @dataclass(frozen=True, eq=False)
 class _Light:
-    """The logarithm of the light on a cell, in steps across a straight edge.
+    """The logarithm of the light on a cell, as a function of the place across a straight edge.
 
-    It may change gently along the edge. `strays` is the share of the cell's paper that differs from
-    it. `narrow` is whether the light changes within a stripe that is too narrow for a shadow.
+    It may also change gently along the edge.
     """
 
-    angle: float
+    # Direction across the edge.
+    angle_rad: float
+    # Numbers of steps of `_STEP_MM` across the edge, and the light on each.
     profile: tuple[NDArray[np.int_], NDArray[np.float64]] = (np.zeros(1, int), np.zeros(1))
-    slopes: NDArray[np.float64] | None = None
+    # Coefficients of the gentle changes, see `_gentle_terms`. None if there are none.
+    coefficients: NDArray[np.float64] | None = None
+    # Place across the edge at which step 0 begins.
     first_mm: float = 0.0
-    strays: float = 1.0
-    narrow: bool = True
+    # Share of the cell's paper that differs from this light.
+    stray_share: float = 1.0
+    # Whether it changes within a stripe that is too narrow for a shadow.
+    has_narrow_stripes: bool = True
 
     @property
-    def explains(self) -> bool:
-        return self.strays <= _MAX_STRAY_SHARE and not self.narrow
+    def explains_paper(self) -> bool:
+        """Whether all of the cell's paper is white in this light, but for a few pixels."""
+        return self.stray_share <= _MAX_STRAY_SHARE and not self.has_narrow_stripes
 
     def at(self, places_mm: Values) -> Values:
-        """Return (N,): the light at places (N, 2)."""
-        across_mm = _across(places_mm, self.angle)
+        """Return (N,): the light at places (N, 2) mm of the cell."""
+        across_mm = _across_mm(places_mm, self.angle_rad)
+        # A step's light is that at its middle.
         values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
-        if self.slopes is not None:
-            values += _gently(places_mm, across_mm, self.angle)[:, : self.slopes.size] @ self.slopes
+        if self.coefficients is not None:
+            terms = _gentle_terms(places_mm, across_mm, self.angle_rad)
+            values += terms[:, : self.coefficients.size] @ self.coefficients
         return np.asarray(values, np.float32)
 
 
 def reflectance(
-    tone: Values, visible: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]
+    tone: Values, visible: NDArray[np.bool_], paper: PaperPixels, sides: tuple[bool, ...]
 ) -> Values | None:
-    """Return a cell's brightness (h, w), divided by the light on each pixel.
+    """Return a cell's brightness (h, w), divided by the light on each pixel: its print.
 
-    None if no light explains its paper. `visible` is False where something stands in front. `sides`
-    are the sides of the outline beyond which there is plain paper.
+    Returns None if no light explains its paper. `tone` (h, w) is its brightness relative to paper,
+    and `visible` (h, w) is False where something stands in front. `sides` says of the top, right,
+    bottom and left side whether there is plain paper beyond it.
     """
     # Paper in sight, inside the outline and beyond it.
-    shown = visible.ravel()
-    inside = paper.inside[shown[paper.inside]]
-    parts = [part[shown[part]] for part, there in zip(paper.beyond, sides, strict=True) if there]
-    beyond = np.concatenate([np.zeros(0, int), *parts])
-    enough = _MIN_BEYOND * sum(part.size for part in paper.beyond)
-    if inside.size < _MIN_INSIDE * paper.inside.size or beyond.size < enough:
+    in_sight = visible.ravel()
+    inside = paper.inside[in_sight[paper.inside]]
+    parts = [np.zeros(0, int)]
+    for part, has_paper in zip(paper.beyond, sides, strict=True):
+        if has_paper:
+            parts.append(part[in_sight[part]])
+    beyond = np.concatenate(parts)
+    min_beyond = _MIN_BEYOND * sum(part.size for part in paper.beyond)
+    if inside.size < _MIN_INSIDE * paper.inside.size or beyond.size < min_beyond:
         return None
     values = np.log(np.maximum(tone, _DARKEST))
-    angle = _direction(values, inside, beyond)
+    angle_rad = _steepest_direction(values, inside, beyond)
 
     # A part of the pixels is enough.
     some_inside, some_beyond = inside[::3], beyond[::2]
-    some = np.concatenate([some_inside, some_beyond])
-    is_beyond = np.arange(some.size) >= some_inside.size
-    cell = _Cell(values.ravel(), some, is_beyond, paper)
-    light = _best_light(cell, angle)
-    if not light.explains:
+    sampled = np.concatenate([some_inside, some_beyond])
+    is_beyond = np.arange(sampled.size) >= some_inside.size
+    cell = _Cell(values.ravel(), sampled, is_beyond, paper)
+    light = _best_light(cell, angle_rad)
+    if not light.explains_paper:
         return None
     print_ = np.exp(cell.values - light.at(paper.places_mm))
     return np.asarray(print_.reshape(tone.shape), np.float32)
 
 
-def _best_light(cell: _Cell, angle: float) -> _Light:
-    """Return the simplest light that explains a cell's paper. The search starts from an edge in
-    this direction.
+def _best_light(cell: _Cell, angle_rad: float) -> _Light:
+    """Return the simplest light that explains a cell's paper, or the best one if none does.
+
+    The search starts from an edge across this direction.
     """
-    first, best = angle, _light(cell, angle)
-    for reach in _SEARCH_DEG:
-        if best.explains:
+    best = _fit_light(cell, angle_rad)
+    for offsets_deg in _SEARCH_DEG:
+        if best.explains_paper:
             return best
-        middle = best.angle
-        for off in np.radians(reach):
-            other = _light(cell, middle + off)
-            best = other if other.strays < best.strays else best
-    if best.explains or not _continues_beyond(cell):
+        middle_rad = best.angle_rad
+        for offset_rad in np.radians(offsets_deg):
+            other = _fit_light(cell, middle_rad + offset_rad)
+            best = other if other.stray_share < best.stray_share else best
+    if best.explains_paper or not _continues_beyond(cell):
         return best
-    # Where two shadows cross, the steepest change is the edge of one. The rest of the other is
-    # gentle.
-    for way in (best.angle, *(first + np.radians(off) for off in _CROSSING_DEG)):
-        best = _light(cell, way, uneven=True)
-        if best.explains:
+    # Where two shadows cross, the steepest change is the edge of one. The soft rim of the other is
+    # a gentle change.
+    for direction_rad in (best.angle_rad, *(angle_rad + np.radians(_CROSSING_DEG))):
+        best = _fit_light(cell, direction_rad, is_uneven=True)
+        if best.explains_paper:
             break
     return best
 
@@ -165,106 +183,116 @@ def _continues_beyond(cell: _Cell) -> bool:
 
     A tone that occurs only within belongs to an object on the square.
     """
-    own = cell.values[cell.paper]
+    values = cell.values[cell.sampled]
     if cell.is_beyond.all() or not cell.is_beyond.any():
         # Paper on one side alone proves nothing.
         return False
-    dark, bright = np.quantile(own[~cell.is_beyond], _MOST_QUANTILES)
-    dark_beyond, bright_beyond = np.quantile(own[cell.is_beyond], _ALL_QUANTILES)
-    most = _MAX_STRAY + cell.print_.step
-    return bool(dark > dark_beyond - most and bright < bright_beyond + most)
+    dark, bright = np.quantile(values[~cell.is_beyond], _MOST_QUANTILES)
+    dark_beyond, bright_beyond = np.quantile(values[cell.is_beyond], _ALL_QUANTILES)
+    tolerance = _MAX_STRAY + cell.pixels.tone_difference
+    return bool(dark > dark_beyond - tolerance and bright < bright_beyond + tolerance)
 
 
-def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
-    """Return the direction in radians in which paper changes most."""
+def _steepest_direction(
+    values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]
+) -> float:
+    """Return the direction in radians in which paper changes most, of a cell's `values` (h, w)."""
     paper = np.zeros(values.size, np.uint8)
     paper[inside] = 255
     paper[beyond] = 255
-    clear = cv2.erode(paper.reshape(values.shape), np.ones((3, 3), np.uint8)) > 0
+    # Pixels whose neighbours are paper too.
+    is_clear = cv2.erode(paper.reshape(values.shape), np.ones((3, 3), np.uint8)) > 0
     smooth = cv2.GaussianBlur(values, (0, 0), 1.0)
-    across = cv2.Sobel(smooth, cv2.CV_32F, 1, 0)[clear]
-    down = cv2.Sobel(smooth, cv2.CV_32F, 0, 1)[clear]
+    right = cv2.Sobel(smooth, cv2.CV_32F, 1, 0)[is_clear]
+    down = cv2.Sobel(smooth, cv2.CV_32F, 0, 1)[is_clear]
     # The main axis of all slopes, by their structure tensor.
-    return 0.5 * float(np.arctan2(2 * (across * down).sum(), (across**2 - down**2).sum()))
+    return 0.5 * float(np.arctan2(2 * (right * down).sum(), (right**2 - down**2).sum()))
 
 
-def _across(places_mm: Values, angle: float) -> Values:
-    """Return (N,): offset in mm of each place across an edge in this direction."""
-    return places_mm @ np.array([np.cos(angle), np.sin(angle)], np.float32)
+def _across_mm(places_mm: Values, angle_rad: float) -> Values:
+    """Return (N,): the coordinate of each place (N, 2) in this direction."""
+    return places_mm @ np.array([np.cos(angle_rad), np.sin(angle_rad)], np.float32)
 
 
-def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
-    """Return (N, 6): cubic polynomials for gentle changes of a light along an edge, as in the soft
-    rim of another shadow.
+def _gentle_terms(places_mm: Values, across_mm: Values, angle_rad: float) -> NDArray[np.float64]:
+    """Return (N, 6): cubic polynomials for gentle changes of a light along an edge.
+
+    They describe the soft rim of another shadow. A function of `across_mm` (N,) alone is no such
+    change, as the profile has it already.
     """
-    along = _across(places_mm, angle + np.pi / 2) / _HALF_MM
+    along = _across_mm(places_mm, angle_rad + np.pi / 2) / _HALF_MM
     across = across_mm / _HALF_MM
     return np.column_stack(
         [along, along * across, along**2, along * across**2, along**2 * across, along**3]
     )
 
 
-def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
-    """Return the light as a function of the place across an edge.
+def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Light:
+    """Return the light that fits a cell's paper best, as a function of the place across an edge.
 
-    An `uneven` light also changes gently along the edge.
+    An uneven light also changes gently along the edge.
     """
-    places_mm = cell.print_.places_mm[cell.paper]
-    across_mm = _across(places_mm, angle)
+    places_mm = cell.pixels.places_mm[cell.sampled]
+    across_mm = _across_mm(places_mm, angle_rad)
     first_mm = float(across_mm.min())
+    # The step of each sampled pixel, (M,).
     steps = ((across_mm - first_mm) / _STEP_MM).astype(int)
-    number = np.bincount(steps)
-    known = np.flatnonzero(number >= _MIN_PIXELS)
-    if not known.size:
-        return _Light(angle)
-    own, slopes, tone = np.asarray(cell.values[cell.paper], np.float64), None, 0.0
-    even = own
-    if uneven:
-        gently = _gently(places_mm, across_mm, angle)[:, : cell.print_.gentle]
-        slopes = _slopes(gently, cell, steps)
-        even = own - gently @ slopes
+    counts = np.bincount(steps)
+    known_steps = np.flatnonzero(counts >= _MIN_PIXELS)
+    if not known_steps.size:
+        return _Light(angle_rad)
+    values, coefficients = np.asarray(cell.values[cell.sampled], np.float64), None
+    even = values
+    if is_uneven:
+        terms = _gentle_terms(places_mm, across_mm, angle_rad)[:, : cell.pixels.gentle_terms]
+        coefficients = _gentle_coefficients(terms, cell, steps)
+        even = values - terms @ coefficients
 
     # Alternate between the mean of each step and the tone of the paper beyond the outline.
+    tone, max_tone = 0.0, cell.pixels.tone_difference
     for _ in range(3):
-        mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
+        means = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(counts, 1)
         if cell.is_beyond.any():
-            off = even - tone * cell.is_beyond - mean[steps]
-            step = middle_of(off[cell.is_beyond]) - middle_of(off[~cell.is_beyond])
-            tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
-    light = _Light(angle, (known, mean[known]), slopes, first_mm)
-    off = own - tone * cell.is_beyond - light.at(places_mm)
-    strays = float(np.count_nonzero(np.abs(off - middle_of(off)) > _MAX_STRAY) / off.size)
-    return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
+            residual = even - tone * cell.is_beyond - means[steps]
+            change = median_of(residual[cell.is_beyond]) - median_of(residual[~cell.is_beyond])
+            tone = min(max(tone + change, -max_tone), max_tone)
+    profile = means[known_steps]
+    light = _Light(angle_rad, (known_steps, profile), coefficients, first_mm)
+    residual = values - tone * cell.is_beyond - light.at(places_mm)
+    is_stray = np.abs(residual - median_of(residual)) > _MAX_STRAY
+    stray_share = float(np.count_nonzero(is_stray) / residual.size)
+    has_stripes = _has_narrow_stripes(profile)
+    return replace(light, stray_share=stray_share, has_narrow_stripes=has_stripes)
 
 
-def _slopes(
-    gently: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]
+def _gentle_coefficients(
+    terms: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]
 ) -> NDArray[np.float64]:
-    """Return (N,): the coefficients of these changes, by least squares.
+    """Return (K,): the coefficients of gentle changes (M, K) of the light, by least squares.
 
-    The light is free in each step, and has its own tone beyond the outline.
+    The light is free in each of the `steps` (M,), and has its own tone beyond the outline.
     """
-    number = np.maximum(np.bincount(steps), 1)
+    counts = np.maximum(np.bincount(steps), 1)
     # Subtracting the mean of each step removes the light's own value there.
-    off = []
-    for column in (*gently.T, cell.is_beyond, cell.values[cell.paper]):
-        off.append(column - (np.bincount(steps, column) / number)[steps])
-    *changes, beyond, values = off
+    columns = []
+    for column in (*terms.T, cell.is_beyond, cell.values[cell.sampled]):
+        columns.append(column - (np.bincount(steps, column) / counts)[steps])
+    *changes, beyond, values = columns
     coefficients = _least_squares([*changes, beyond], values)
-    tone, most = float(coefficients[-1]), cell.print_.step
-    if abs(tone) > most:
+    tone, max_tone = float(coefficients[-1]), cell.pixels.tone_difference
+    if abs(tone) > max_tone:
         # Paper differs by no more than this: the rest has to be light.
-        rest = values - np.copysign(most, tone) * beyond
-        coefficients = _least_squares(changes, rest)
-    return coefficients[: gently.shape[1]]
+        by_light = values - np.copysign(max_tone, tone) * beyond
+        coefficients = _least_squares(changes, by_light)
+    return coefficients[: terms.shape[1]]
 
 
 def _least_squares(
     columns: list[NDArray[np.float64]], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return (M,): the least-squares coefficients of the columns (N,) for the values (N,)."""
+    """Return (K,): the least-squares coefficients of K columns (M,) for the values (M,)."""
     matrix = np.column_stack(columns)
-    # The normal equations: N is in the thousands, and M at most seven.
+    # The normal equations: M is in the thousands, and K at most seven.
     products = matrix.T @ matrix
     return np.asarray(np.linalg.lstsq(products, matrix.T @ values, rcond=None)[0], np.float64)
 
@@ -274,12 +302,12 @@ def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
 
     The profile has one value for each `_STEP_MM`.
     """
-    wide = round(_MIN_SHADOW_MM / _STEP_MM) // 2 * 2 + 1
-    line = cv2.copyMakeBorder(
-        profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE
-    )
+    # An odd number of steps.
+    width = round(_MIN_SHADOW_MM / _STEP_MM) // 2 * 2 + 1
+    row = profile.astype(np.float32)[None]
+    line = cv2.copyMakeBorder(row, 0, 0, width, width, cv2.BORDER_REPLICATE)
     # Opening removes narrow bright stripes, and closing removes narrow dark ones.
-    kernel = np.ones((1, wide))
+    kernel = np.ones((1, width))
     opened = cv2.morphologyEx(line, cv2.MORPH_OPEN, kernel)
     closed = cv2.morphologyEx(line, cv2.MORPH_CLOSE, kernel)
     return bool(max((line - opened).max(), (closed - line).max()) > _MIN_STRIPE)

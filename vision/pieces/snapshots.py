@@ -1,6 +1,9 @@
 """What a picture shows on and around each square of a board, whether pieces lie there or not.
 
-A snapshot holds the brightness relative to paper, the visible pixels, and the outlines.
+A `Snapshot` holds the brightness of squares relative to white paper, the visible pixels, and the
+outlines. It is cut out of a view from straight above, in which each square has a cell (see
+`square_cells`). A `Sheet` holds what is known of the board's paper from earlier pictures. The
+limits were chosen by trial on rendered tables with lamps, glare and noise.
 """
 
 from __future__ import annotations
@@ -21,74 +24,93 @@ from vision.pieces.square_cells import THIRDS, Mask, Places, SquareCells, cells_
 from vision.pose.pose import Maps, Points, Pose
 
 _Kind = TypeVar("_Kind", bound=np.generic)
+# Brightness relative to the paper next to it: 1 is white paper.
 Tone = NDArray[np.float32]
-"""Brightness relative to the paper next to it: 1 is white paper."""
+# Minimum depth of an outline: how much darker it is than its surroundings, relative to white paper.
+# Noise alone is less deep.
 LINE = 0.05
-"""Minimum depth of an outline: how much darker it is than its surroundings."""
-_MIN_LINES = 0.1
-"""Minimum share of the visible parts of outlines that have to show a line."""
-_MIN_SHOWN = 0.6
-"""Minimum visible share of a part of an outline. Parts with less are not judged."""
+# Minimum share of the visible parts of outlines that have to show a line. Half of a board may lie
+# in glare.
+_MIN_PARTS_WITH_LINE = 0.1
+# Minimum visible share of a part of an outline. Parts with less are not judged.
+_MIN_VISIBLE = 0.6
+# Brightness of a reflection, relative to a cell's paper, and its maximum share of a cell. A larger
+# one is light, or hides too much.
 _GLINT, _MAX_GLINT_SHARE = 1.35, 0.25
-"""Brightness of a reflection, relative to a cell's paper, and its maximum share of a cell. A larger
-one is light, or hides too much.
-"""
+# Minimum brightness of glare, of 255, and maximum brightness of paper in which it counts. Brighter
+# paper burns out by itself.
 _BURNT, _WHITE = 252, 242
-"""Minimum brightness of glare, of 255, and maximum brightness of paper in which it counts."""
+# Minimum brightness that is assumed for paper, of 255.
 _DARKEST_PAPER = 20.0
-"""Minimum brightness that is assumed for paper, of 255."""
+# A pixel and its neighbours.
 _AROUND = np.ones((3, 3), np.uint8)
-"""A pixel and its neighbours."""
+# Unit of length in mm for the slope of the paper's brightness.
 _UNIT_MM = 100.0
-"""Unit of length in mm for the slope of the paper's brightness."""
+# Width in mm of the white around a corner marker that is measured with it.
+_QUIET_ZONE_MM = 1.5
+# Quantiles of brightness that count as paper, around a corner marker and over a whole view.
+_WHITE_QUANTILE, _BOARD_WHITE_QUANTILE = 0.92, 0.9
+# Limits of the paper's brightness, relative to the darkest and the brightest corner, as the plane
+# through the corners may leave them far behind.
+_WHITE_LIMITS = 0.5, 1.3
+# Minimum tone that is divided by, and quantile of a part's profile that is the paper beside its
+# line.
+_MIN_SHADE, _SHADE_QUANTILE = 0.05, 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """What one picture shows of (N,) squares, by their cells, see `SquareCells`."""
 
-    row: Mapping[Square, int]
-    """The row of each square in the arrays."""
+    row_of: Mapping[Square, int]
+    """The number of each square in the arrays."""
     tones: Tone
-    """(N, side, side): brightness relative to paper."""
+    """(N, side, side): brightness relative to white paper."""
     visible: Mask
     """(N, side, side): False where a piece stands in front, outside the picture, or where glare
     hides the print.
     """
-    glare: NDArray[np.float64]
+    burnt_share: NDArray[np.float64]
     """(N,): the share of a cell that is burnt out."""
-    lines: Tone
-    """(N, 12): the depths of the outlines' parts. NaN where one is not visible."""
-    shade: Tone
-    """(N, 12): the brightness along these parts. NaN where one is not visible."""
-    line_depth: Tone
+    line_depths: Tone
+    """(N, 12): how much darker the outlines' parts are than the paper on both sides, relative to
+    white paper. NaN where one is not visible.
+    """
+    line_tones: Tone
+    """(N, 12): the brightness of the paper along these parts. NaN where one is not visible."""
+    expected_depths: Tone
     """(12,): the expected depth of each part of an outline in this picture. 0 if no outline can be
     made out.
     """
-    line_share: Tone
+    expected_shares: Tone
     """(12,): the same, relative to the brightness of the paper next to each part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """Brightness of one board's paper and depth of its outlines, as learned from its pictures so
-    far.
+    """What earlier pictures say of one board's paper: its brightness, and how deep its outlines
+    are.
+
+    A new board starts with a new sheet.
     """
 
     board: Board
     """The board of these squares."""
-    whites: Mapping[int, float] = field(default_factory=dict)
-    """Brightness of the paper around each corner marker."""
-    plane: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Brightness of paper in the middle of the board, and its slopes to the right and up."""
-    levels: tuple[float, float] = (_DARKEST_PAPER, 255.0)
+    corner_whites: Mapping[int, float] = field(default_factory=dict)
+    """Brightness of the paper around each corner marker, of 255, by its id."""
+    white_plane: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Brightness of paper in the middle of the board, and its slopes to the right and up for each
+    `_UNIT_MM`.
+    """
+    white_limits: tuple[float, float] = (_DARKEST_PAPER, 255.0)
     """Minimum and maximum brightness of paper."""
-    line_depth: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
-    line_share: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
-    """Both as in `Snapshot`."""
+    expected_depths: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
+    """(12,): as in `Snapshot`."""
+    expected_shares: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
+    """(12,): as in `Snapshot`."""
     view: tuple[Pose, Maps, Mask] | None = None
-    """All cells and a strip around them from straight above for a pose, and which pixels of that
-    are inside the picture.
+    """A pose, the maps of the board with a strip around it for that pose, and which pixels (h, w)
+    of that view are inside the picture.
     """
 
 
@@ -101,20 +123,20 @@ def take_snapshot(
     *,
     squares: Collection[Square] | None,
 ) -> tuple[Snapshot, Sheet]:
-    """Take a snapshot of these squares of a (height, width) picture. None means all squares.
+    """Return a snapshot of these squares of a (height, width) picture, and the updated sheet.
 
-    `corners` are the corner markers read in this picture. `bodies` (N, K, 2) mm are outlines of
-    what pieces hide of the board. The brightness of the paper and the depth of the outlines are
-    measured only in a snapshot of all squares.
+    None means all squares. Only then are the brightness of the paper and the depth of the outlines
+    measured. `corners` are ids of the corner markers that were read in this picture. `bodies` (N,
+    K, 2) mm are points on the board whose convex hulls pieces hide.
     """
     # The cells of the requested squares.
     cells = cells_of(sheet.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
-    numbers = list(map(cells.number.__getitem__, chosen))
+    numbers = [cells.number_of[square] for square in chosen]
     sheet = _with_view(sheet, cells, pose)
     assert sheet.view is not None
     _, maps, visible = sheet.view
-    places = cells.corners[numbers]
+    places = cells.places[numbers]
     if squares is not None and chosen:
         # For a few squares a part of the view is enough.
         maps, visible, places = _part_around(cells, maps, visible, places)
@@ -124,19 +146,30 @@ def take_snapshot(
     white = _paper_over(sheet, maps)
     visible = visible & ~_occlusion(cells, maps, bodies)
 
-    # Brightness relative to paper.
-    bright = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
-    tones = _cells_in(cells, bright, places)
+    # Brightness relative to paper, and the pixels that say something.
+    relative = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
+    tones = _cells_in(cells, relative, places)
     glints = _glints(cells, tones)
-    seen = _cells_in(cells, visible, places) & ~glints
+    visible_in_cells = _cells_in(cells, visible, places) & ~glints
     is_burnt = (view >= _BURNT) & (white < _WHITE)
     burnt = _cells_in(cells, is_burnt, places) & ~glints
-    lines, shades = outlines(cells, tones, seen, cells.walled[numbers])
+
+    # The outlines.
+    walled = cells.walled_parts[numbers]
+    line_depths, line_tones = measure_outlines(cells, tones, visible_in_cells, walled)
     if squares is None:
-        sheet = _with_lines(sheet, lines, shades)
-    row = dict(zip(chosen, count()))
-    shown = tones, seen, burnt.mean(axis=(1, 2)), lines, shades
-    return Snapshot(row, *shown, sheet.line_depth, sheet.line_share), sheet
+        sheet = _with_outlines(sheet, line_depths, line_tones)
+    shot = Snapshot(
+        dict(zip(chosen, count())),
+        tones,
+        visible_in_cells,
+        burnt.mean(axis=(1, 2)),
+        line_depths,
+        line_tones,
+        sheet.expected_depths,
+        sheet.expected_shares,
+    )
+    return shot, sheet
 
 
 def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
@@ -145,178 +178,193 @@ def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
         return sheet
     board = cells.board
     # The strips are part of the view, as corner markers are there.
-    room = cells.strip / cells.scale + board.gap_mm / 2
-    high = board.width_mm + room, board.height_mm + room
-    maps = pose.plane_maps((-room, -room), high, 0.0, cells.scale)
-    return replace(sheet, view=(pose, maps, maps.shown(pose.size)))
+    margin_mm = cells.strip_px / cells.scale + board.gap_mm / 2
+    high_mm = board.width_mm + margin_mm, board.height_mm + margin_mm
+    maps = pose.plane_maps((-margin_mm, -margin_mm), high_mm, 0.0, cells.scale)
+    return replace(sheet, view=(pose, maps, maps.pixels_in_picture(pose.size)))
 
 
 def _part_around(
     cells: SquareCells, maps: Maps, visible: Mask, places: Places
 ) -> tuple[Maps, Mask, Places]:
-    """Return the part of a view that contains the cells at these `places` (N, 2), and their places
-    in it.
+    """Return the part of a view that contains the cells at these `places` (N, 2), its visible
+    pixels, and the places within it.
     """
     # Row and column of the first pixel, and of the one after the last.
     top, left = places.min(axis=0).tolist()
-    bottom, right = (places.max(axis=0) + cells.side).tolist()
+    bottom, right = (places.max(axis=0) + cells.side_px).tolist()
     part = slice(top, bottom), slice(left, right)
-    return maps.part(*part), visible[part], places - (top, left)
+    return maps.crop(*part), visible[part], places - (top, left)
 
 
 def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
-    """Return (h, w): which pixels of a view pieces hide, with a margin."""
+    """Return (h, w): which pixels of a view pieces hide, with a margin.
+
+    `bodies` (N, K, 2) mm are points on the board. Pieces hide their convex hulls.
+    """
     hidden = np.zeros(maps.pixels.shape[:2], np.uint8)
     for body in bodies:
-        # The convex hull of the foot and of what lies behind the top.
         hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
-    return cv2.dilate(hidden, _AROUND, iterations=cells.rim).view(np.bool_)
+    return cv2.dilate(hidden, _AROUND, iterations=cells.margin_px).view(np.bool_)
 
 
 def _cells_in(
     cells: SquareCells, layer: NDArray[_Kind], places: NDArray[np.int_]
 ) -> NDArray[_Kind]:
-    """Return (N, side, side): the cells of a view whose upper left pixels are at `places` (N,
-    2).
+    """Return (N, side, side): the cells of a view (h, w) whose upper left pixels are at `places`
+    (N, 2).
     """
-    windows = np.lib.stride_tricks.sliding_window_view(layer, (cells.side, cells.side))
+    windows = np.lib.stride_tricks.sliding_window_view(layer, (cells.side_px, cells.side_px))
     return windows[places[:, 0], places[:, 1]]
 
 
 def _glints(cells: SquareCells, tones: Tone) -> Mask:
-    """Return (N, side, side): which pixels show reflections of a lamp, which are few and much
-    brighter than the cell's paper.
+    """Return (N, side, side): which pixels show reflections of a lamp.
 
-    Nothing that lies on a square is so bright. Reflections leave most of a piece's marker visible.
+    They are few and much brighter than the cell's paper. Nothing that lies on a square is so
+    bright. Reflections leave most of a piece's marker visible.
     """
     glints = np.zeros(tones.shape, bool)
     for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _GLINT):
         # Much brighter than the median of the cell.
         tone = tones[number]
         bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
-        wide = cv2.dilate(bright, _AROUND, iterations=cells.rim).view(np.bool_)
-        if wide.mean() <= _MAX_GLINT_SHARE:
-            glints[number] = wide
+        glint = cv2.dilate(bright, _AROUND, iterations=cells.margin_px).view(np.bool_)
+        if glint.mean() <= _MAX_GLINT_SHARE:
+            glints[number] = glint
     return glints
 
 
-# ---- how bright paper is -------------------------------------------------------------------------
+# ---- brightness of paper -------------------------------------------------------------------------
 
 
 def _with_paper(
     sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], maps: Maps
 ) -> Sheet:
-    """Update the brightness of paper from a view. Corners that are hidden keep their last value."""
-    board, whites = sheet.board, dict(sheet.whites)
+    """Return the sheet with the brightness of paper from a view (h, w).
+
+    `corners` are ids of the visible corner markers. Those that are hidden keep their last value.
+    """
+    board, whites = sheet.board, dict(sheet.corner_whites)
 
     # A corner marker and the white around it.
-    half = (board.corner_mm / 2 + 1.5) * cells.scale
+    half = (board.corner_mm / 2 + _QUIET_ZONE_MM) * cells.scale
     for marker in corners:
         centre = maps.to_view(np.array([board.corner_centres_mm[marker]]))[0]
         left, top = (centre - half).round().astype(int).clip(0)
         right, bottom = (centre + half).round().astype(int)
         patch = view[top:bottom, left:right]
         if patch.size:
-            whites[marker] = max(_DARKEST_PAPER, float(np.quantile(patch, 0.92)))
+            whites[marker] = max(_DARKEST_PAPER, float(np.quantile(patch, _WHITE_QUANTILE)))
     levels = np.array(list(whites.values()))
     if len(levels) < 3:
         # Too few for a plane: assume the same brightness everywhere.
-        level = float(levels.mean()) if levels.size else float(np.quantile(view, 0.9))
+        level = (
+            float(levels.mean()) if levels.size else float(np.quantile(view, _BOARD_WHITE_QUANTILE))
+        )
         level = max(level, _DARKEST_PAPER)
-        return replace(sheet, whites=whites, plane=(level, 0.0, 0.0), levels=(level, level))
+        return replace(
+            sheet, corner_whites=whites, white_plane=(level, 0.0, 0.0), white_limits=(level, level)
+        )
     places = np.array([board.corner_centres_mm[marker] for marker in whites])
     offsets = (places - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
 
     # Fit a plane through the levels at the corners by least squares.
     model = np.column_stack([np.ones(len(levels)), offsets])
     plane = tuple(np.linalg.lstsq(model, levels, rcond=None)[0].tolist())
-    bounds = 0.5 * float(levels.min()), 1.3 * float(levels.max())
-    return replace(sheet, whites=whites, plane=plane, levels=bounds)
+    low, high = _WHITE_LIMITS
+    limits = low * float(levels.min()), high * float(levels.max())
+    return replace(sheet, corner_whites=whites, white_plane=plane, white_limits=limits)
 
 
 def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
-    """Return (h, w): the brightness of paper over a view."""
+    """Return (h, w): the brightness of white paper over a view, of 255."""
     height, width = maps.pixels.shape[:2]
     # Evaluate the plane over the view, clipped to the limits for paper.
-    level, right, up = sheet.plane
+    level, right_slope, up_slope = sheet.white_plane
     # Offsets in mm from the middle of the board.
     x = maps.low_mm[0] + (np.arange(width) + 0.5) / maps.scale - sheet.board.width_mm / 2
     y = maps.high_mm[1] - (np.arange(height) + 0.5) / maps.scale - sheet.board.height_mm / 2
-    along = (level + right * x / _UNIT_MM).astype(np.float32)
-    across = (up * y / _UNIT_MM).astype(np.float32)
-    return (along[None, :] + across[:, None]).clip(*sheet.levels)
+    by_column = (level + right_slope * x / _UNIT_MM).astype(np.float32)
+    by_row = (up_slope * y / _UNIT_MM).astype(np.float32)
+    return (by_column[None, :] + by_row[:, None]).clip(*sheet.white_limits)
 
 
 # ---- outlines ------------------------------------------------------------------------------------
 
 
-def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
-    """Store the typical depth of the outlines in a picture of all squares."""
+def _with_outlines(sheet: Sheet, line_depths: Tone, line_tones: Tone) -> Sheet:
+    """Return the sheet with the typical depth of the outlines (N, 12) of all squares."""
     holes = sheet.board.holes
     # Holes have no outline.
-    is_free = np.flatnonzero([square not in holes for square in sheet.board.squares])
-    lines, shades = lines[is_free], shades[is_free]
-    share = _typical(lines / np.maximum(shades, np.float32(0.05)))
-    return replace(sheet, line_depth=_typical(lines), line_share=share)
+    numbers = np.flatnonzero([square not in holes for square in sheet.board.squares])
+    depths, tones = line_depths[numbers], line_tones[numbers]
+    shares = _typical_depths(depths / np.maximum(tones, np.float32(_MIN_SHADE)))
+    return replace(sheet, expected_depths=_typical_depths(depths), expected_shares=shares)
 
 
-def _typical(depths: Tone | Points) -> Tone:
+def _typical_depths(depths: Tone | Points) -> Tone:
     """Return (12,): the median depth of horizontal lines for the parts above and below, and of
     vertical lines for left and right.
 
-    Parts without a line are left out. If hardly any part has a line, the depth is 0. Half of a
-    board may lie in glare.
+    `depths` (N, 12) without a line are left out. If hardly any part has a line, the depth is 0.
     """
     # Horizontal and vertical lines differ in a picture with motion blur.
     sides = depths.reshape(-1, 4, THIRDS)
-    both = []
-    for part in (sides[:, ::2], sides[:, 1::2]):
-        known = part[~np.isnan(part)]
-        lines = known[known >= LINE]
-        both.append(float(np.median(lines)) if lines.size > _MIN_LINES * known.size else 0.0)
-    if max(both) < LINE:
-        both = [0.0, 0.0]
-    return np.repeat(np.array(both * 2, np.float32), THIRDS)
+    medians = []
+    for parts in (sides[:, ::2], sides[:, 1::2]):
+        visible = parts[~np.isnan(parts)]
+        lines = visible[visible >= LINE]
+        has_lines = lines.size > _MIN_PARTS_WITH_LINE * visible.size
+        medians.append(float(np.median(lines)) if has_lines else 0.0)
+    # The order of the sides is top, right, bottom, left.
+    return np.repeat(np.array(medians * 2, np.float32), THIRDS)
 
 
-def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tuple[Tone, Tone]:
-    """Return (N, 12) twice: depths of the outlines of cells (N, side, side), and brightness along
+def measure_outlines(
+    cells: SquareCells, tones: Tone, visible: Mask, walled: Mask
+) -> tuple[Tone, Tone]:
+    """Return (N, 12) twice: depths of the outlines of cells, and brightness of the paper along
     them.
 
-    The parts are those above, right, below and left, three each. NaN where one is `walled` (N, 12)
-    or too little of it is visible. A line is darker than what is before and behind it.
+    `tones` and `visible` are (N, side, side). The parts are those above, right, below and left,
+    three each. NaN where one is `walled` (N, 12) or too little of it is visible. A line is darker
+    than what is outside and inside of it.
     """
-    places = cells.outline
-    bands = tones.reshape(len(tones), -1)[:, places]
-    seen = visible.reshape(len(tones), -1)[:, places]
+    pixels = cells.outline_pixels
+    bands = tones.reshape(len(tones), -1)[:, pixels]
+    in_sight = visible.reshape(len(tones), -1)[:, pixels]
 
-    # Mean brightness of each part, (N, 12, depth), from outside to inside.
-    number = seen.sum(axis=3)
-    profile = (bands * seen).sum(axis=3) / np.maximum(number, 1)
-    is_seen = number > 0
+    # Mean brightness of each part across the outline, (N, 12, depth), from outside to inside.
+    counts = in_sight.sum(axis=3)
+    profile = (bands * in_sight).sum(axis=3) / np.maximum(counts, 1)
+    is_seen = counts > 0
 
-    # The maximum on either side of each depth.
+    # The maximum on either side of each place in the profile.
     brightest = np.where(is_seen, profile, -np.inf)
-    before = np.maximum.accumulate(brightest, axis=2)
-    after = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
-    below = np.minimum(before, after) - profile
-    depths = np.where(is_seen, below, -np.inf).max(axis=2)
-    is_hidden = walled | (number.sum(axis=2) < _MIN_SHOWN * places[0].size)
+    outside = np.maximum.accumulate(brightest, axis=2)
+    inside = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
+    drop = np.minimum(outside, inside) - profile
+    depths = np.where(is_seen, drop, -np.inf).max(axis=2)
+    is_hidden = walled | (counts.sum(axis=2) < _MIN_VISIBLE * pixels[0].size)
     depths[is_hidden] = np.nan
-    shade = high_values(profile, is_seen, 0.8)
-    shade[is_hidden] = np.nan
-    return depths.astype(np.float32), shade.astype(np.float32)
+    paper_tones = visible_quantile(profile, is_seen, _SHADE_QUANTILE)
+    paper_tones[is_hidden] = np.nan
+    return depths.astype(np.float32), paper_tones.astype(np.float32)
 
 
-def high_values(values: Tone, is_seen: Mask, share: float) -> Tone:
-    """Return the quantile `share` of the visible values along the last axis."""
+def visible_quantile(values: Tone, is_visible: Mask, quantile: float) -> Tone:
+    """Return a quantile of the visible values (…, K) along the last axis, (…).
+
+    Where nothing is visible, the result is not finite.
+    """
     # Visible values sort before the infinite ones.
-    ordered = np.sort(np.where(is_seen, values, np.inf), axis=-1)
+    ordered = np.sort(np.where(is_visible, values, np.inf), axis=-1)
     # Interpolate linearly between two neighbours.
-    place = share * np.maximum(is_seen.sum(axis=-1, keepdims=True) - 1, 0)
-    below = np.floor(place).astype(int)
-    low = np.take_along_axis(ordered, below, axis=-1)
+    place = quantile * np.maximum(is_visible.sum(axis=-1, keepdims=True) - 1, 0)
+    lower = np.floor(place).astype(int)
+    low = np.take_along_axis(ordered, lower, axis=-1)
     high = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=-1)
-    with np.errstate(invalid="ignore"):  # infinite where nothing is visible
-        return np.asarray((low + (place - below) * (high - low))[..., 0])
+    with np.errstate(invalid="ignore"):
+        return np.asarray((low + (place - lower) * (high - low))[..., 0])

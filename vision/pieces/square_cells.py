@@ -2,7 +2,11 @@
 and neighbours.
 
 In the view every square has a *cell* of the same size, which includes the neighbours' edges. So all
-cells can be processed at once.
+cells can be processed at once, as an array (N, side, side). This module only computes which pixels
+of a cell belong to what. `snapshots` cuts the cells out of pictures.
+
+Lengths in mm are those of the printed boards, whose lines are .5 to .8 mm wide, plus room for blur
+and for a slightly wrong pose. They were chosen by trial on rendered tables.
 """
 
 from __future__ import annotations
@@ -16,113 +20,138 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Board
-from vision.pieces.shaded_squares import Paper
+from vision.pieces.shaded_squares import PaperPixels
 
 Mask = NDArray[np.bool_]
+# Numbers of pixels in a cell, or rows and columns in a view.
 Places = NDArray[np.int_]
 
+# Number of parts into which each side of an outline is divided.
 THIRDS = 3
-"""Number of parts into which each side of an outline is divided."""
+# Minimum size in mm of a square for the resolution. Cells of smaller squares are enlarged to the
+# same number of px.
 _MIN_SQUARE_MM = 30.0
-"""Minimum size in mm of a square for the resolution. Cells of smaller squares are enlarged to the
-same number of px.
-"""
+# Resolution of the view in px per mm: a line is about one pixel wide. Larger: more time for each
+# picture. Smaller: thin lines vanish.
 _PX_PER_MM = 1.6
-"""Resolution of the view in px per mm."""
-_SEARCH_MM = 3.0
-"""Search range in mm for a line that a slightly wrong pose has shifted, on a board without gaps.
-`_SEARCH_IN_GAPS_MM` is the range on a board with gaps.
-"""
-_SEARCH_IN_GAPS_MM = 2.0
+# Search range in mm for a line that a slightly wrong pose has shifted, on a board without gaps and
+# on one with gaps. There the next line is nearer.
+_SEARCH_MM, _SEARCH_IN_GAPS_MM = 3.0, 2.0
+# Margin in mm around what hides the board, for an error of the pose.
+_RIM_MM = 1.0
+# Room for a line and its blur, across the outline, and at both ends along it, where other lines
+# cross.
+_LINE_MARGIN_MM, _CORNER_MARGIN_MM = 1.0, 2.0
+# Width in mm of the edge of a square that is not plain paper: its line, blur and error of the pose.
+_PAPER_MARGIN_MM = 1.8
+# Right and lower end of the label in the upper left corner of a square, in shares of the square
+# from its middle.
+_LABEL_LEFT, _LABEL_TOP = -0.12, -0.22
+# Radius of the disc in the middle of a square, in shares of the square. Printed marks leave it
+# free.
+_MIDDLE_RADIUS = 0.25
+# Where paper begins beyond an outline: distance in mm from the square in a gap, the same on a board
+# without gaps, and distance from both ends of the side.
+_BEYOND_IN_GAP_MM, _BEYOND_MM, _BEYOND_END_MM = 0.8, 1.2, 1.5
+# Distance in mm within which the paper's brightness is compared, to tell a soft shadow from print.
 GENTLE_MM = 2.0
-"""Distance in mm within which the paper's brightness is compared, to tell a soft shadow from
-print.
-"""
+# Maximum difference (a logarithm) between the paper of neighbouring squares, on a board of two
+# tones and on one of a single tone.
 _NEXT_TONE, _SAME_TONE = 0.15, 0.03
-"""Maximum difference (a logarithm) between the paper of neighbouring squares, on a board of two
-tones and on one of a single tone.
-"""
+# Numbers of terms for gentle changes of the light on a whole square, and on its middle alone, which
+# is too small for more.
+_ALL_TERMS, _FEW_TERMS = 6, 2
+# Offsets (files, ranks) to the neighbours above, right, below and left.
 _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 class SquareCells:
-    """The cells of one board. Pixels within a cell are numbered row by row, (side * side,)."""
+    """The cells of one board. Made once for each board by `cells_of`, and never changed.
+
+    Pixels within a cell are numbered row by row, from 0 to side * side - 1.
+    """
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        self.pitch = round(_PX_PER_MM * max(_MIN_SQUARE_MM, board.pitch_mm))
+        self.pitch_px = round(_PX_PER_MM * max(_MIN_SQUARE_MM, board.pitch_mm))
         """Distance between cells in px."""
-        self.scale = self.pitch / board.pitch_mm
+        self.scale = self.pitch_px / board.pitch_mm
         """Resolution in px per mm."""
-        self.edge = max(2, round((_SEARCH_IN_GAPS_MM if board.gap_mm else _SEARCH_MM) * self.scale))
+        search_mm = _SEARCH_IN_GAPS_MM if board.gap_mm else _SEARCH_MM
+        self.overlap_px = max(2, round(search_mm * self.scale))
         """Overlap of a cell with its neighbours in px."""
-        self.side = self.pitch + 2 * self.edge
+        self.side_px = self.pitch_px + 2 * self.overlap_px
         """Width and height of a cell in px."""
-        self.rim = max(1, round(1.0 * self.scale))
+        self.margin_px = max(1, round(_RIM_MM * self.scale))
         """Margin in px that is added to what hides the board."""
-        self.strip = max(self.edge, round(board.strip_mm * self.scale))
+        self.strip_px = max(self.overlap_px, round(board.strip_mm * self.scale))
         """Width in px of the strip of the view around all squares."""
-        self.number = {square: number for number, square in enumerate(board.squares)}
-        self.marked = frozenset(mark.square for mark in board.marks)
-        self.paper, self.middle = self._paper(), self._middle()
-        """Pixels of plain paper, without outline and label, and of the disc in the middle."""
-        self.far_inside = self._far_inside()
+        self.number_of = {square: number for number, square in enumerate(board.squares)}
+        """The number of each square in arrays (N, …) of all squares."""
+        self.marked_squares = frozenset(mark.square for mark in board.marks)
+        """Squares with a printed mark, of which only the middle is plain paper."""
+        self.paper_pixels = self._paper_pixels()
+        """Pixels of plain paper, without outline and label."""
+        self.middle_pixels = self._middle_pixels()
+        """Pixels of the disc in the middle."""
+        self.inner_pixels = self._inner_pixels()
         """Pixels of plain paper with nothing but paper within `GENTLE_MM`."""
-        self.outline = self._outline()
-        """(12, depth, length): pixels of the parts of the outline, each from outside to inside:
-        top, right, bottom, left.
+        self.outline_pixels = self._outline_pixels()
+        """(12, depth, length): pixels of the parts of the outline, three on each side: top, right,
+        bottom, left. Depth counts from outside to inside.
         """
-        self.surroundings = {
-            False: self._surroundings(self.paper, 6),
-            True: self._surroundings(self.middle, 2),
+        self.paper_around = {
+            False: self._paper_around(self.paper_pixels, _ALL_TERMS),
+            True: self._paper_around(self.middle_pixels, _FEW_TERMS),
         }
         """Where paper is in and around cells, by whether they have a printed mark."""
 
         # There is no line between a square and a wall, unless a gap separates them.
         walls = frozenset() if board.gap_mm else board.holes
-        self.walled: Mask = np.repeat(self._is_next(walls), THIRDS, axis=1)
-        """(N, 12): the parts of outlines that have no line."""
+        self.walled_parts: Mask = np.repeat(self._is_next(walls), THIRDS, axis=1)
+        """(N, 12): whether each part of an outline has no line."""
 
         # With gaps there is paper on all sides. Without them a mark on the next square reaches too
         # near.
-        free = set(board.squares) - board.holes - self.marked
+        free = set(board.squares) - board.holes - self.marked_squares
         self.next_to_paper: Mask = self._is_next(free) | bool(board.gap_mm)
-        """(N, 4): the sides beyond which there is plain paper."""
+        """(N, 4): whether there is plain paper beyond each side: top, right, bottom, left."""
         files, ranks = np.array(board.squares).T
-        rows = self.strip + (board.ranks - 1 - ranks) * self.pitch - self.edge
-        self.corners: Places = np.column_stack([rows, self.strip + files * self.pitch - self.edge])
+        first = self.strip_px - self.overlap_px
+        rows = first + (board.ranks - 1 - ranks) * self.pitch_px
+        self.places: Places = np.column_stack([rows, first + files * self.pitch_px])
         """(N, 2): row and column of the upper left pixel of each cell in the view."""
 
-    def _axis(self) -> NDArray[np.float64]:
-        """Return (side,): offsets in mm of pixels from the middle of a cell."""
-        return np.asarray((np.arange(self.side) + 0.5 - self.side / 2) / self.scale, np.float64)
+    def _axis_mm(self) -> NDArray[np.float64]:
+        """Return (side,): offsets of the pixels of a row or column from the middle of a cell."""
+        offsets_px = np.arange(self.side_px) + 0.5 - self.side_px / 2
+        return np.asarray(offsets_px / self.scale, np.float64)
 
-    def _paper(self) -> Places:
-        axis = self._axis() / self.board.square_mm
-        # In shares of a square.
-        across, down = axis[None, :], axis[:, None]
-        margin = 0.5 - 1.8 / self.board.square_mm
-        plain = (np.abs(across) < margin) & (np.abs(down) < margin)
+    def _paper_pixels(self) -> Places:
+        # Offsets from the middle, in shares of a square.
+        axis = self._axis_mm() / self.board.square_mm
+        right, down = axis[None, :], axis[:, None]
+        half = 0.5 - _PAPER_MARGIN_MM / self.board.square_mm
+        plain = (np.abs(right) < half) & (np.abs(down) < half)
         if self.board.labels_in_squares:
-            # Exclude the label in the upper left corner.
-            plain &= ~((across < -0.12) & (down < -0.22))
+            plain &= ~((right < _LABEL_LEFT) & (down < _LABEL_TOP))
         return np.flatnonzero(plain)
 
-    def _middle(self) -> Places:
-        axis = self._axis() / self.board.square_mm
-        return np.flatnonzero(axis[None, :] ** 2 + axis[:, None] ** 2 < 0.25**2)
+    def _middle_pixels(self) -> Places:
+        axis = self._axis_mm() / self.board.square_mm
+        return np.flatnonzero(axis[None, :] ** 2 + axis[:, None] ** 2 < _MIDDLE_RADIUS**2)
 
-    def _far_inside(self) -> Places:
-        plain = np.zeros(self.side * self.side, np.uint8)
-        plain[self.paper] = 1
+    def _inner_pixels(self) -> Places:
+        plain = np.zeros(self.side_px * self.side_px, np.uint8)
+        plain[self.paper_pixels] = 1
         near = np.ones((round(2 * GENTLE_MM * self.scale),) * 2, np.uint8)
-        return np.flatnonzero(cv2.erode(plain.reshape(self.side, self.side), near))
+        return np.flatnonzero(cv2.erode(plain.reshape(self.side_px, self.side_px), near))
 
-    def _outline(self) -> Places:
-        board, side = self.board, self.side
+    def _outline_pixels(self) -> Places:
+        board, side = self.board, self.side_px
         # Depth of the search across the outline, and where its parts start along it.
-        depth = 2 * self.edge + round((board.gap_mm / 2 + 1.0) * self.scale)
-        start = self.edge + round((board.gap_mm / 2 + 2.0) * self.scale)
+        depth = 2 * self.overlap_px + round((board.gap_mm / 2 + _LINE_MARGIN_MM) * self.scale)
+        start = self.overlap_px + round((board.gap_mm / 2 + _CORNER_MARGIN_MM) * self.scale)
         length = (side - 2 * start) // THIRDS
         places = np.arange(side * side).reshape(side, side)
         # Rotate the cell so that each side becomes the upper one.
@@ -132,19 +161,22 @@ class SquareCells:
         parts = np.stack(sides).reshape(4, depth, THIRDS, length)
         return parts.transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
-    def _surroundings(self, inside: Places, gentle: int) -> Paper:
-        board, axis = self.board, self._axis()
-        across, up = np.meshgrid(axis, -axis)
+    def _paper_around(self, inside: Places, gentle_terms: int) -> PaperPixels:
+        board, axis = self.board, self._axis_mm()
+        # Offsets in mm from the middle, (side, side).
+        right, up = np.meshgrid(axis, -axis)
         half = board.square_mm / 2
-        # Start beyond the blur of the outline, where there is room for that.
-        low, high = (0.8, board.gap_mm - 0.8) if board.gap_mm else (1.2, self.edge / self.scale)
+        # From the blur of the outline to that of the next line, or to the end of the cell.
+        low, high = _BEYOND_MM, self.overlap_px / self.scale
+        if board.gap_mm:
+            low, high = _BEYOND_IN_GAP_MM, board.gap_mm - _BEYOND_IN_GAP_MM
         beyond = []
-        for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
-            is_near = (away > half + low) & (away < half + high)
-            beyond.append(np.flatnonzero(is_near & (np.abs(aside) < half - 1.5)))
-        places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
-        step = _NEXT_TONE if board.tones > 1 else _SAME_TONE
-        return Paper(inside, tuple(beyond), places, step, gentle)
+        for outwards, sideways in ((up, right), (right, up), (-up, right), (-right, up)):
+            is_near = (outwards > half + low) & (outwards < half + high)
+            beyond.append(np.flatnonzero(is_near & (np.abs(sideways) < half - _BEYOND_END_MM)))
+        places_mm = np.column_stack([right.ravel(), -up.ravel()]).astype(np.float32)
+        tone_difference = _NEXT_TONE if board.tones > 1 else _SAME_TONE
+        return PaperPixels(inside, tuple(beyond), places_mm, tone_difference, gentle_terms)
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
         """Return (N, 4): whether the neighbour above, right, below and left of each square is one

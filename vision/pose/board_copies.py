@@ -1,5 +1,7 @@
-"""Two copies of one board in a picture. Groups their corner markers and selects the copy in
-play.
+"""Groups the corner markers of several copies of one board, and selects the copy in play.
+
+A family may own a board twice, or a printed sheet may lie beside the board. Both have the same
+corner markers.
 """
 
 from __future__ import annotations
@@ -14,22 +16,19 @@ from vision.detection.markers import Sighting
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 
-_MAX_MOVE = 0.5
-"""A copy is the board of the last pose if its corners moved by less than this share of a marker's
-side.
-"""
+# A copy is the board of the last pose if its corners moved by less than this share of a marker's
+# side. A copy beside it is at least a whole board away.
+_MAX_SHIFT = 0.5
+# Maximum offset of a further corner from where a pair predicts it, in sides of the marker. A pair
+# predicts it poorly, so a pose of all of them must fit as well.
 _MAX_OFFSET = 1.5
-"""Maximum offset of a further corner from where a pair predicts it, in sides of the marker. A pose
-of all of them must fit as well.
-"""
-_MAX_RESIDUAL_SHARE = 0.02
-_MAX_RESIDUAL_PX = 2.5
-"""Corners whose residual exceeds both this (px) and `_MAX_RESIDUAL_SHARE` times their diagonal are
-not of one board.
-"""
+# Maximum residual of corners of one board: the larger of this many px, and this share of their
+# diagonal. It is larger than for a single board in `vision.reading.locate`, as the lens may not be
+# known yet.
+_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE = 2.5, 0.02
 
+# Corners (4, 2) px of the corner markers, by id.
 Corners = Mapping[int, Points]
-"""Corners (4, 2) px of the corner markers, by id."""
 
 
 def without_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
@@ -46,18 +45,19 @@ def boards_among(
 ) -> list[Corners]:
     """Return the corner markers in groups that each fit one board, the largest group first.
 
-    Groups of one marker are dropped.
+    `size` is the picture's (width, height) in px. Groups of one marker are dropped.
     """
     rest, groups = list(corners), list[Corners]()
     while len(rest) > 1:
-        best, least = list[Sighting](), (0, float("inf"))
+        best, best_cost = list[Sighting](), (0, float("inf"))
         # Two corners define a pose. Take the pair whose pose fits most others, then the best fit.
-        for pair in combinations(rest, 2):
-            if pair[0].marker == pair[1].marker:
+        for first, second in combinations(rest, 2):
+            if first.marker == second.marker:
                 continue
-            group, misfit = _extend_pair(board, pair, rest, lens, size)
-            if (-len(group), misfit) < least:
-                best, least = group, (-len(group), misfit)
+            group, rms_px = _extend_pair(board, (first, second), rest, lens, size)
+            cost = -len(group), rms_px
+            if cost < best_cost:
+                best, best_cost = group, cost
         if not best:
             break
         groups.append({sighting.marker: sighting.corners_px for sighting in best})
@@ -69,7 +69,7 @@ def boards_among(
 def _extend_pair(
     board: Board,
     pair: Sequence[Sighting],
-    every: Sequence[Sighting],
+    sightings: Sequence[Sighting],
     lens: Lens,
     size: tuple[int, int],
 ) -> tuple[list[Sighting], float]:
@@ -78,26 +78,26 @@ def _extend_pair(
     The list is empty if the pair fits no board.
     """
     group = list(pair)
-    pose, misfit = _fit_group(board, group, lens, size)
+    pose, rms_px = _fit_group(board, group, lens, size)
     if pose is None:
-        return [], misfit
-    for sighting in every:
+        return [], rms_px
+    for sighting in sightings:
         if sighting.marker in {member.marker for member in group}:
             continue
-        # A further corner has to be near where the current pose predicts it, ...
+        # A further corner has to be near where the current pose predicts it.
         expected = pose.to_px(corner_points_mm(board, sighting.marker))
         if np.abs(sighting.corners_px - expected).max() < _MAX_OFFSET * sighting.side_px:
-            # ... and a pose of all corners has to fit all of them.
-            wider, more = _fit_group(board, [*group, sighting], lens, size)
-            if wider is not None:
-                group, pose, misfit = [*group, sighting], wider, more
-    return group, misfit
+            # A pose of all corners has to fit all of them.
+            joint_pose, joint_rms_px = _fit_group(board, [*group, sighting], lens, size)
+            if joint_pose is not None:
+                group, pose, rms_px = [*group, sighting], joint_pose, joint_rms_px
+    return group, rms_px
 
 
 def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
-    """Return the best pose and its residual in px. None and infinity if it does not fit."""
+    """Return the best pose and its residual in px, or None and infinity if none fits."""
     points_mm = np.vstack([corner_points_mm(board, sighting.marker) for sighting in group])
     points_px = np.vstack([sighting.corners_px for sighting in group])
     pose = solve_pose(points_mm, points_px, lens, size)
@@ -116,38 +116,39 @@ def copy_in_play(
 ) -> Corners | None:
     """Return the copy in the last pose of the board, else the only copy with pieces on it.
 
-    Returns None if that does not decide.
-
-    `pieces`: corners (4, 2) px of other markers by id. `last`: the last pose, or the size of the
-    picture if there is none.
+    Returns None if that does not decide. `pieces` are the corners (4, 2) px of other markers by id.
+    `last` is the last pose, or the (width, height) of the picture if there is none.
     """
     size = last.size if isinstance(last, Pose) else last
     if isinstance(last, Pose):
         for group in groups:
-            # distance of each corner from where the last pose predicts it
-            off = [
-                np.abs(px - last.to_px(corner_points_mm(kit.board, marker))).max()
-                for marker, px in group.items()
-            ]
-            sides = [float(np.linalg.norm(px[1] - px[0])) for px in group.values()]
-            if max(off) < _MAX_MOVE * min(sides):
+            shifts_px, sides_px = [], []
+            for marker, px in group.items():
+                expected = last.to_px(corner_points_mm(kit.board, marker))
+                shifts_px.append(np.abs(px - expected).max())
+                sides_px.append(float(np.linalg.norm(px[1] - px[0])))
+            if max(shifts_px) < _MAX_SHIFT * min(sides_px):
                 return group
 
     # No board is known, or it was moved: the copy with pieces is in play.
-    with_pieces = [group for group in groups if _pieces_on(kit, group, pieces, lens, size)]
+    with_pieces = [group for group in groups if _has_pieces(kit, group, pieces, lens, size)]
     return with_pieces[0] if len(with_pieces) == 1 else None
 
 
-def _pieces_on(
+def _has_pieces(
     kit: Kit, group: Corners, pieces: Mapping[int, Points], lens: Lens, size: tuple[int, int]
-) -> int:
+) -> bool:
+    """Return whether at least one piece lies on a square of this copy of the board."""
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in group])
     pose = solve_pose(points_mm, np.vstack(list(group.values())), lens, size)
-    number = 0
+    if pose is None:
+        return False
     for marker, px in pieces.items():
         face = kit.face_of_marker(marker)
-        if pose is not None and face is not None:
-            # the position of the piece on this copy
-            x, y = pose.to_plane(px.mean(axis=0), face.height_mm)[0]
-            number += bool(np.isfinite(x)) and kit.board.square_at(x, y) is not None
-    return number
+        if face is None:
+            continue
+        # The position of the piece if it lies on this copy.
+        x, y = pose.to_plane(px.mean(axis=0), face.height_mm)[0]
+        if np.isfinite(x) and kit.board.square_at(x, y) is not None:
+            return True
+    return False

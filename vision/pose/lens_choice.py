@@ -2,8 +2,12 @@
 fisheye.
 
 The assumed lens stays unless another model explains corner markers, pieces and printed lines much
-better. Models with more terms pay a penalty (Schwarz 1978), so a few lines along one edge change
-nothing.
+better. Models with more terms pay a penalty, the Bayesian information criterion (Schwarz 1978), so
+a few lines along one edge change nothing.
+
+Limits in px hold for pictures 1280 px wide and are scaled to others. They were chosen by trial on
+rendered views through lenses that the reader's models lack, see
+`tests/bench/reading/wide_lenses.py`.
 """
 
 from __future__ import annotations
@@ -17,154 +21,182 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines
+from vision.pose.board_fit import Evidence, Fit, LensPrior, fit_board, fit_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
-from vision.pose.printed_lines import Lines, confirmed, lines_of
+from vision.pose.printed_lines import Lines, confirm_squares, lines_of
 
-_FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
+# Standard deviations of log focal length and k1 for a lens of which nothing is known. Webcams
+# differ by about a fifth in focal length.
+_FOCAL_SPREAD, _K1_SPREAD = 0.2, 0.06
+# Standard deviation of a term that a model does not vary.
 _FIXED_SPREAD = 1e-6
+# Focal lengths to try for an unknown lens, relative to the assumed one. Each is about 0.72 times
+# the one before, so that the true one is within a standard deviation of a start.
 _WIDER_FOCALS = (0.72, 0.52, 0.38)
-"""Focal lengths to try for an unknown lens, relative to the assumed one."""
+# Minimum focal length of a fisheye start, in picture widths: 95 degrees to either side.
+_MIN_FISHEYE_FOCAL = 0.3
+# Range of focal lengths of real lenses, in picture widths.
+_FOCAL_LIMITS = 0.1, 10.0
+# Standard deviation of a line, and the offset, in multiples of it, that a missing line counts as.
 _LINE_PX, _MISSING_COST = 0.8, 2.0
-"""Standard deviation of a line at 1280 px, and the offset, in multiples of it, that a missing line
-counts as.
-"""
+# Weight of the corners' squared residual in the cost: the number of corners of four markers. Its
+# root is at most `_MAX_CORNER_COST` standard deviations, so that a wild fit does not hide the rest.
+_CORNER_WEIGHT, _MAX_CORNER_COST = 16.0, 5.0
+# Minimum gain in cost before another model replaces the assumed one: odds of exp(10), which is
+# 20,000 to 1.
 _MIN_GAIN = 10.0
-"""Minimum gain in cost before another model replaces the assumed one: odds of 20,000 to 1."""
+# Maximum offset of a line that matches the pose of a fit.
 _MAX_OFFSET_PX = 1.5
-"""Maximum offset (at 1280 px) of a line that matches the pose."""
+# Search range of lines when a pose is checked. Larger: the neighbouring line is found instead.
 _CHECK_PX = 6.0
-_MIN_LINE_SHARE, _MAX_ERROR_PX = 0.3, 1.2
+# Minimum share of the lines that must be found for a check. With fewer, the corners decide.
+_MIN_LINE_SHARE = 0.3
+# Maximum offset of three of four lines, or maximum residual of the corners, of a pose that is
+# right.
+_MAX_ERROR_PX = 1.2
+# Shares of the lines that have to match. `_NEARLY_ALL` is for the first two models, which belong to
+# one family, so that both may explain most lines.
+_MOST, _NEARLY_ALL = 0.75, 0.9
+# Maximum offset of most lines, and minimum share of lines found, with which a model leaves nothing
+# to explain. Measured: three of four lines are within .38 px by the right model, and beyond .91 px
+# by another.
 _SHARP_PX, _SHARP_SHARE = 0.5, 0.8
-"""Maximum offset (at 1280 px) of most lines, and minimum share of lines found, with which a model
-leaves nothing to explain. Measured: three of four lines are within .38 px by the right model, and
-beyond .91 px by another.
-"""
+# Minimum share of the visible lines around a confirmed square that match the pose.
 _MIN_MATCHING = 0.5
-"""Minimum share of the visible lines around a confirmed square that match the pose."""
 
 
-def models_of(lens: Lens, focal_spread: float) -> Iterator[Belief]:
-    """Yield the assumed model first, then models with more freedom."""
-    focal, bend = max(focal_spread, 0.01), _BEND_SPREAD
-    yield Belief(lens, np.array([focal, bend, _FIXED_SPREAD]))
-    yield Belief(lens, np.array([_FOCAL_SPREAD, 4 * bend, 2 * bend]))
+def priors_of(lens: Lens, focal_spread: float) -> Iterator[LensPrior]:
+    """Yield the prior of the assumed lens first, then those of models with more freedom.
+
+    `focal_spread` is the standard deviation of the assumed log focal length.
+    """
+    focal, k1 = max(focal_spread, 0.01), _K1_SPREAD
+    yield LensPrior(lens, np.array([focal, k1, _FIXED_SPREAD]))
+    # Strong distortion by both terms.
+    yield LensPrior(lens, np.array([_FOCAL_SPREAD, 4 * k1, 2 * k1]))
     if not lens.is_fisheye:
-        yield Belief(lens.as_fisheye(), np.array([_FOCAL_SPREAD, bend, _FIXED_SPREAD]))
+        yield LensPrior(lens.to_fisheye(), np.array([_FOCAL_SPREAD, k1, _FIXED_SPREAD]))
 
 
-def wide_starts(lens: Lens) -> Iterator[Belief]:
-    """Yield lenses of wider angles, for corner markers that do not fit the assumed lens."""
-    spread = np.array([_FOCAL_SPREAD, _BEND_SPREAD, _FIXED_SPREAD])
+def wide_priors(lens: Lens) -> Iterator[LensPrior]:
+    """Yield priors of lenses with wider angles than the assumed one, which does not fit."""
+    spread = np.array([_FOCAL_SPREAD, _K1_SPREAD, _FIXED_SPREAD])
     for share in _WIDER_FOCALS:
         # A shorter focal length is a wider angle.
         other = replace(lens, focal_ratio=lens.focal_ratio * share)
-        yield Belief(other, spread)
+        yield LensPrior(other, spread)
         if not lens.is_fisheye:
-            yield Belief(Lens(max(other.focal_ratio, 0.3), is_fisheye=True), spread)
+            yield LensPrior(
+                Lens(max(other.focal_ratio, _MIN_FISHEYE_FOCAL), is_fisheye=True), spread
+            )
 
 
-def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Belief, Fit] | None:
-    """Return the model from `wide_starts` that explains the markers best, with its fit to them."""
-    best: tuple[Belief, Fit] | None = None
-    for model in wide_starts(lens):
-        fit = fit_model(evidence, model, size)
-        if fit is not None and (best is None or fit.misfit < best[1].misfit):
-            best = model, fit
+def best_wide_fit(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> Fit | None:
+    """Return the fit of the model from `wide_priors` that explains the markers best.
+
+    `size` is the picture's (width, height) in px. Returns None if no model gives a pose.
+    """
+    best: Fit | None = None
+    for prior in wide_priors(lens):
+        fit = fit_model(evidence, prior, size)
+        if fit is not None and (best is None or fit.misfit < best.misfit):
+            best = fit
     return best
 
 
-def fit_model(evidence: Evidence, model: Belief, size: tuple[int, int]) -> Fit | None:
-    """Return the best pose for a model from markers alone.
+def fit_model(evidence: Evidence, prior: LensPrior, size: tuple[int, int]) -> Fit | None:
+    """Return the best pose and lens near a prior, from markers alone.
 
-    Returns None without a pose, with a camera below the board, or with a focal length that no real
-    lens has.
+    `size` is the picture's (width, height) in px. Returns None without a pose, with a camera below
+    the board, or with a focal length that no real lens has.
     """
-    start = solve_pose(evidence.points_mm, evidence.points_px, model.lens, size)
+    start = solve_pose(evidence.points_mm, evidence.points_px, prior.lens, size)
     if start is None:
         return None
-    fit = fit_board(evidence, start, model.spread)
-    is_above, is_sane = fit.pose.eye_mm[2] > 0, 0.1 <= fit.pose.lens.focal_ratio <= 10
-    return fit if is_above and is_sane else None
+    fit = fit_board(evidence, start, prior.spread)
+    is_above = fit.pose.eye_mm[2] > 0
+    is_real = _FOCAL_LIMITS[0] <= fit.pose.lens.focal_ratio <= _FOCAL_LIMITS[1]
+    return fit if is_above and is_real else None
 
 
 def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
-    """Return whether the detected printed lines are where the pose predicts them.
+    """Return whether most of the printed lines that are found are where the pose predicts them.
 
     With too few lines, the residual of the corners decides.
     """
     scale = pose.size[0] / 1280
     printed = lines_of(board)
-    lines = printed.look(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
-    if lines.is_found.sum() < _MIN_LINE_SHARE * max(8, lines.is_in.sum()):
+    lines = printed.measure(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
+    if lines.is_found.sum() < _MIN_LINE_SHARE * max(8, lines.is_inside.sum()):
         return pose.rms_px <= _MAX_ERROR_PX * scale
-    # Three of four lines have to match.
-    return _is_near(lines, 0.75, _MAX_ERROR_PX * scale)
+    return _is_near(lines, _MOST, _MAX_ERROR_PX * scale)
 
 
 def try_model(
-    luma: Luma, board: Board, evidence: Evidence, believed: Belief, tried: int
+    luma: Luma, board: Board, evidence: Evidence, assumed: LensPrior, tried: int
 ) -> tuple[Fit | None, float, bool]:
     """Fit the next model to the markers, and then to the lines. `tried` models did not fit sharply.
 
-    If the lens is unknown, those of other angles are tried last. The fit from the assumed lens may
-    have stopped in a local minimum. Returns the fit, its cost, and whether it is the last one.
+    Returns the fit or None, its cost, and whether the search ends with it. If the lens is unknown,
+    models of other angles are tried last, because the fit from the assumed lens may have stopped in
+    a local minimum.
     """
     size = (luma.shape[1], luma.shape[0])
-    models = list(models_of(believed.lens, float(believed.spread[0])))
-    if believed.spread[0] >= _FOCAL_SPREAD:
-        models += wide_starts(believed.lens)
-    model, is_last = models[tried], tried + 1 == len(models)
-    by_markers = fit_model(evidence, model, size)
+    priors = list(priors_of(assumed.lens, float(assumed.spread[0])))
+    if assumed.spread[0] >= _FOCAL_SPREAD:
+        priors += wide_priors(assumed.lens)
+    prior, is_last = priors[tried], tried + 1 == len(priors)
+    by_markers = fit_model(evidence, prior, size)
     if by_markers is None:
         return None, math.inf, is_last
-    fit = fit_lines(luma, board, evidence, by_markers, model)
+    fit = fit_lines(luma, board, evidence, by_markers, prior)
     # The assumed model has an advantage over all others.
-    cost = _cost(fit, model) + (_MIN_GAIN if tried else 0.0)
+    cost = _cost(fit, prior) + (_MIN_GAIN if tried else 0.0)
     lines = fit.lines
     assert lines is not None
-    are_most = lines.is_found.sum() >= _SHARP_SHARE * lines.is_in.sum()
-    # Two models of one family may both explain most lines: the first ones have to explain more.
-    share = 0.9 if tried < 2 else 0.75
+    are_most = lines.is_found.sum() >= _SHARP_SHARE * lines.is_inside.sum()
+    share = _NEARLY_ALL if tried < 2 else _MOST
     is_sharp = are_most and _is_near(lines, share, _SHARP_PX * size[0] / 1280)
     return fit, cost, bool(is_sharp or is_last)
 
 
 def _is_near(lines: Lines, share: float, within_px: float) -> bool:
-    """Return whether this share of the lines that were found is where the pose predicts them."""
-    off = np.abs(lines.off_px[lines.is_found])
-    return bool(len(off) and np.quantile(off, share) <= within_px)
+    """Return whether this share of the lines that were found is within `within_px` of the predicted
+    places.
+    """
+    off_px = np.abs(lines.off_px[lines.is_found])
+    return bool(len(off_px) and np.quantile(off_px, share) <= within_px)
 
 
-def _cost(fit: Fit, model: Belief) -> float:
-    """Return half the sum of squares over everything that should be visible, plus the model's
-    penalty.
+def _cost(fit: Fit, prior: LensPrior) -> float:
+    """Return half the sum of squares over everything that should be visible, plus the penalty of
+    the model's free terms.
     """
     lines = fit.lines
     assert lines is not None
-    scale = _LINE_PX * fit.pose.size[0] / 1280
-    # in units of a matching line's standard deviation
-    off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _MISSING_COST).clip(
-        0, _MISSING_COST
-    )[lines.is_in]
-    corners = min(fit.pose.rms_px / scale, 5.0)
+    sigma_px = _LINE_PX * fit.pose.size[0] / 1280
+    # The offsets of visible lines, in standard deviations.
+    off = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_COST)
+    off = off.clip(0, _MISSING_COST)[lines.is_inside]
+    corners = min(fit.pose.rms_px / sigma_px, _MAX_CORNER_COST)
     # Bayesian information criterion: each free term costs the logarithm of the number of
     # observations.
-    terms = np.count_nonzero(model.spread > _FIXED_SPREAD)
-    return float((off**2).sum() + 16 * corners**2 + terms * math.log(2 * len(off) + 1)) / 2
+    terms = np.count_nonzero(prior.spread > _FIXED_SPREAD)
+    penalty = terms * math.log(2 * len(off) + 1)
+    return float((off**2).sum() + _CORNER_WEIGHT * corners**2 + penalty) / 2
 
 
 def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:
-    """Return the squares where printed lines confirm the pose.
+    """Return the squares where printed lines confirm the pose of a fit.
 
-    They are connected with the corner markers seen at `corners` (N, 2) mm.
+    They are connected with the corner markers whose centres on the board are `corners` (N, 2) mm.
     """
     if fit.lines is None:
         return frozenset()
-    # the squares next to these corners
+    # The squares next to these corners: the first or last file and rank, by the half of the board.
     last = board.files - 1, board.ranks - 1
-    is_beyond = corners > np.array([board.width_mm, board.height_mm]) / 2
-    starts = [Square(*corner) for corner in (is_beyond * last).tolist()]
-    within = _MAX_OFFSET_PX * max(1.0, fit.pose.size[0] / 1280)
-    return frozenset(confirmed(board, fit.lines, within, starts, _MIN_MATCHING))
+    is_far = corners > np.array([board.width_mm, board.height_mm]) / 2
+    starts = [Square(*corner) for corner in (is_far * last).tolist()]
+    within_px = _MAX_OFFSET_PX * max(1.0, fit.pose.size[0] / 1280)
+    return frozenset(confirm_squares(board, fit.lines, within_px, starts, _MIN_MATCHING))

@@ -1,4 +1,9 @@
-"""Learns the lens of a camera from views of the board."""
+"""Learns the lens of a camera from views of the board.
+
+Every view of three or four corner markers says a little about focal length and distortion. A
+`LensTuner` sums these views up. `vision.reading.locate` feeds it, and `vision.cameras.lenses` keeps
+what it has learned between two starts.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +15,34 @@ import numpy as np
 from vision.pose.optics import Lens, Points
 from vision.pose.pose import Pose, refined_pose, solve_pose
 
+# Prior information on log focal length and k1, before the first view: the inverse of their
+# variances. The nominal lenses of webcams are wrong by about an eighth.
 _PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
-"""Prior information on log focal length and k1, before the first view."""
+# Minimum standard deviation of a corner in px. It covers paper that is not flat. Smaller: the first
+# views outweigh all later ones.
 _CORNER_PX = 0.7
-"""Minimum standard deviation of a corner."""
+# After a step this short, in log focal length and k1, the remaining error is below a hundredth of
+# it.
 _CONVERGED = 5e-3
-"""After a step this short, the remaining error is below a hundredth of it."""
+# Maximum number of Gauss-Newton steps on the first view, whose start may be far off.
 _MAX_FIRST_STEPS = 3
-"""Maximum number of Gauss-Newton steps on the first view, whose start may be far off."""
-_FULL_VIEWS = 20
-"""Number of views that keep their full weight."""
-_FADE = 0.95
-"""Factor by which each further view reduces the weight of all older ones."""
+# Number of views that keep their full weight, and the factor by which each further one reduces the
+# weight of all older ones. A lens that is focused anew changes, and is followed after some 20
+# views.
+_FULL_VIEWS, _FADE = 20, 0.95
+# Maximum change of log focal length and of k1 from the nominal lens. It holds while few views say
+# little. Lenses beyond are found by `vision.pose.lens_choice`.
 _MAX_CHANGE = 0.4, 0.15
-"""Maximum change of log focal length and of k1 from the nominal lens."""
 
 
 @dataclass(frozen=True, eq=False)
 class LensTuner:
-    """Estimates focal length and distortion, and improves with each view of three or four corner
-    markers.
+    """An estimate of focal length and k1 that improves with each view of corner markers.
 
     Both are unknowns of a least-squares sum over views. The pose is solved anew for each trial
     value. A prior holds them near the nominal lens: a view from straight above contains no
-    information about the focal length and changes nothing.
+    information about the focal length and changes nothing. A tuner never changes. `with_view` and
+    `with_fit` return a new one.
     """
 
     base: Lens
@@ -49,9 +58,9 @@ class LensTuner:
     alone.
     """
     information: Points = field(default_factory=lambda: np.zeros((2, 2)))
-    """Matrix (2, 2) of the normal equations for log focal length and k1."""
+    """(2, 2): matrix of the normal equations for log focal length and k1, relative to `base`."""
     vector: Points = field(default_factory=lambda: np.zeros(2))
-    """Right side (2,) of the normal equations."""
+    """(2,): right side of the normal equations."""
 
     @classmethod
     def of(cls, nominal: Lens, exact: bool = False) -> LensTuner:
@@ -60,7 +69,7 @@ class LensTuner:
 
     @property
     def spreads(self) -> Points:
-        """Standard deviations (2,) of the focal length, as a share of it, and of k1."""
+        """(2,): standard deviations of the focal length, as a share of it, and of k1."""
         return np.asarray(np.sqrt(np.diag(np.linalg.inv(self.information + _PRIOR))))
 
     @property
@@ -69,8 +78,10 @@ class LensTuner:
         return float(self.spreads[0])
 
     def with_view(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
-        """Return the tuner after one more view. `pose` is the pose of that view with the current
-        lens.
+        """Return the tuner after one more view: corners (N, 3) mm on the board at (N, 2) px.
+
+        `pose` is the pose of that view with the current lens. Returns the same tuner for an exact
+        lens, or if the view gives no pose.
         """
         if self.exact:
             return self
@@ -83,49 +94,50 @@ class LensTuner:
             if linearised is None:
                 return self
             slopes, residuals, pose = linearised
-            # the unknowns: how far log focal length and k1 are from the nominal lens
+            # The unknowns: how far log focal length and k1 are from the nominal lens.
             log_focal = math.log(lens.focal_ratio / self.base.focal_ratio)
             before = np.array([log_focal, lens.k1 - self.base.k1])
             # A view that no lens explains gets little weight, since something probably shifts a
             # corner.
             weight = 1 / max(_CORNER_PX, pose.rms_px) ** 2
-            # normal equations over all views, in values relative to the nominal lens
+            # The normal equations over all views, in values relative to the nominal lens.
             information = fade * self.information + weight * slopes.T @ slopes
             vector = fade * self.vector + weight * slopes.T @ (slopes @ before - residuals)
             solution = np.linalg.solve(information + _PRIOR, vector)
             after = solution.clip(np.negative(_MAX_CHANGE), _MAX_CHANGE)
-            lens = self.base.changed(np.array([*after, 0.0]))
+            lens = self.base.with_change(np.array([*after, 0.0]))
             if np.abs(after - before).max() < _CONVERGED:
                 break
         return replace(
             self, lens=lens, information=information, vector=vector, views=self.views + 1
         )
 
-    def with_fit(self, lens: Lens, spread: Points, by_lines: bool = True) -> LensTuner:
+    def with_fit(self, lens: Lens, covariance: Points, by_lines: bool = True) -> LensTuner:
         """Return the tuner that continues from a lens fitted to a whole board, of any model.
 
-        `spread` (2, 2) is the covariance of log focal length and k1.
+        `covariance` (2, 2) is that of log focal length and k1. `by_lines` is whether printed lines
+        were part of the fit.
         """
         if self.exact:
             return self
         # The information of the fitted lens replaces that of earlier views.
-        information = np.asarray(np.linalg.inv(spread), np.float64)
+        information = np.asarray(np.linalg.inv(covariance), np.float64)
         return LensTuner(lens, lens, False, self.views + 1, by_lines, information)
 
 
 def _linearise(
     points_mm: Points, points_px: Points, guess: Pose, lens: Lens
 ) -> tuple[Points, Points, Pose] | None:
-    """Return the corners' derivatives (2N, 2) by log focal length and k1, the residuals (2N,), and
-    the pose.
+    """Return how (N,) corners depend on the lens: derivatives (2N, 2), residuals (2N,) and a pose.
 
-    The pose is solved for the given lens. Returns None if there is no such pose.
+    The derivatives are those by log focal length and k1, while the pose follows the lens. The pose
+    is solved for the given lens, starting from `guess`. Returns None if there is no such pose.
     """
     pose = guess if guess.lens == lens else refined_pose(guess, points_mm, points_px, lens)
     pose = pose or solve_pose(points_mm, points_px, lens, guess.size)
     if pose is None:
         return None
-    # derivatives by log focal length and k1
+    # The derivatives by log focal length and k1.
     projected_px, by_pose, by_lens = pose.project(points_mm)
     by_lens = by_lens[:, :2]
     # Remove the part that a change of the pose can compensate.

@@ -1,7 +1,8 @@
 """Lenses: focal length and distortion in OpenCV's two models, from rays to pixels and back.
 
-A *plane* coordinate is that of a ray at distance 1 in front of the camera, (x / z, y / z). A *bent*
-coordinate is the distorted one, in focal lengths from the centre of the picture.
+A *plane* coordinate is that of a ray at distance 1 in front of the camera, (x / z, y / z), with x
+to the right and y down. A *bent* coordinate is where the lens images that ray, in focal lengths
+from the centre of the picture.
 """
 
 from __future__ import annotations
@@ -15,19 +16,22 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+# Coordinates (N, 2) or (N, 3).
 Points = NDArray[np.float64]
-"""Coordinates (N, 2) or (N, 3)."""
 
+# Maximum angle in radians of a ray from the optical axis, 86 degrees. At 90 degrees a plane
+# coordinate is infinite.
 _MAX_ANGLE = 1.5
-"""Maximum angle of a ray from the optical axis, in radians."""
-_ROUNDS = 8
+# Number of Newton steps to invert a fisheye. Each doubles the correct digits, so this is ample.
+_NEWTON_STEPS = 8
+# Minimum slope in a Newton step. Beyond the picture a strong distortion folds back, and its slope
+# reaches 0.
+_MIN_SLOPE = 0.2
 
 
 @dataclass(frozen=True)
 class Lens:
     """A lens in one of OpenCV's two models.
-
-    `focal_ratio`: focal length by picture width. `k1`, `k2`: radial distortion (negative: barrel).
 
     Let r be the distance from the axis on the plane, and a = atan r. An ordinary lens images a ray
     at r (1 + k1 r^2 + k2 r^4), a fisheye at a (1 + k1 a^2 + k2 a^4). These are OpenCV's `calib3d`
@@ -35,13 +39,18 @@ class Lens:
     """
 
     focal_ratio: float
+    """Focal length, in widths of the picture."""
     k1: float = 0.0
+    """First term of the radial distortion. Negative: straight lines bulge outwards (barrel)."""
     k2: float = 0.0
+    """Second term of the radial distortion."""
     is_fisheye: bool = False
+    """Whether it is a fisheye, otherwise an ordinary lens."""
 
     def matrix(self, size: tuple[int, int]) -> Points:
-        """Return the camera matrix for a picture of (width, height). The principal point is its
-        centre.
+        """Return the camera matrix (3, 3) in px for a picture of (width, height).
+
+        The principal point is the picture's centre.
         """
         width, height = size
         focal = self.focal_ratio * width
@@ -49,31 +58,33 @@ class Lens:
 
     @cached_property
     def distortion(self) -> Points:
-        """OpenCV's distortion coefficients, (4,)."""
+        """(4,): OpenCV's distortion coefficients k1, k2, and two zeros."""
         return np.array([self.k1, self.k2, 0.0, 0.0])
 
     @cached_property
-    def bends(self) -> bool:
+    def has_distortion(self) -> bool:
         """Whether the lens has distortion, so that straight lines appear curved."""
         return bool(self.k1 or self.k2 or self.is_fisheye)
 
-    def bent(self, plane: Points) -> Points:
-        """Distort (N, 2) plane coordinates."""
-        if not self.bends:
+    def distort(self, plane: Points) -> Points:
+        """Return the bent coordinates (N, 2) of plane coordinates (N, 2)."""
+        if not self.has_distortion:
             return plane
-        # squared distance from the axis
-        squares = (plane**2).sum(axis=1, keepdims=True)
+        # The squared distance from the axis.
+        r2 = (plane**2).sum(axis=1, keepdims=True)
         if not self.is_fisheye:
-            return np.asarray(plane * (1 + squares * (self.k1 + self.k2 * squares)))
+            return np.asarray(plane * (1 + r2 * (self.k1 + self.k2 * r2)))
         # A fisheye distorts by the angle from the axis.
-        radii = np.sqrt(squares).clip(1e-9)
+        radii = np.sqrt(r2).clip(1e-9)
         angles = np.arctan(radii)
-        flat = angles**2
-        return np.asarray(plane * (angles / radii * (1 + flat * (self.k1 + self.k2 * flat))))
+        a2 = angles**2
+        return np.asarray(plane * (angles / radii * (1 + a2 * (self.k1 + self.k2 * a2))))
 
-    def straight(self, bent: Points) -> Points:
-        """Undistort (N, 2) bent coordinates. This is the inverse of `bent`."""
-        if not self.bends or not len(bent):
+    def undistort(self, bent: Points) -> Points:
+        """Return the plane coordinates (N, 2) of bent coordinates (N, 2). This is the inverse of
+        `distort`.
+        """
+        if not self.has_distortion or not len(bent):
             return bent
         if not self.is_fisheye:
             # OpenCV inverts the ordinary model by iteration.
@@ -82,30 +93,34 @@ class Lens:
             return np.asarray(plane, np.float64).reshape(-1, 2)
         radii = np.linalg.norm(bent, axis=1, keepdims=True).clip(1e-9)
         angles = radii.copy()
-        for _ in range(_ROUNDS):  # Newton iteration
-            flat = angles**2
-            there = angles * (1 + flat * (self.k1 + self.k2 * flat))
-            # derivative of `there` by the angle
-            slope = 1 + flat * (3 * self.k1 + 5 * self.k2 * flat)
-            angles = (angles - (there - radii) / np.maximum(slope, 0.2)).clip(0, _MAX_ANGLE)
+        for _ in range(_NEWTON_STEPS):
+            # The radius at which these angles are imaged, and its derivative by the angle.
+            a2 = angles**2
+            imaged = angles * (1 + a2 * (self.k1 + self.k2 * a2))
+            slope = 1 + a2 * (3 * self.k1 + 5 * self.k2 * a2)
+            step = (imaged - radii) / np.maximum(slope, _MIN_SLOPE)
+            angles = (angles - step).clip(0, _MAX_ANGLE)
         return np.asarray(bent * (np.tan(angles) / radii))
 
-    def changed(self, by: Points) -> Lens:
+    def with_change(self, change: Points) -> Lens:
         """Return the lens changed by (3,) differences of log focal length, k1 and k2."""
-        focal, k1, k2 = map(float, by)
-        return replace(
-            self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2
-        )
+        log_focal, k1, k2 = map(float, change)
+        focal_ratio = self.focal_ratio * math.exp(log_focal)
+        return replace(self, focal_ratio=focal_ratio, k1=self.k1 + k1, k2=self.k2 + k2)
 
-    def as_fisheye(self) -> Lens:
+    def to_fisheye(self) -> Lens:
         """Return an equidistant fisheye (k1 = k2 = 0) with the same horizontal angle of view."""
         if self.is_fisheye:
             return self
-        # half the horizontal angle of view
-        half = float(np.arctan(self.straight(np.array([[0.5 / self.focal_ratio, 0.0]]))[0, 0]))
-        return Lens(0.5 / half, is_fisheye=True)
+        # The ray at the right edge of the picture, and half the horizontal angle of view.
+        edge = self.undistort(np.array([[0.5 / self.focal_ratio, 0.0]]))[0, 0]
+        half_angle = float(np.arctan(edge))
+        return Lens(0.5 / half_angle, is_fisheye=True)
 
 
+# Nominal lenses by the name of a camera in the settings. Horizontal angles of 53.5, 62.2, 66 and
+# 102 degrees come from Raspberry Pi's camera documentation. `hq-6mm` is 6 mm in front of a 6.287 mm
+# wide sensor. Webcams have 60 to 78 degrees.
 LENSES: Mapping[str, Lens] = {
     "camera-module-1": Lens(0.992),
     "camera-module-2": Lens(0.829),
@@ -114,7 +129,3 @@ LENSES: Mapping[str, Lens] = {
     "hq-6mm": Lens(0.954, -0.05),
     "webcam": Lens(0.750),
 }
-"""Nominal lenses. Horizontal angles of 53.5, 62.2, 66 and 102 degrees come from Raspberry Pi's
-camera documentation. `hq-6mm` is 6 mm in front of a 6.287 mm wide sensor. Webcams have 60 to 78
-degrees.
-"""

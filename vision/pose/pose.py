@@ -1,7 +1,8 @@
 """The pose of the board from corner markers, and conversion between pixels and millimetres.
 
-Picture axes: pixels, x right, y down, the centre of the first pixel is (0, 0). Board axes: see
-`companion.core.kit`.
+Picture axes: pixels, x right, y down, the centre of the first pixel is (0, 0). Board axes: mm, x
+right as South sees it, y up towards North, z up from the paper, see `companion.core.kit`. Camera
+axes: mm, x right, y down, z forwards.
 """
 
 from __future__ import annotations
@@ -19,53 +20,54 @@ from companion.core.kit import Board
 from vision.pose import optics
 from vision.pose.optics import Lens
 
+# Coordinates (N, 2) or (N, 3).
 Points = optics.Points
-"""Coordinates (N, 2) or (N, 3)."""
 
+# Spacing in px of exactly computed positions in a view (twice that in views larger than
+# `_LARGE_VIEW_PX`). Positions between them are interpolated. The error is at most 0.02 px, for
+# cameras up to 55 degrees oblique and lenses of 120 degrees.
 _SPACING_PX, _LARGE_VIEW_PX = 4, 1000
-"""Spacing in px of exactly computed positions in a view (twice that in views larger than
-`_LARGE_VIEW_PX`). Positions between them are interpolated. The error is at most 0.02 px, for
-cameras up to 55 degrees oblique and lenses of 120 degrees.
-"""
-
+# The second pose of a plane is dropped if its error exceeds that of the first by this factor. The
+# closer the view is to one from straight above, the more alike both are.
 _MAX_ERROR_RATIO = 4.0
-"""The second pose of a plane is dropped if its error exceeds that of the first by this factor."""
+# Minimum standard deviation in px of a corner in a picture, with four corner markers and with
+# fewer. With fewer the residual says little, and errors of the lens are not averaged.
+_CORNER_PX, _FEW_CORNERS_PX = 0.4, 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Position and orientation of the camera relative to the board.
-
-    `markers`: number of corner markers used. `rms_px`: residual.
-    """
+    """Position and orientation of the camera relative to the board, and its lens."""
 
     rotation: Points
-    """Rotation vector (3, 1), or rotation matrix (3, 3)."""
+    """Rotation from board axes to camera axes: a rotation vector (3, 1), or a matrix (3, 3)."""
     translation: Points
-    """Origin of the board in camera axes, (3, 1) mm."""
+    """(3, 1) mm: origin of the board in camera axes."""
     lens: Lens
     size: tuple[int, int]
-    """Width and height of the picture, px."""
+    """Width and height of the picture in px."""
     markers: int = 4
+    """Number of corner markers from which it was found."""
     rms_px: float = 0.0
+    """Root mean square distance of their corners from where the pose puts them."""
     covariance: Points | None = None
-    """Covariance (6, 6) of rotation vector and translation, or (9, 9) with the lens as in
-    `Lens.changed`. None for an exact pose.
+    """(6, 6): covariance of rotation vector and translation, or (9, 9) with the lens as in
+    `Lens.with_change`. None for an exact pose.
     """
 
     @cached_property
     def matrix(self) -> Points:
-        """Camera matrix (3, 3)."""
+        """(3, 3): the camera matrix in px."""
         return self.lens.matrix(self.size)
 
     @cached_property
     def axes(self) -> Points:
-        """Rotation (3, 3) from board axes to camera axes."""
+        """(3, 3): the rotation from board axes to camera axes."""
         return np.asarray(cv2.Rodrigues(self.rotation)[0], np.float64)
 
     @cached_property
     def eye_mm(self) -> Points:
-        """Position (3,) of the camera in board axes."""
+        """(3,): the position of the camera in board axes."""
         return -self.axes.T @ self.translation.ravel()
 
     def to_px(self, points_mm: Points) -> Points:
@@ -74,26 +76,26 @@ class Pose:
         """
         # OpenCV's own function also computes all derivatives, which takes ten times as long.
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
-        before_camera = points @ self.axes.T + self.translation.ravel()
-        depth = before_camera[:, 2:]
-        plane = before_camera[:, :2] / np.where(depth == 0, 1.0, depth)
-        return np.asarray(self.lens.bent(plane) * self.matrix[0, 0] + self.matrix[:2, 2])
+        in_camera = points @ self.axes.T + self.translation.ravel()
+        depth = in_camera[:, 2:]
+        plane = in_camera[:, :2] / np.where(depth == 0, 1.0, depth)
+        return np.asarray(self.lens.distort(plane) * self.matrix[0, 0] + self.matrix[:2, 2])
 
     def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
         """Return (N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`.
 
-        NaN where they do not meet it.
+        `z_mm` is one height, or one for each pixel, (N,). NaN where a ray does not meet its plane.
         """
         points = np.asarray(points_px, np.float64).reshape(-1, 2)
-        # the ray of each pixel in board axes
-        plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
+        # The ray of each pixel in board axes.
+        plane = self.lens.undistort((points - self.matrix[:2, 2]) / self.matrix[0, 0])
         rays = flat(plane, 1.0) @ self.axes
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
-            # distance to the plane along the ray; behind the camera there is no intersection
-            reach = (z_mm - eye[2]) / rays[:, 2]
-            reach = np.where(reach > 0, reach, np.nan)
-        return eye[:2] + rays[:, :2] * reach[:, None]
+            # The distance to the plane along the ray. Behind the camera there is no intersection.
+            distance = (z_mm - eye[2]) / rays[:, 2]
+            distance = np.where(distance > 0, distance, np.nan)
+        return eye[:2] + rays[:, :2] * distance[:, None]
 
     def project(self, points_mm: Points) -> tuple[Points, Points, Points]:
         """Project (N, 3) points to (N, 2) pixels, and return the derivatives by pose and by lens.
@@ -102,21 +104,21 @@ class Pose:
         and k2.
         """
         points = np.asarray(points_mm, np.float64).reshape(-1, 1, 3)
-        turn, way = self.rotation.reshape(3, 1), self.translation.reshape(3, 1)
+        place = self.rotation.reshape(3, 1), self.translation.reshape(3, 1)
         camera = self.matrix, self.lens.distortion
-        # derivatives by both focal lengths, by k1 and k2, and by rotation and translation
+        # OpenCV's columns are derivatives by both focal lengths, by k1 and k2, and by the pose.
         if self.lens.is_fisheye:
-            projected, slopes = cv2.fisheye.projectPoints(points, turn, way, *camera)
-            focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
+            projected, slopes = cv2.fisheye.projectPoints(points, *place, *camera)
+            by_focal, by_distortion, by_pose = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
         else:
-            projected, slopes = cv2.projectPoints(points, turn, way, *camera)
-            focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
-        # by the logarithm: the derivative times the focal length itself
-        by_lens = np.column_stack([self.matrix[0, 0] * focal.sum(axis=1), bend])
+            projected, slopes = cv2.projectPoints(points, *place, *camera)
+            by_focal, by_distortion, by_pose = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
+        # The derivative by the logarithm is that by the focal length, times the focal length.
+        by_log_focal = self.matrix[0, 0] * by_focal.sum(axis=1)
         return (
             np.asarray(projected, np.float64).reshape(-1, 2),
-            np.asarray(place, np.float64),
-            by_lens,
+            np.asarray(by_pose, np.float64),
+            np.column_stack([by_log_focal, by_distortion]),
         )
 
     def is_in_picture(self, points_px: Points) -> NDArray[np.bool_]:
@@ -128,22 +130,25 @@ class Pose:
         """Return (N,): the smaller scale of the picture at (N, 3) points, along the board's two
         axes.
         """
-        # each point, and those one millimetre beside it
+        # Each point, and those one millimetre beside it.
         around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
         here = self.to_px(around).reshape(-1, 3, 2)
         sides = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2)
         return np.asarray(sides.min(axis=1))
 
     def spread_mm(self, points_mm: Points) -> Points:
-        """Return (N,): the standard deviation in mm of (N, 3) points, as predicted by the pose."""
+        """Return (N,): the standard deviation in mm of (N, 3) points, as the pose predicts them.
+
+        It is that of the worst direction on the board. 0 for an exact pose.
+        """
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         if self.covariance is None:
             return np.zeros(len(points))
-        # with or without the lens
+        # Six numbers of the pose, or nine with those of the lens.
         number = len(self.covariance)
-        _, *slopes_by = self.project(points)
-        slopes = np.hstack(slopes_by)[:, :number].reshape(-1, 2, number)
-        # covariance (N, 2, 2) of each point in the picture, and the major axis of its ellipse
+        _, *derivatives = self.project(points)
+        slopes = np.hstack(derivatives)[:, :number].reshape(-1, 2, number)
+        # The covariance (N, 2, 2) of each point in the picture, and the major axis of its ellipse.
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
         largest = np.linalg.eigvalsh(errors)[:, 1]
         return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self.px_per_mm(points), 1e-6))
@@ -155,23 +160,22 @@ class Pose:
         z_mm: float,
         scale: float,
     ) -> Maps:
-        """Return the maps of a top view of a rectangle at `z_mm`: a position in the picture for
-        each pixel.
+        """Return the maps of the view of a rectangle at height `z_mm` from straight above.
 
-        `scale` is px per mm. Row 0 of the view is at the rectangle's high y, so South is at the
-        bottom.
+        The rectangle is given by its lower left and upper right corner, and `scale` is in px per
+        mm. Row 0 of the view is at the rectangle's high y, so South is at the bottom.
         """
         left, high = low_mm[0], high_mm[1]
         width = max(1, round((high_mm[0] - left) * scale))
         height = max(1, round((high - low_mm[1]) * scale))
 
-        # spacing in px of exactly computed positions
+        # The spacing in px of exactly computed positions.
         every = _SPACING_PX if max(width, height) <= _LARGE_VIEW_PX else 2 * _SPACING_PX
         # A point (x, y) of the plane lies on the ray plane @ (x, y, 1).
         plane = self.axes.copy()
         plane[:, 2] = plane[:, 2] * z_mm + self.translation.ravel()
 
-        # from pixels of the view to mm, with row 0 at the top
+        # From pixels of the view to mm, with row 0 at the top.
         step = 1 / scale
         to_mm = np.array([[step, 0, left + step / 2], [0, -step, high - step / 2], [0, 0, 1]])
         # Sparse positions, one extra at each end. Each is the centre of the block of pixels into
@@ -187,9 +191,9 @@ class Pose:
         return Maps(pixels, low_mm, high_mm, z_mm, scale)
 
     def _rectified_places(self, to_rays: Points, size: tuple[int, int]) -> NDArray[np.float32]:
-        """Return (h, w, 2): picture pixels for a view of (width, height).
+        """Return (h, w, 2) px: the place in the picture of each pixel of a view of (width, height).
 
-        `to_rays` (3, 3) maps pixels of the view to rays.
+        `to_rays` (3, 3) maps pixels (x, y, 1) of the view to rays in camera axes.
         """
         # OpenCV accepts any invertible matrix as the new camera's, and is twenty times as fast as
         # numpy here.
@@ -207,43 +211,44 @@ class Pose:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """A top view. `pixels` (h, w, 2) float32 is the position in the picture of each of its
-    pixels.
+    """A view of a rectangle of the board from straight above: where its pixels are in the picture.
+
+    The maps of one pose serve all pictures while the camera stays where it is.
     """
 
     pixels: NDArray[np.float32]
+    """(h, w, 2) px: the position (x, y) in the picture of each pixel of the view."""
     low_mm: tuple[float, float]
-    """Lower left corner of the view on the board."""
+    """Lower left corner (x, y) of the view on the board."""
     high_mm: tuple[float, float]
-    """Upper right corner of the view on the board."""
+    """Upper right corner (x, y) of the view on the board."""
     z_mm: float
     """Height of the view's plane above the board."""
     scale: float
     """Scale in px per mm."""
 
     def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the view (h, w) of a picture. Pixels outside the picture are black."""
+        """Return the view (h, w) of a (height, width) picture. Pixels outside it are black."""
         view = cv2.remap(luma, self.pixels, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, np.uint8)
 
     def rectify_colours(self, colours: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
-        """Return the view (h, w, 2) of the colours of a picture, whose size is `scale` times the
-        picture's.
+        """Return the view (h, w, 2) of the colours of a picture. Pixels outside it are grey (128).
 
-        Pixels outside the picture are 128 (grey).
+        The size of `colours` (height, width, 2) is `scale` times that of the picture.
         """
         pixels = ((self.pixels + 0.5) * scale - 0.5).astype(np.float32)
         view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, np.uint8)
 
-    def shown(self, size: tuple[int, int]) -> NDArray[np.bool_]:
+    def pixels_in_picture(self, size: tuple[int, int]) -> NDArray[np.bool_]:
         """Return (h, w): whether each pixel of the view is inside a picture of this width and
         height.
         """
         last = np.array(size) - 1.0
         return cv2.inRange(self.pixels, (0.0, 0.0), tuple(last.tolist())).astype(bool)
 
-    def part(self, rows: slice, columns: slice) -> Maps:
+    def crop(self, rows: slice, columns: slice) -> Maps:
         """Return the part of the view in these rows and columns."""
         (left, high), step = (self.low_mm[0], self.high_mm[1]), 1 / self.scale
         low_mm = left + columns.start * step, high - rows.stop * step
@@ -267,9 +272,9 @@ def middle_mm(board: Board) -> Points:
 
 
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
-    """Return (4, 2): corners of a marker in OpenCV's order (upper left first, clockwise).
+    """Return (4, 2): corners of a square around (x, y), upper left first, clockwise.
 
-    `turn_deg` is counter-clockwise.
+    This is OpenCV's order for a marker. `turn_deg` is counter-clockwise.
     """
     return rectangle_corners_mm(x_mm, y_mm, side_mm, side_mm, math.radians(turn_deg))
 
@@ -277,11 +282,11 @@ def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float 
 def rectangle_corners_mm(
     x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float
 ) -> Points:
-    """Return (4, 2): corners of a rectangle, upper left first, clockwise.
+    """Return (4, 2): corners of a rectangle around (x, y), upper left first, clockwise.
 
-    `turn` is counter-clockwise in radians.
+    `turn` is in radians, counter-clockwise.
     """
-    # upper left, upper right, lower right, lower left
+    # Upper left, upper right, lower right, lower left.
     across, along = width_mm / 2, height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
     # The rows are the directions of the rectangle's axes.
@@ -290,7 +295,7 @@ def rectangle_corners_mm(
 
 
 def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
-    """Return (N, 3): points of the board's plane, raised to `z_mm`."""
+    """Return (N, 3): points (N, 2) of the board, at height `z_mm`."""
     points = np.asarray(points_mm, np.float64).reshape(-1, 2)
     return np.column_stack([points, np.full(len(points), z_mm)])
 
@@ -302,7 +307,7 @@ def boxes_mm(middles: Points, width_mm: float, height_mm: float) -> Points:
     return middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0)
 
 
-def square_mm(board: Board, square: Square) -> Points:
+def square_outline_mm(board: Board, square: Square) -> Points:
     """Return (4, 3): corners of a square on the board's plane, upper left first, clockwise."""
     depth = board.depth_mm or board.square_mm
     return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
@@ -310,9 +315,7 @@ def square_mm(board: Board, square: Square) -> Points:
 
 @lru_cache(maxsize=64)
 def corner_points_mm(board: Board, marker: int) -> Points:
-    """Return (4, 3): the printed corners of one corner marker of the board. The array is
-    read-only.
-    """
+    """Return (4, 3): the printed corners of one corner marker of the board. Read-only."""
     corners = flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
     corners.flags.writeable = False
     return corners
@@ -325,13 +328,13 @@ def solve_pose(
     size: tuple[int, int],
     guess: Pose | None = None,
 ) -> Pose | None:
-    """Return the pose with its covariance from (N, 3) coplanar board points and (N, 2) pixels, N >=
-    4.
+    """Return the pose with its covariance from coplanar points (N, 3) at pixels (N, 2), N >= 4.
 
-    Returns None if the camera would be below the board.
+    `size` is the picture's (width, height), and `guess` a pose that may be near. Returns None if
+    the camera would be below the board.
     """
     pose = nearest_pose(points_mm, points_px, lens, size, guess)
-    return pose and _with_covariance(pose, points_mm)
+    return None if pose is None else _with_covariance(pose, points_mm)
 
 
 def nearest_pose(
@@ -359,23 +362,24 @@ def nearest_pose(
 
 
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
-    """Return one or two poses that explain a plane almost equally well, the better one first."""
+    """Return the one or two poses from which points of a plane look alike, the better one first."""
     matrix = lens.matrix(size)
-    plane = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
+    plane = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
     # IPPE (Collins and Bartoli 2014) returns both poses of a plane.
     _, rotations, translations, errors = cv2.solvePnPGeneric(
         points_mm[:, None], plane[:, None], np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
     )
-    starts = []
-    for rotation, translation, error in zip(rotations, translations, np.ravel(errors), strict=True):
-        if error <= _MAX_ERROR_RATIO * np.ravel(errors)[0]:
+    starts, errors = [], np.ravel(errors)
+    for rotation, translation, error in zip(rotations, translations, errors, strict=True):
+        if error <= _MAX_ERROR_RATIO * errors[0]:
             number = len(points_mm) // 4
             starts.append(Pose(np.asarray(rotation), np.asarray(translation), lens, size, number))
     return starts
 
 
 def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
-    """Return the best-fitting pose near another, with its residual.
+    """Return the pose near `start` that fits points (N, 3) at pixels (N, 2) best, with its
+    residual.
 
     Returns None if the camera would be below the board.
     """
@@ -383,7 +387,7 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
     points = points_px
     if lens.is_fisheye:
         # OpenCV refines for ordinary lenses only, so undistort fisheye points first.
-        points = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
+        points = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
         matrix, distortion = np.eye(3), np.zeros(4)
     place = start.rotation.copy(), start.translation.copy()
     refined = cv2.solvePnPRefineLM(points_mm[:, None], points[:, None], matrix, distortion, *place)
@@ -391,18 +395,15 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
     pose = replace(start, rotation=rotation, translation=translation, lens=lens)
     if pose.eye_mm[2] <= 0:
         return None
-    # root mean square residual
+    # The root mean square residual.
     error = pose.to_px(points_mm) - points_px
     return replace(pose, rms_px=float(np.sqrt((error**2).sum(axis=1).mean())))
 
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
-    """Return the pose with a covariance.
-
-    The standard deviation of a corner is at least 0.4 px, or 0.8 px while some markers are hidden.
-    """
-    # covariance of a least-squares fit to corners of this precision
+    """Return the pose with the covariance of a least-squares fit to these corners (N, 3)."""
     _, slopes, _ = pose.project(points_mm)
-    spread_px = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px)
-    covariance = spread_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)
+    min_px = _CORNER_PX if pose.markers >= 4 else _FEW_CORNERS_PX
+    corner_px = max(min_px, pose.rms_px)
+    covariance = corner_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)
     return replace(pose, covariance=np.asarray(covariance))

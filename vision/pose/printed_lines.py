@@ -2,7 +2,10 @@
 
 Each side of a square is searched in two halves, across its direction in the picture. If there are
 gaps between squares, two lines run side by side. They are searched as a pair, so that neither is
-mistaken for the other.
+mistaken for the other. A line is darker than the paper on both sides of it, its *flanks*.
+
+Arrays have one entry for each of the (N,) half sides of a board. The limits were chosen by trial on
+rendered views with hidden corners, see `tests/bench/reading/corners.py`.
 """
 
 from __future__ import annotations
@@ -21,80 +24,87 @@ from companion.core.kit import FRAME_MM, LINE_MM, Board
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, flat
 
+# Sampling interval across a line. A parabola finds the peak between the samples.
 _STEP_PX = 0.5
+# Maximum search range of a line to either side, which bounds the time.
 _MAX_REACH_PX = 40.0
-"""Maximum search range of a line."""
-_LINE_MM = 0.6
+# Assumed width in mm of a printed line, a little more than `LINE_MM`.
+_LINE_WIDTH_MM = 0.6
+# Blur of a line to either side, and minimum distance of a flank from the middle of its line.
+_BLUR_PX, _MIN_FLANK_PX = 1.0, 1.5
+# Minimum scale of the picture. Below it a line is much thinner than a pixel.
+_MIN_PX_PER_MM = 0.3
+# Number of sample points along half a side.
 _SAMPLES = 4
-"""Number of sample points along half a side."""
+# Offsets of the sample points from the middle of a side, as shares of its length: from 4 to 42 %,
+# so that crossing lines at both ends are left out.
 _SAMPLE_OFFSETS = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
-"""Offsets of the sample points from the middle of a side, as shares of its length."""
-_MIN_DEPTH, _MIN_PAIR_DEPTH, _MIN_GREY = 0.05, 0.03, 3.5
-"""Minimum contrast of a line with both of its sides: as a share of the brightness there for a
-single line, for a pair of lines, and in grey levels.
-
-Thin pairs under JPEG have less contrast than .05. Measured: .03 finds 97 % of their lines instead
-of 94 %, with hardly any more in wrong places. It finds no more single lines.
-"""
-_MAX_RIVAL = 0.75
-"""A line is ambiguous if another one has more than this share of its contrast."""
-_RIVAL_DISTANCE_PX = 3.0
+# Minimum contrast of a line with both of its flanks: as a share of their brightness for a single
+# line, for a pair of lines, and in levels of 255.
+#
+# Thin pairs under JPEG have less contrast than .05. Measured: .03 finds 97 % of their lines instead
+# of 94 %, with hardly any more in wrong places. It finds no more single lines.
+_MIN_DEPTH, _MIN_PAIR_DEPTH, _MIN_LEVELS = 0.05, 0.03, 3.5
+# A line is ambiguous if another one, at least this many px away, has more than this share of its
+# contrast.
+_MAX_RIVAL, _RIVAL_DISTANCE_PX = 0.75, 3.0
+# Maximum search range, as a share of the distance to the next parallel line. At half of it, either
+# line may be meant.
 _MAX_REACH_SHARE = 0.45
-"""Maximum search range, as a share of the distance to the next parallel line."""
+# Minimum distance of a line from the end of its search range, as it may continue beyond.
+_END_MARGIN_PX = 0.25
 
 
-def profiles(
+def _profiles(
     luma: NDArray[np.uint8],
     places: NDArray[np.floating],
-    ways: NDArray[np.floating],
+    directions: NDArray[np.floating],
     steps: NDArray[np.floating],
 ) -> NDArray[np.uint8]:
-    """Return (N, K): brightness profiles of a (height, width) picture along short lines,
-    interpolated.
+    """Return (N, K): interpolated brightness of a (height, width) picture along short lines.
 
-    Each line starts at one of (N, 2) `places` px and is sampled at `steps` (K,) times its
-    direction, (N, 2) `ways` px. x and y are computed separately, because numpy takes seven times as
-    long for both at once.
+    Each line passes through one of the `places` (N, 2) px, and is sampled at `steps` (K,) times its
+    direction (N, 2) from there.
     """
-    # (K, N) each
-    x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
-    y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
+    # (K, N) each, x and y by themselves: numpy takes seven times as long for both at once.
+    x = (places[:, 0] + steps[:, None] * directions[:, 0]).astype(np.float32, copy=False)
+    y = (places[:, 1] + steps[:, None] * directions[:, 1]).astype(np.float32, copy=False)
     tones = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return np.ascontiguousarray(tones.T, np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Measurements of (N,) half sides of squares in a picture."""
+    """Measurements of (N,) half sides of squares in one picture."""
 
-    is_in: NDArray[np.bool_]
-    """Whether each half side is inside the picture, (N,)."""
+    is_inside: NDArray[np.bool_]
+    """(N,): whether each half side is inside the picture."""
     is_found: NDArray[np.bool_]
-    """Whether each line was found, (N,)."""
+    """(N,): whether each line was found unambiguously."""
     off_px: Points
-    """Offset (N,) of each line from the predicted middle, along `normals`."""
+    """(N,): offset of each line from the predicted middle, along `normals`. Only valid if found."""
     points_px: Points
-    """Predicted middles (N, 2)."""
+    """(N, 2): the predicted middles."""
     normals: Points
-    """Unit vectors (N, 2) across the lines."""
+    """(N, 2): unit vectors across the lines, towards growing board coordinates."""
 
     @property
-    def there_px(self) -> Points:
-        """Measured positions (N, 2)."""
+    def measured_px(self) -> Points:
+        """(N, 2): the measured middles."""
         return self.points_px + self.off_px[:, None] * self.normals
 
 
 class _Side(NamedTuple):
     """One side of a square, possibly shared with the next square."""
 
+    # (2,): middle of the side. If there is a gap between two squares, it is in the gap.
     middle_mm: Points
-    """Middle (2,) of the side. If there is a gap between two squares, it is in the gap."""
+    # 0 if the side runs from South to North, 1 if from West to East.
     axis: int
-    """0 if the side runs from South to North, 1 if from West to East."""
+    # Half the distance between two parallel lines, or 0 for a single line.
     half_gap_mm: float
-    """Half the distance between two parallel lines, or 0 for a single line."""
+    # Indices of the adjacent squares.
     squares: list[int]
-    """Indices of the adjacent squares."""
 
 
 def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
@@ -102,30 +112,31 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
     sides: dict[tuple[int, int, int], _Side] = {}
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
 
-    # The outermost lines are inside the squares.
+    # The outermost lines are inside the squares, by half of this.
     outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
-    # half the distance between the middles of two parallel lines
+    # Half the distance between the middles of two parallel lines.
     inner_gap = (board.gap_mm + LINE_MM) / 2 if board.gap_mm else 0.0
     for number, square in enumerate(squares):
+        # Left, right, lower and upper side: the axis across it, and the direction from the centre.
         for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
             # Count in half squares along the axis, so that both neighbours give a side the same
             # key.
             key = (axis, 2 * square[axis] + sign, square[1 - axis])
-            way = sign * np.eye(2, dtype=int)[axis]
-            beyond = square.shifted(*way.tolist())
+            outwards = sign * np.eye(2, dtype=int)[axis]
+            beyond = square.shifted(*outwards.tolist())
             if key in sides:
                 sides[key].squares.append(number)
             elif beyond not in board.holes or board.gap_mm:
                 # There is no line between a square and a wall.
                 is_inner = beyond in squares
                 edge = (pitch if is_inner else pitch - outer_mm) / 2
-                middle = np.array(board.centre_mm(square)) + way * edge
+                middle = np.array(board.centre_mm(square)) + outwards * edge
                 sides[key] = _Side(middle, axis, inner_gap if is_inner else 0.0, [number])
     return list(sides.values())
 
 
 class PrintedLines:
-    """All (N,) half sides of a board's squares."""
+    """All (N,) half sides of a board's squares on which lines are printed. Made by `lines_of`."""
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
@@ -134,9 +145,10 @@ class PrintedLines:
         axes = np.repeat([side.axis for side in sides], 2)
         samples = []
 
-        # incidence matrix of squares and half sides
+        # Incidence matrix (squares, half sides): 1 where a half side borders a square.
         self._borders = np.zeros((len(self.squares), len(axes)), np.float32)
         for number, side in enumerate(sides):
+            # The vector along the side.
             length = np.eye(2)[1 - side.axis] * pitch
             for half, sign in enumerate((-1, 1)):
                 samples.append(flat(side.middle_mm + sign * _SAMPLE_OFFSETS[:, None] * length))
@@ -144,27 +156,28 @@ class PrintedLines:
 
         self._samples_mm = np.array(samples)
         self.middles_mm = self._samples_mm.mean(axis=1)
-        """Middles of the half sides, (N, 3)."""
+        """(N, 3): middles of the half sides."""
+        # (N, 3) each: one mm across and along the half sides.
         self._across = flat(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
 
         self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
         self.period_mm = pitch[axes]
-        """Distance (N,) to the next parallel line."""
-        self.is_between_files = axes == 0
-        """Whether each half side runs from South to North, (N,)."""
+        """(N,): distance to the next parallel line."""
+        self.runs_north = axes == 0
+        """(N,): whether each half side runs from South to North, otherwise from West to East."""
 
         files, ranks = np.array(self.squares).T
         self._cells = ranks, files
         self.is_square = np.zeros((board.ranks, board.files), bool)
-        """Array (ranks, files), False where the board has a hole."""
+        """(ranks, files): False where the board has a hole."""
         self.is_square[self._cells] = True
 
-    def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def counts_around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return (ranks, files, K): how many of the `chosen` lines (K, N) border each square or one
         of its eight neighbours.
         """
-        # count by square, and then sum over three by three squares
+        # Count by square, and then sum over three by three squares.
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
         numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
         return np.asarray(
@@ -178,7 +191,7 @@ class PrintedLines:
         here = self.middles_mm
         ends = np.stack([here, here + self._across, here + self._along])
         middles, across, along = pose.to_px(ends).reshape(3, -1, 2)
-        # one mm across the line, and one along it, in the picture
+        # One mm across the line, and one along it, in the picture.
         across = across - middles
         along = along - middles
         length = np.linalg.norm(along, axis=1, keepdims=True)
@@ -188,50 +201,51 @@ class PrintedLines:
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
         return middles, normals, np.abs(scale)
 
-    def look(self, luma: Luma, pose: Pose, reach_px: Points) -> Lines:
-        """Measure all lines, each at most `reach_px` (N,) from where the pose predicts it.
+    def measure(self, luma: Luma, pose: Pose, reach_px: Points) -> Lines:
+        """Measure all lines in a picture, each at most `reach_px` (N,) from its predicted place.
 
         Lines with a reach of NaN are not searched.
         """
         middles, normals, scale = self.geometry(pose)
         places = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
         last = np.array(pose.size) - 2
-        is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
+        is_inside = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > _MIN_PX_PER_MM)
 
         # Limit the range, so that it excludes the next parallel line.
         farthest = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
         reach = np.minimum(reach_px, farthest)
-        wanted = np.flatnonzero(is_in & np.isfinite(reach))
-        off = np.zeros(len(middles))
-        is_clear = np.zeros(len(middles), bool)
+        wanted = np.flatnonzero(is_inside & np.isfinite(reach))
+        off_px = np.zeros(len(middles))
+        is_found = np.zeros(len(middles), bool)
         if len(wanted):
-            flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
+            flank = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
             sizes = np.stack([reach, flank, self._half_gap * scale])
-            off[wanted], is_clear[wanted] = _offsets(
+            off_px[wanted], is_found[wanted] = _offsets(
                 luma, places[wanted], normals[wanted], sizes[:, wanted]
             )
-        return Lines(is_in, is_clear, off, middles, normals)
+        return Lines(is_inside, is_found, off_px, middles, normals)
 
 
 def _offsets(
     luma: Luma, places: Points, normals: Points, sizes: Points
 ) -> tuple[Points, NDArray[np.bool_]]:
-    """Return the offset of each line along its normal in px, and whether it was found
+    """Return (N,) twice: the offset of each line along its normal in px, and whether it was found
     unambiguously.
 
-    `sizes` (3, N) px: search range, distance of the flanks that the line is compared with, and half
-    the distance between parallel lines.
+    `places` (N, samples, 2) px are the predicted sample points, and `normals` (N, 2) unit vectors.
+    `sizes` (3, N) px are search range, distance of the flanks that the line is compared with, and
+    half the distance between parallel lines.
     """
     reach, flank, half_gap = sizes
 
-    # length of the profile to each side, in steps
-    room = float(sizes.max(axis=1).sum()) + 1
-    steps = int(np.ceil(room / _STEP_PX))
+    # The length of the profile to each side, in steps.
+    length_px = float(sizes.max(axis=1).sum()) + 1
+    steps = int(np.ceil(length_px / _STEP_PX))
     offsets = np.arange(-steps, steps + 1) * _STEP_PX
 
-    # the mean profile over the sample points of each half side
-    ways = normals.repeat(_SAMPLES, axis=0)
-    tones = profiles(luma, places.reshape(-1, 2), ways, offsets)
+    # The mean profile over the sample points of each half side.
+    directions = normals.repeat(_SAMPLES, axis=0)
+    tones = _profiles(luma, places.reshape(-1, 2), directions, offsets)
     by_line = tones.reshape(len(places), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
 
@@ -242,43 +256,42 @@ def _offsets(
         # A pair of lines is measured at its middle.
         depth = (_shift(depth, half_gap) + _shift(depth, -half_gap)) / 2
     depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
-    top, finer, is_alone = _peaks(depth)
+    columns, sub_steps, is_alone = _peaks(depth)
     rows = np.arange(len(depth))
-    peak = depth[rows, top]
-    least = np.where(half_gap > 0, _MIN_PAIR_DEPTH, _MIN_DEPTH) * beside[rows, top]
-    is_deep = peak >= np.maximum(least, _MIN_GREY)
+    min_depth = np.where(half_gap > 0, _MIN_PAIR_DEPTH, _MIN_DEPTH) * beside[rows, columns]
+    is_deep = depth[rows, columns] >= np.maximum(min_depth, _MIN_LEVELS)
 
     # A maximum at the end of the range may continue beyond it.
-    is_within = np.abs(offsets[top]) < reach - 0.25
-    return offsets[top] + finer * _STEP_PX, is_alone & is_deep & is_within
+    is_within = np.abs(offsets[columns]) < reach - _END_MARGIN_PX
+    return offsets[columns] + sub_steps * _STEP_PX, is_alone & is_deep & is_within
 
 
 def _shift(values: Points, by_px: Points) -> Points:
-    """Return (N, K) rows of values, each shifted by (N,) px along itself."""
-    # to the nearest step, repeating the value at the ends
+    """Return (N, K): rows of values, each replaced by those `by_px` (N,) farther along it."""
+    # To the nearest step, repeating the value at the ends.
     columns = np.arange(values.shape[1])
-    there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
-    return np.take_along_axis(values, there.clip(0, columns[-1]), axis=1)
+    sources = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
+    return np.take_along_axis(values, sources.clip(0, columns[-1]), axis=1)
 
 
 def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
-    """Return the maximum of each row (N, K), its sub-pixel offset in steps, and whether it has no
-    rival.
+    """Return (N,) three times: the column of the maximum of each row (N, K), its sub-pixel offset
+    in columns, and whether it has no rival.
     """
     rows = np.arange(len(depth))
     columns = np.arange(depth.shape[1])
     top = depth.argmax(axis=1)
     peak = depth[rows, top]
-    # the deepest place that is not part of the same line
-    far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_DISTANCE_PX
-    rival = np.where(far, depth, -1.0).max(axis=1)
-    # sub-pixel peak by a parabola
+    # The deepest place that is not part of the same line.
+    is_far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_DISTANCE_PX
+    rival = np.where(is_far, depth, -1.0).max(axis=1)
+    # The sub-pixel peak, by a parabola through three columns.
     inner = top.clip(1, len(columns) - 2)
     before = depth[rows, inner - 1]
     after = depth[rows, inner + 1]
-    bend = np.minimum(before - 2 * peak + after, -1e-9)
-    finer = 0.5 * (before - after) / bend
-    return top, finer.clip(-0.5, 0.5), rival <= _MAX_RIVAL * peak
+    curvature = np.minimum(before - 2 * peak + after, -1e-9)
+    offset = 0.5 * (before - after) / curvature
+    return top, offset.clip(-0.5, 0.5), rival <= _MAX_RIVAL * peak
 
 
 @lru_cache(maxsize=16)
@@ -287,28 +300,29 @@ def lines_of(board: Board) -> PrintedLines:
     return PrintedLines(board)
 
 
-def confirmed(
-    board: Board, lines: Lines, within_px: float, corners: Iterable[Square], least: float
+def confirm_squares(
+    board: Board, lines: Lines, within_px: float, corners: Iterable[Square], min_share: float
 ) -> set[Square]:
-    """Return the squares confirmed by lines: most of the lines around them are where the pose
-    predicts.
+    """Return the squares around which at least `min_share` of the visible lines confirm the pose.
 
-    They are connected with the corners. A pose that is right near its corners and off by a whole
-    square farther away is off by half a square in between, where no line fits. Squares beyond are
-    not confirmed. The pose cannot change as much from one square to the next. The neighbours of
-    confirmed squares, whose lines pieces may hide, are therefore confirmed with them.
+    A line confirms the pose if it is within `within_px` of its predicted place. Only squares that
+    are connected with the corner squares count, and their neighbours. A pose that is right near its
+    corners and off by a whole square farther away is off by half a square in between, where no line
+    fits. Squares beyond are not confirmed. The pose cannot change as much from one square to the
+    next. The neighbours of confirmed squares, whose lines pieces may hide, are therefore confirmed
+    with them.
     """
     printed = lines_of(board)
-    good = lines.is_found & (np.abs(lines.off_px) <= within_px)
+    is_near = lines.is_found & (np.abs(lines.off_px) <= within_px)
 
     # A pose that is wrong in one direction still fits the lines along it, so both directions have
     # to match.
-    ways = np.stack([printed.is_between_files, ~printed.is_between_files])
-    whole = printed.around(ways & lines.is_in)
-    there = printed.around(ways & good)
-    is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
+    by_direction = np.stack([printed.runs_north, ~printed.runs_north])
+    visible = printed.counts_around(by_direction & lines.is_inside)
+    confirming = printed.counts_around(by_direction & is_near)
+    is_good = ((visible > 0) & (confirming >= min_share * visible)).all(axis=2) & printed.is_square
 
-    # squares connected with a corner, and their neighbours
+    # Squares connected with a corner, and their neighbours.
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
     mask = np.isin(labels, list(starts)).astype(np.uint8)

@@ -1,7 +1,9 @@
 """From a picture to a layout: which face lies on which square, and which squares are unknown.
 
-The first picture is read as a whole, later ones only where they differ from what was read before.
-Several looks at a still table vote. A wrong entry is worse than an unknown one.
+`BoardReader` runs each picture through the six stages of this package, see `look.py`. The first
+picture is read as a whole, later ones only where they differ from what was read before. Several
+looks at a still table vote: how many have to agree is `AGREEING_PICTURES` in `vote.py`. A wrong
+entry is worse than an unknown one.
 """
 
 from __future__ import annotations
@@ -26,25 +28,27 @@ from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.reading.detect import detect, shows_board
 from vision.reading.judge import judge
-from vision.reading.locate import forget_board, locate, with_lens
+from vision.reading.locate import forget_board, locate, start_with_lens
 from vision.reading.look import Budget, Look, Memory, Vote
 from vision.reading.motion import motion
 from vision.reading.place import misprinted_size, place
 from vision.reading.vote import vote
 
-_SINGLE_BUDGET = Budget(closer=48, shaded=60, models=9)
-"""Budget for a single picture that is not followed by others."""
-_AGREEING_LOOKS = 3
-"""Number of looks in a row that have to agree before they are told."""
+# Budget for a single picture that is not followed by others. All lens models are tried. The bounds
+# of squares are larger than in a series, as nothing may wait for the next picture. They still limit
+# the time for a board that is mostly hidden.
+_SINGLE_BUDGET = Budget(closer_squares=48, shaded_failures=60, lens_models=9)
+# Interval, in pictures without a board, at which the mirror image is tried. Each try takes as long
+# as a picture. Larger: a mirrored camera shows its first board later.
 _MIRROR_INTERVAL = 6
-"""Interval, in pictures without a board, at which the mirror image is tried."""
 
+# Returns the colours of a frame, (height, width, 2), or None if they are no longer there.
 Colours = Callable[[], NDArray[np.uint8] | None]
 
 
 @dataclass(frozen=True, eq=False)
 class BoardDetails:
-    """Details of the board in the last picture, in addition to the reading."""
+    """Details of the last picture that was read, in addition to the reading. For the pages."""
 
     lens: Lens
     """The camera's lens, as far as it is known from the board."""
@@ -52,7 +56,7 @@ class BoardDetails:
     """The kit whose board was in view last. None if there was none."""
     pose: Pose | None = None
     """Pose of the board. None if there was none."""
-    sureness: Mapping[Square, float] = field(default_factory=dict)
+    confidence: Mapping[Square, float] = field(default_factory=dict)
     """Confidence of each square, from 0 to 1.
 
     1 is a marker that decodes or an empty square, 0 is unknown. Values between them are a marker's
@@ -82,21 +86,29 @@ def board_reader(
                 known=", ".join(LENSES),
             )
         )
-    return BoardReader(Memory(dict(kits), with_lens(LENSES[model]), _AGREEING_LOOKS, thorough))
+    return BoardReader(Memory(dict(kits), start_with_lens(LENSES[model]), thorough))
 
 
 class BoardReader:
     """Reads frames of one camera. Made by `board_reader`.
 
-    `use` may be called from another thread.
+    The watcher's thread calls `read`. Any thread may call `use` and `use_lens`, and may look at
+    `seen`, which is replaced and never changed. The reader holds no thread and no file, so it needs
+    no closing.
     """
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
+        """What is known from earlier pictures. Replaced with each picture."""
         self.seen = BoardDetails(memory.located.tuner.lens)
+        """Details of the last picture that was read."""
         self.mirror = Mirror()
         """Flips mirrored pictures back. `pose` refers to the flipped picture."""
-        self._lock, self._request_lock = threading.Lock(), threading.Lock()
+        # Held while a picture is read, and while the lens is changed.
+        self._lock = threading.Lock()
+        # Held only while `_requested` is read or written.
+        self._request_lock = threading.Lock()
+        # The kit of the last call of `use`, until the next picture. None if there was no call.
         self._requested: tuple[Kit | None] | None = None
 
     @property
@@ -121,8 +133,10 @@ class BoardReader:
         """
         with self._lock:
             self.mirror = Mirror()
-            memory = replace(self.memory, located=with_lens(lens, exact), pose=None, last=None)
-            self.memory = replace(memory, settled=None, latest=None, votes=())
+            memory = replace(
+                self.memory, located=start_with_lens(lens, exact), pose=None, reference=None
+            )
+            self.memory = replace(memory, settled_look=None, latest_look=None, votes=())
             self.seen = BoardDetails(lens)
 
     def use(self, kit: Kit | None) -> None:
@@ -137,24 +151,24 @@ class BoardReader:
     def read(self, frame: Frame, *, glance: bool = False) -> Reading:
         """Return the reading after this frame.
 
-        A frame that shows nothing new is compared but not read. With `glance`, the same holds for a
-        frame in which something moves, and for the first one after it. A resting hand does not
-        prevent reading.
+        A frame that shows nothing new is compared with earlier ones but not read. With `glance`,
+        the same holds for a frame in which something moves, and for the first one after it. A
+        resting hand does not prevent reading.
         """
         with self._lock:
             if self._requested is not None:
                 self._restart()
             # Mirrored pictures are flipped first.
-            frame = self.mirror.as_read(frame)
+            frame = self.mirror.flip_back(frame)
             look = self._run_stages(Look(frame.luma, may_glance=glance))
-            if look.is_known:
-                settled = self.memory.settled
+            if look.is_skipped:
                 # The last reading still holds.
-                last = settled or self.memory.latest
+                settled = self.memory.settled_look
+                last = settled or self.memory.latest_look
                 assert last is not None
-                return self._reading(last.told, frame, quiet=settled is not None)
+                return _reading(last.joint_vote, frame, is_quiet=settled is not None)
             self._store_details(look)
-            return self._reading(look.told, frame, quiet=look.quiet)
+            return _reading(look.joint_vote, frame, is_quiet=look.is_quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
         """Return the reading of a single (height, width) picture, independent of other frames."""
@@ -162,73 +176,61 @@ class BoardReader:
             self._restart()
             self.memory = replace(self.memory, background=Background())
             if self.mirror.is_mirrored:
-                luma = mirrored(luma)
+                luma = flip(luma)
             look = self._run_stages(Look(luma, _SINGLE_BUDGET))
             self._store_details(look)
-            return self._reading(look.vote, Frame(luma, 0.0, 0))
+            return _reading(look.vote, Frame(luma, 0.0, 0), is_quiet=False)
 
-    # ---- inside ----
+    # ---- one picture ----
 
     def _run_stages(self, picture: Look) -> Look:
         """Run a picture through the six stages, and then its mirror image if that shows a board."""
         look, memory = picture, self.memory
         for stage in (motion, detect, locate, place, judge, vote):
             look, memory = stage(look, memory)
-            if look.is_known:
+            if look.is_skipped:
                 break
         self.memory = memory
-        is_blind = not look.is_known and look.told.game is None
-        if is_blind and self.mirror.turns_round(picture.luma, memory):
+        is_boardless = not look.is_skipped and look.joint_vote.game is None
+        if is_boardless and self.mirror.detect_flip(picture.luma, memory):
+            # Earlier pictures were flipped the other way.
             self.memory = replace(
-                memory, votes=(), background=Background(), last=None, settled=None
+                memory, votes=(), background=Background(), reference=None, settled_look=None
             )
-            return self._run_stages(replace(picture, luma=mirrored(picture.luma)))
+            return self._run_stages(replace(picture, luma=flip(picture.luma)))
         return look
 
     def _restart(self) -> None:
         """Forget the board and everything derived from it, and prefer the requested kit."""
         with self._request_lock:
-            # Requested from another thread since the last picture.
-            kit = self._requested[0] if self._requested is not None else self.memory.active
+            kit = self.memory.active_kit
+            if self._requested is not None:
+                # Requested from another thread since the last picture.
+                (kit,) = self._requested
             self._requested = None
         # Facts about the camera stay: its lens and its noise.
         before = self.memory
         self.memory = Memory(
             before.kits,
             forget_board(before.located),
-            before.frames,
-            before.thorough,
+            before.is_thorough,
             before.background,
-            active=kit,
-        )
-
-    def _reading(self, vote: Vote, frame: Frame, *, quiet: bool = False) -> Reading:
-        return Reading(
-            vote.seen,
-            vote.unknown,
-            vote.beside,
-            vote.strangers,
-            quiet,
-            vote.game,
-            frame.at_s,
-            frame.number,
-            vote.fans,
-            vote.markers,
+            active_kit=kit,
         )
 
     def _store_details(self, look: Look) -> None:
-        """Store the details of a picture that was read."""
+        """Store the details of a picture that was read, with advice in sentences."""
         located, pose, mirror = self.memory.located, look.pose, self.mirror
-        advice, notes = list[Advice](), [located.twin]
-        if look.told.game is not None:
+        advice, notes = list[Advice](), [located.twin_advice]
+        if look.joint_vote.game is not None:
             mirror.is_proven = True
             mirror.is_inverted = False
-        if located.twin:
+        if located.twin_advice:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
 
         # Squares far from the only two corners are uncertain.
-        if pose is not None and pose.markers <= 2 and look.vague:
+        if pose is not None and pose.markers <= 2 and look.vague_squares:
             vague = say(
                 "Two corners are hidden, so the position of the farther squares is uncertain."
             )
@@ -256,43 +258,62 @@ class BoardReader:
             problem = say("The board is printed white on black: print it again, black on white")
         self.seen = BoardDetails(
             located.tuner.lens,
-            self.memory.kit,
+            self.memory.last_kit,
             self.memory.pose,
-            look.sureness,
+            look.confidence,
             problem,
             tuple(advice),
             joined(". ", notes),
         )
 
 
+def _reading(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
+    """Return a vote as the reading of a frame."""
+    return Reading(
+        vote.seen,
+        vote.unknown,
+        vote.beside,
+        vote.strangers,
+        is_quiet,
+        vote.game,
+        frame.at_s,
+        frame.number,
+        vote.fans,
+        vote.markers,
+    )
+
+
 # ---- mirrored cameras ----------------------------------------------------------------------------
 
 
 class Mirror:
-    """Remembers whether one camera mirrors its pictures, as webcams do for their users.
+    """Detects whether one camera mirrors its pictures, as webcams do for their users.
 
-    Also notices a board that was printed white on black and therefore cannot be read.
+    Also notices a board that was printed white on black and therefore cannot be read. A reader has
+    one for each camera, and it is used in the watcher's thread.
     """
 
     def __init__(self) -> None:
-        self.is_mirrored = self.is_inverted = False
+        self.is_mirrored = False
+        """Whether the camera mirrors its pictures, so that they have to be flipped back."""
+        self.is_inverted = False
+        """Whether the board in view is printed white on black."""
         self.is_proven = False
         """Whether a board has been read in the current orientation."""
+        # Number of pictures without a board, before the first one with a board.
         self._boardless_pictures = 0
-        """Number of pictures without a board until then."""
 
-    def as_read(self, frame: Frame) -> Frame:
+    def flip_back(self, frame: Frame) -> Frame:
         """Return the frame to read: the frame itself, or flipped back if the camera mirrors it."""
         if not self.is_mirrored:
             return frame
-        return replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours))
+        return replace(frame, luma=flip(frame.luma), colours=flip_colours_back(frame.colours))
 
-    def turns_round(self, luma: Luma, memory: Memory) -> bool:
-        """Return whether the mirror image of a picture without a board shows one.
+    def detect_flip(self, luma: Luma, memory: Memory) -> bool:
+        """Flip later pictures if the mirror image of a picture without a board shows a board.
 
-        If so, all later pictures are flipped. The check takes as long as the picture itself, so it
-        runs only now and then. It never runs once a board was read, since a mirror image is then a
-        mirror on the table.
+        Returns whether it does. The check takes as long as the picture itself, so it runs only now
+        and then. It never runs once a board was read: a mirror image is then a mirror on the table.
         """
         if self.is_proven:
             return False
@@ -301,27 +322,27 @@ class Mirror:
         is_due = self._boardless_pictures % _MIRROR_INTERVAL == 1
         if not is_due:
             return False
-        if not shows_board(mirrored(luma), memory):
+        if not shows_board(flip(luma), memory):
             self.is_inverted = shows_board(255 - luma, memory)
             return False
         self.is_mirrored = not self.is_mirrored
         return True
 
 
-def mirrored(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a (height, width) picture, or its (height, width, 2) colours, with left and right
+def flip(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a picture (height, width), or its colours (height, width, 2), with left and right
     exchanged.
     """
     return np.asarray(cv2.flip(picture, 1), np.uint8)
 
 
-def turned_back(colours: Colours | None) -> Colours | None:
+def flip_colours_back(colours: Colours | None) -> Colours | None:
     """Return a function that flips the colours of a mirrored picture when it is called."""
     if colours is None:
         return None
 
-    def turned() -> NDArray[np.uint8] | None:
+    def flipped() -> NDArray[np.uint8] | None:
         as_taken = colours()
-        return None if as_taken is None else mirrored(as_taken)
+        return None if as_taken is None else flip(as_taken)
 
-    return turned
+    return flipped

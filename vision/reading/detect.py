@@ -1,4 +1,8 @@
-"""Second stage: find the markers in the blocks that are due, and the kit in view."""
+"""Second stage: find the markers in the blocks that are due, and the kit in view.
+
+If few blocks are due and the board has not moved, only these parts of the picture are searched.
+Otherwise the whole picture is.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +16,31 @@ from vision.detection.markers import (
     Luma,
     MarkerFinder,
     Sighting,
-    boxes_of,
+    boxes_around,
     is_large,
+    remove_shadows,
     scan_parts,
     scan_quickly,
-    without_shadows,
 )
-from vision.detection.rectified_search import lost_corners
-from vision.detection.stillness import wider
+from vision.detection.rectified_search import find_lost_corners
+from vision.detection.stillness import dilate
 from vision.pieces.regions import with_markers
-from vision.pose.pose import Points, corner_points_mm, nearest_pose
-from vision.reading.locate import held
+from vision.pose.pose import Points, corner_points_mm, middle_mm, nearest_pose
+from vision.reading.locate import confirm_board
 from vision.reading.look import NO_SQUARES, Look, Memory
 
+# Maximum shift in px of a corner marker that has not moved. Larger: a small push of the board goes
+# unnoticed. Smaller: noise has the pose confirmed again and again.
 _MAX_SHIFT_PX = 0.3
-"""Maximum shift in px of a corner marker that has not moved."""
+# Share of the picture above which all of it is searched again. Searching many parts takes longer
+# than one quick scan of everything.
 _MAX_PART = 0.35
-"""Share of the picture above which all of it is searched again."""
-_EVENING_PX = 19
-"""Window in px for evening the light, two to four modules of a board's markers. Measured under
-blinds: 13 and 27 px find fewer markers.
-"""
+# Window in px for removing shadows, two to four modules of a board's markers. Measured under
+# blinds: 13 and 27 px find fewer markers.
+_SHADOW_WINDOW_PX = 19
+# Margin around the due blocks, and minimum side of markers in them, both as shares of a tag's size
+# in the middle of the board. Tags at the far end of the board are smaller than there.
+_BOX_MARGIN, _MIN_SIDE = 0.5, 0.4
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -40,14 +48,14 @@ def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
     If the board may have moved, search the whole picture.
     """
-    if look.due is not None and memory.last is not None:
+    if look.due_blocks is not None and memory.reference is not None:
         # Search a part of the picture, if the board has not moved.
-        part = _in_parts(look, memory, memory.last)
-        if part is not None:
-            return part
-    kit, sightings = _in_all(look, memory)
-    look = replace(look, due=None, kit=kit, sightings=sightings)
-    return look, replace(memory, resigned=NO_SQUARES, times={})
+        result = _detect_in_parts(look, memory, memory.reference)
+        if result is not None:
+            return result
+    kit, sightings = _detect_in_all(look, memory)
+    look = replace(look, due_blocks=None, kit=kit, sightings=sightings)
+    return look, replace(memory, given_up_squares=NO_SQUARES, failed_attempts={})
 
 
 def shows_board(luma: Luma, memory: Memory) -> bool:
@@ -69,30 +77,36 @@ def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
 # ---- all of the picture --------------------------------------------------------------------------
 
 
-def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...]]:
-    """Return the kit in view and the markers.
+def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...]]:
+    """Return the kit in view, or None, and all markers of the picture.
 
     Scans at half size first, then at full size if corners or pieces are missing.
     """
     luma = look.luma
-    quick = None if memory.thorough else scan_quickly(luma)
+    quick = None if memory.is_thorough else scan_quickly(luma)
     if quick is not None:
-        kit, before = _kit_in_view(quick, memory), memory.pose.markers if memory.pose else 0
-        # A small picture loses corners when it is halved.
-        least = 2 if is_large(luma) else max(3, before)
-        if kit is not None and len(corners_among(kit, quick)) >= least:
-            if look.still and not kit.deck and not _has_all_pieces(kit, quick):
+        kit = _kit_in_view(quick, memory)
+        if kit is not None and len(corners_among(kit, quick)) >= _min_corners(luma, memory):
+            if look.is_still and not kit.deck and not _has_all_pieces(kit, quick):
                 # Some pieces may be too small at half size: scan again at full size.
                 quick = _add_new(quick, MarkerFinder().find(luma).sightings)
             return kit, _add_lost_corners(luma, kit, quick, memory)
-    sightings = MarkerFinder(thorough=memory.thorough).find(luma).sightings
+    sightings = MarkerFinder(thorough=memory.is_thorough).find(luma).sightings
     kit = _kit_in_view(sightings, memory)
     if kit is None or len(corners_among(kit, sightings)) < 2:
         # Sharp edges of shadows join the outlines of markers: scan again in evened light.
-        even = without_shadows(luma, _EVENING_PX)
+        even = remove_shadows(luma, _SHADOW_WINDOW_PX)
         sightings = _add_new(sightings, scan_quickly(even) or ())
         kit = _kit_in_view(sightings, memory)
     return kit, _add_lost_corners(luma, kit, sightings, memory) if kit else sightings
+
+
+def _min_corners(luma: Luma, memory: Memory) -> int:
+    """Return the number of corner markers with which a quick scan is good enough."""
+    if is_large(luma):
+        return 2
+    # A small picture loses corners when it is reduced.
+    return max(3, memory.pose.markers if memory.pose else 0)
 
 
 def _add_new(sightings: tuple[Sighting, ...], more: Iterable[Sighting]) -> tuple[Sighting, ...]:
@@ -104,24 +118,24 @@ def _add_new(sightings: tuple[Sighting, ...], more: Iterable[Sighting]) -> tuple
 def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
     """Return the kit with the most corner markers in view. The active kit wins a tie.
 
-    If no corner marker is in view, it is the last kit.
+    If no corner marker is in view, this is the last kit.
     """
     ids = {sighting.marker for sighting in sightings}
     kits = dict(memory.kits)
-    if memory.active is not None:
-        kits[memory.active.game] = memory.active
-    # The board with the most corners in view. The active kit is the tie-break.
-    best = max(
-        kits.values(),
-        key=lambda k: (len(ids & set(k.board.corners)), k is memory.active),
-        default=None,
-    )
+    if memory.active_kit is not None:
+        kits[memory.active_kit.game] = memory.active_kit
+
+    def rank(kit: Kit) -> tuple[int, bool]:
+        return len(ids & set(kit.board.corners)), kit is memory.active_kit
+
+    best = max(kits.values(), key=rank, default=None)
     if best is None or not ids & set(best.board.corners):
-        return memory.kit
+        return memory.last_kit
     return best
 
 
 def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
+    # A tag is a piece with a marker on each of its faces.
     ids = {sighting.marker for sighting in sightings}
     return all(any(marker in ids for _, marker in tag) for tag in kit.tags)
 
@@ -138,34 +152,32 @@ def _add_lost_corners(
     size = (luma.shape[1], luma.shape[0])
     points_px, lens = np.vstack(list(corners.values())), memory.located.tuner.lens
     pose = nearest_pose(points_mm, points_px, lens, size)
-    more = lost_corners(kit.board, pose, luma, corners) if pose else ()
-    # One corner predicts the others badly. With a second one the prediction is better.
-    return (
-        _add_lost_corners(luma, kit, (*sightings, *more), memory)
-        if more and len(corners) == 1
-        else (*sightings, *more)
-    )
+    more = find_lost_corners(kit.board, pose, luma, corners) if pose else ()
+    sightings = (*sightings, *more)
+    if more and len(corners) == 1:
+        # One corner predicts the others badly. With a second one the prediction is better.
+        return _add_lost_corners(luma, kit, sightings, memory)
+    return sightings
 
 
 # ---- the parts that have changed -----------------------------------------------------------------
 
 
-def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | None:
-    """Find markers in the blocks that are due.
+def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look, Memory] | None:
+    """Find markers in the blocks that are due. Elsewhere the markers of the reference hold.
 
     Returns None if the blocks are too many, or if the board may have moved.
     """
-    assert look.due is not None
-    kit, pose, luma = last.kit, last.pose, look.luma
+    assert look.due_blocks is not None
+    kit, pose, luma = reference.kit, reference.pose, look.luma
     if kit is None or pose is None:
         return None
-    middle = np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2, 0.0]])
 
-    # The size of a marker in px.
-    tag_px = kit.tag_mm * float(pose.px_per_mm(middle)[0])
+    # The size of a tag in px, in the middle of the board.
+    tag_px = kit.tag_mm * float(pose.px_per_mm(middle_mm(kit.board))[0])
     # Markers that reach into the due blocks are searched for again as a whole.
-    wide, touched = with_markers(wider(look.due), last.sightings)
-    boxes = boxes_of(wide, 0.5 * tag_px, luma)
+    blocks, touched = with_markers(dilate(look.due_blocks), reference.sightings)
+    boxes = boxes_around(blocks, _BOX_MARGIN * tag_px, luma)
     area = 0
     for rows, columns in boxes:
         area += (rows.stop - rows.start) * (columns.stop - columns.start)
@@ -173,18 +185,18 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
         return None
 
     # All others have not moved.
-    gone = frozenset(touched)
-    unmoved = [*last.sightings]
+    outdated = frozenset(touched)
+    unmoved = [*reference.sightings]
     for sighting in touched:
         unmoved.remove(sighting)
 
-    # Corner markers of other kits: another board is being put on the table.
-    new, foreign = [], set[int]()
-    for other in memory.kits.values():
-        if other.game != kit.game:
-            foreign.update(other.board.corners)
-    for sighting in scan_parts(luma, boxes, 0.4 * tag_px):
-        if sighting.marker in foreign:
+    new, foreign_ids = [], set[int]()
+    for other_kit in memory.kits.values():
+        if other_kit.game != kit.game:
+            foreign_ids.update(other_kit.board.corners)
+    for sighting in scan_parts(luma, boxes, _MIN_SIDE * tag_px):
+        if sighting.marker in foreign_ids:
+            # A corner marker of another kit: another board is being put on the table.
             return None
         if not any(sighting.is_same(other) for other in unmoved):
             new.append(sighting)
@@ -192,22 +204,26 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
 
     # Corners in the due blocks may have moved with the board.
     if not _is_unmoved(kit, unmoved, new, touched):
-        located = held(memory.located, kit.board, sightings)
+        located = confirm_board(memory.located, kit.board, sightings)
         if located is None:
             return None
         memory = replace(memory, located=located)
 
-    # The blocks around the due ones have changed too little to count.
-    return replace(look, before=last, kit=kit, pose=pose, sightings=sightings, gone=gone), memory
+    look = replace(look, reference=reference, kit=kit, pose=pose)
+    return replace(look, sightings=sightings, outdated_sightings=outdated), memory
 
 
 def _is_unmoved(
     kit: Kit, unmoved: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]
 ) -> bool:
-    """Return whether the corner markers that are still seen show that the board has not moved."""
+    """Return whether the corner markers that are still seen show that the board has not moved.
+
+    `touched` are the markers of the reference in the due blocks, `new` those that are there now,
+    and `unmoved` those outside.
+    """
     before = corners_among(kit, touched)
     for marker, corners_px in corners_among(kit, new).items():
-        was = before.get(marker)
-        if was is None or np.abs(corners_px - was).max() > _MAX_SHIFT_PX:
+        old_px = before.get(marker)
+        if old_px is None or np.abs(corners_px - old_px).max() > _MAX_SHIFT_PX:
             return False
     return bool(corners_among(kit, unmoved))

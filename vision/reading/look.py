@@ -1,5 +1,8 @@
-"""The two values that go through the stages of the reader: one picture, and the memory of those
-before it. Both are frozen.
+"""The values that go through the six stages of the reader, all of them frozen.
+
+A `Look` is one picture with what the stages have found in it so far. A `Memory` is what is known
+from earlier pictures of the same camera, and `Located` is its part about pose and lens. A stage
+takes both values and returns new ones. `BoardReader` keeps the memory between two pictures.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout
 from vision.cards.reader import CardReader, OpenCards
 from vision.detection.markers import Luma, Sighting
-from vision.detection.stillness import Background, Blocks
-from vision.pieces.empty_squares import Bare
+from vision.detection.stillness import Background, BlockMask
+from vision.pieces.empty_squares import BareLooks
 from vision.pieces.snapshots import Sheet
 from vision.pose.board_fit import Evidence, Fit
 from vision.pose.lens_tuner import LensTuner
@@ -25,169 +28,177 @@ NO_SQUARES: frozenset[Square] = frozenset()
 
 
 class Budget(NamedTuple):
-    """Bounds for three slow steps in one picture.
+    """Bounds for three slow steps in one picture. What is left over waits for the next picture.
 
-    `closer` limits the squares read from straight above. `shaded` limits the failed tests whether a
-    square is bare under shadows with edges. `models` limits the lens models that are tried. The
-    rest waits for the next picture. Otherwise a hand that rests on a board would make one picture
-    cost ten times as much.
+    The defaults bound the worst picture of a series, such as one with a hand that rests on the
+    board. Without bounds it would cost ten times as much as a usual one. With larger ones the
+    reading stalls for longer, with smaller ones it takes more pictures to settle.
     """
 
-    closer: int = 24
-    shaded: int = 8
-    models: int = 1
+    closer_squares: int = 24
+    """Maximum number of squares that are read from straight above."""
+    shaded_failures: int = 8
+    """Maximum number of failed tests whether a square is bare under shadows with edges."""
+    lens_models: int = 1
+    """Maximum number of lens models that are tried."""
 
 
-EACH = Budget()
-"""Budget for each picture of a series."""
-SPENT = Budget(0, 0)
-"""What is left of it after lens models were tried."""
+# Budget for each picture of a series.
+SERIES_BUDGET = Budget()
+# Budget for the rest of a picture in which lens models were tried.
+SPENT_BUDGET = Budget(0, 0)
 
 
 @dataclass(frozen=True)
 class Vote:
-    """The result of a single picture. The fields are those of `companion.core.ports.Reading`."""
+    """What one picture alone says, or what several pictures say together.
+
+    Most fields are those of `companion.core.ports.Reading`. The last stage joins the votes of
+    several pictures.
+    """
 
     game: str | None
     """The game whose board is in view. None if there is no board."""
     seen: Mapping[Square, str]
-    """The face on top of each square."""
+    """The name of the face on top of each square."""
     unknown: frozenset[Square]
     """Squares whose state is unknown. All squares that are neither here nor in `seen` are empty."""
     beside: tuple[str, ...] = ()
-    """Faces that lie beside the board."""
+    """Names of the faces that lie beside the board."""
     strangers: tuple[int, ...] = ()
     """Ids of markers that belong to no piece, or to one that is there twice."""
     fans: Layout = field(default_factory=dict)
     """The open cards of each zone, from the bottom to the top."""
     markers: Mapping[Square, int] = field(default_factory=dict)
-    """The marker of each face of `seen`."""
-    stirred: bool = False
+    """The marker id of each face of `seen`."""
+    is_stirred: bool = False
     """Whether zones of cards are unknown because something moved in them. Such a vote is dropped
     once all is still.
     """
-    guessed: frozenset[Square] = frozenset()
-    """Squares of `seen` whose marker did not decode and has a low correlation with its best
-    match.
+    guessed_squares: frozenset[Square] = frozenset()
+    """Squares of `seen` whose marker did not decode and resembles its best match only moderately.
     """
 
 
+# The vote of a picture before it is judged.
 NO_VOTE = Vote(None, {}, NO_SQUARES)
-"""The vote of a picture before it is judged."""
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PlacedPiece:
     """A piece's marker on the board, and the squares on which the piece lies."""
 
     face: Face
     """The face that it shows."""
-    beneath: Face | None
-    """The tallest piece that it may hide. None if it cannot hide any."""
+    hidden_face: Face | None
+    """The tallest piece that may be hidden beneath it. None if there can be none."""
     sighting: Sighting
     """Its marker in the picture."""
-    middle_mm: tuple[float, float]
-    """Its centre on the board, at the piece's height."""
+    centre_mm: tuple[float, float]
+    """Its centre (x, y) on the board if it lies on the paper."""
     turn_deg: float
     """Rotation in degrees, counter-clockwise."""
     squares: frozenset[Square]
-    """The squares that it covers if `sure`, otherwise all that it may touch. Empty for a piece
+    """The squares that it covers if `is_sure`, otherwise all that it may touch. Empty for a piece
     beside the board.
     """
-    sure: bool
-    fits: bool
+    is_sure: bool
+    """Whether its squares are certain despite the uncertainty of the pose."""
+    is_plausible: bool
     """Whether its size is that of a tag at this height, and no other marker has its id."""
-    lifted_mm: tuple[float, float]
-    """Its centre if it lies on top of `beneath`."""
-    size: float
+    stacked_centre_mm: tuple[float, float]
+    """Its centre (x, y) on the board if it lies on top of `hidden_face`."""
+    size_ratio: float
     """Side of its marker, relative to a tag at this height."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Where pieces lie by their markers, and the resulting state of the squares."""
+    """Where the pieces of a picture lie by their markers, and what that says of the squares."""
 
     kit: Kit
     pose: Pose
-    placed: tuple[Placed, ...]
+    placed: tuple[PlacedPiece, ...]
     """All pieces whose markers are in the picture, on the board and beside it."""
     strangers: tuple[int, ...]
     """Ids of markers that belong to no piece, or to one that is there twice."""
     seen: Mapping[Square, str]
-    """The face on top of each square."""
+    """The name of the face on top of each square, where it is certain."""
     markers: Mapping[Square, int]
-    """The marker of each of these faces."""
-    doubtful: frozenset[Square]
+    """The marker id of each of these faces."""
+    doubtful_squares: frozenset[Square]
     """Squares that a piece may lie on, where it is uncertain which one it is."""
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """One (height, width) picture, and the results of the stages so far.
+    """One picture, and the results of the stages so far.
 
-    Each stage fills its own fields, in this order.
+    Each stage fills its own fields, in this order. It replaces the look and never changes it.
     """
 
     luma: Luma
-    budget: Budget = EACH
+    """The picture, (height, width) uint8."""
+    budget: Budget = SERIES_BUDGET
     may_glance: bool = False
     """Whether the picture may stay unread while something moves."""
 
-    is_known: bool = False
-    """Motion: whether no other stage is needed, as the picture shows nothing new or is not to be
-    read.
+    is_skipped: bool = False
+    """Motion: whether the other stages are skipped. The picture shows nothing new, or it is only a
+    glance.
     """
-    still: bool = True
+    is_still: bool = True
     """Motion: whether nothing moves, so that a close look is worth its time."""
     moving_px: Points | None = None
     """Motion: (N, 2) px, places that have moved since the picture before. None if nothing has."""
-    due: Blocks | None = None
-    """Motion: the blocks to look at. None means all of them."""
+    due_blocks: BlockMask | None = None
+    """Motion: (rows, columns), the blocks to look at. None means all of them."""
 
-    before: Look | None = None
-    """Detect: the look that holds for everything that is not due. None if the whole picture was
-    looked at.
+    reference: Look | None = None
+    """Detect: the earlier look that still holds outside the due blocks. None if the whole picture
+    was looked at.
     """
     kit: Kit | None = None
     """Detect: the kit whose corner markers are in view."""
     sightings: tuple[Sighting, ...] = ()
-    """Detect: all markers."""
-    gone: frozenset[Sighting] = frozenset()
-    """Detect: the markers of the look before that were in the blocks that are due."""
+    """Detect: all markers, also those of the reference that are not due."""
+    outdated_sightings: frozenset[Sighting] = frozenset()
+    """Detect: the markers of the reference that touched the due blocks."""
 
     pose: Pose | None = None
     """Locate: the pose of the board. None if the board is not seen."""
-    vague: frozenset[Square] = NO_SQUARES
+    vague_squares: frozenset[Square] = NO_SQUARES
     """Locate: squares for which the pose is too uncertain to call them empty."""
 
     pieces: Pieces | None = None
     """Place: the pieces, on a board of pieces."""
-    cards: OpenCards | None = None
+    open_cards: OpenCards | None = None
     """Place: the open cards, on a board of cards."""
-    asked: frozenset[Square] = NO_SQUARES
-    """Place: the squares to judge anew."""
+    squares_to_judge: frozenset[Square] = NO_SQUARES
+    """Place: the squares to judge anew. The reference holds for the others."""
 
-    empty: frozenset[Square] = NO_SQUARES
-    """Judge: the empty squares."""
-    unknown: frozenset[Square] = NO_SQUARES
-    """Judge: the unknown squares."""
-    sureness: Mapping[Square, float] = field(default_factory=dict)
+    empty_squares: frozenset[Square] = NO_SQUARES
+    """Judge: the squares that certainly are empty."""
+    unknown_squares: frozenset[Square] = NO_SQUARES
+    """Judge: the squares that are neither empty nor read."""
+    confidence: Mapping[Square, float] = field(default_factory=dict)
     """Judge: confidence of each square. 1 for a marker that decodes or an empty square, 0 for
     unknown, otherwise a marker's correlation.
     """
     vote: Vote = NO_VOTE
     """Judge: the vote of this picture alone."""
 
-    told: Vote = NO_VOTE
+    joint_vote: Vote = NO_VOTE
     """Vote: the joint result of this look and those before it."""
-    quiet: bool = False
+    is_quiet: bool = False
     """Vote: whether that result is settled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """The last pose of the board, so that hands over corner markers do no harm, and the state of
-    the lens.
+    """The last pose of the board, and the state of the lens.
+
+    The pose is kept while hands hide the corner markers.
     """
 
     nominal: Lens
@@ -200,27 +211,31 @@ class Located:
     """The last pose that was found. It stays while corners are hidden, since whatever hides them
     goes away again.
     """
-    seen: Evidence | None = None
-    """The evidence for that pose."""
-    corners: Mapping[int, Points] = field(default_factory=dict)
+    evidence: Evidence | None = None
+    """The corner markers and tags from which that pose was found."""
+    corners_px: Mapping[int, Points] = field(default_factory=dict)
     """(4, 2) px: where the board's corner markers were, by id."""
-    anchors: Mapping[int, Points] = field(default_factory=dict)
-    """(4, 2) px: where other markers have been since then, by id."""
+    anchors_px: Mapping[int, Points] = field(default_factory=dict)
+    """(4, 2) px: where other markers have been since then, by id. They confirm the pose while all
+    corner markers are hidden.
+    """
     is_aligned: bool = False
     """Whether the printed lines have already corrected the pose."""
-    models: int = 0
-    """Number of lens models that were tried, while the search goes on with the next picture."""
-    best: tuple[float, Fit | None] = (math.inf, None)
+    models_tried: int = 0
+    """Number of lens models tried in a search that goes on with the next picture. 0 if none is
+    under way.
+    """
+    best_model: tuple[float, Fit | None] = (math.inf, None)
     """The lowest cost of a model in this search, and its fit."""
-    tries: int = 0
+    failed_searches: int = 0
     """Number of failed searches in a row for another lens model."""
-    unconfirmed: frozenset[Square] = NO_SQUARES
-    """Squares for which the pose may be wrong, as two corner markers say little and no printed line
-    confirms it.
+    unconfirmed_squares: frozenset[Square] = NO_SQUARES
+    """Squares for which the pose may be wrong. Two corner markers say little, and no printed line
+    confirms them.
     """
     problem: str = ""
     """Why there is no pose although corner markers are seen, as a sentence. Otherwise empty."""
-    twin: str = ""
+    twin_advice: str = ""
     """What to do about a second copy of the board in the last picture, as a sentence. Otherwise
     empty.
     """
@@ -231,49 +246,52 @@ class Memory:
     """What is known from earlier pictures of one camera."""
 
     kits: Mapping[str, Kit]
+    """The kits whose boards are searched for, by game."""
     located: Located
-    frames: int
-    """Number of still pictures that have to agree."""
-    thorough: bool = False
+    is_thorough: bool = False
     """Whether to spend more time on each picture."""
     background: Background = field(default_factory=Background)
     """The pictures that the next one is compared with."""
 
-    active: Kit | None = None
+    active_kit: Kit | None = None
     """The kit to prefer. None means whichever board is in view."""
-    kit: Kit | None = None
+    last_kit: Kit | None = None
     """The kit whose board was in view last."""
     sheet: Sheet | None = None
     """Brightness of its paper and of its outlines. None for a board of cards, or if there was no
     board.
     """
-    bare_looks: Bare = field(default_factory=dict)
+    bare_looks: BareLooks = field(default_factory=dict)
     """How its squares look when they are empty."""
-    cards: CardReader | None = None
+    card_reader: CardReader | None = None
     """The reader of its cards. None if it has none."""
     pose: Pose | None = None
     """Pose of the board in the last picture that was read."""
-    vague: tuple[Pose, frozenset[Square]] | None = None
-    """The squares for which a pose is too uncertain, cached for that pose."""
-    last: Look | None = None
-    """The last look at a board of pieces. None means that the whole next picture is due."""
+    vague_squares: tuple[Pose, frozenset[Square]] | None = None
+    """A pose, and the squares for which it is too uncertain. Computed once for each pose."""
+    reference: Look | None = None
+    """The last look at a board of pieces. The next one may be read in parts, on top of it. None
+    means that the whole next picture is due.
+    """
 
     still_frames: int = 0
     """Number of frames in a row in which nothing has moved."""
-    since_look: int = 0
-    """Number of frames in a row that were not looked at."""
-    fresh: Blocks | None = None
-    """Blocks that were read while something moved, to be read again when all is still."""
-    times: Mapping[Square, int] = field(default_factory=dict)
+    frames_since_reading: int = 0
+    """Number of frames since the last one that was read."""
+    unsettled_blocks: BlockMask | None = None
+    """(rows, columns): blocks that have been read since the board was last settled, to be read
+    again when all is still.
+    """
+    failed_attempts: Mapping[Square, int] = field(default_factory=dict)
     """Number of failed attempts at each unknown square since the whole board was looked at."""
-    resigned: frozenset[Square] = NO_SQUARES
-    """Unknown squares that are given up for now."""
+    given_up_squares: frozenset[Square] = NO_SQUARES
+    """Unknown squares that are not looked at again for now."""
 
     votes: tuple[Vote, ...] = ()
-    """The votes of the pictures since the last movement."""
-    agreed: Vote | None = None
-    """The last settled vote."""
-    settled: Look | None = None
+    """The votes of the last pictures since the last movement, at most `AGREEING_PICTURES`."""
+    settled_vote: Vote | None = None
+    """The last joint vote that was settled. It stays while hands move."""
+    settled_look: Look | None = None
     """The look that holds while no picture differs from it. None if the board is not settled."""
-    latest: Look | None = None
+    latest_look: Look | None = None
     """The last look that was read."""

@@ -2,7 +2,10 @@
 
 A camera's picture of a still table always changes a little. Changes of light and noise are removed
 first, see `vision.detection.stillness`. A movement is a cluster of blocks that differ by more. A
-faint one has to last for two pictures.
+faint one has to last for two pictures. Blocks are squares of `BLOCK_PX` pixels.
+
+The limits were chosen by trial on rendered tables with noise, JPEG, flicker and changing lamps:
+`tests/bench/reading/stillness.py` counts still tables that seem to move and moves that are missed.
 """
 
 from __future__ import annotations
@@ -17,255 +20,289 @@ from numpy.typing import NDArray
 from vision.detection.markers import Luma
 from vision.detection.stillness import (
     BLOCK_PX,
-    SAMPLE,
+    LIGHT_SAMPLING,
     Background,
-    Blocks,
+    BlockMask,
+    BlockMeans,
     Noise,
-    Small,
     bounds_of,
+    dilate,
     exposure_between,
     learn_noise,
-    middle_of,
+    median_of,
     unexplained,
-    wider,
 )
 from vision.pieces.regions import blocks_over
 from vision.pose.pose import Points
-from vision.reading.look import EACH, Look, Memory
+from vision.reading.look import SERIES_BUDGET, Look, Memory
 
-RELIT = 0.04
-"""Relative change of brightness since the whole picture was read, from which all of it is read
-again.
-"""
-_RELIT_FRAMES, _RELIT_AT_ONCE = 5, 0.12
-"""Number of frames for which the change has to last, as lamps flicker, or the change that needs no
-wait. No flicker of a whole picture is that strong, and beyond it squares look different.
-"""
-_MIN_CLUSTER, _MIN_CLEAR = 3.0, 6.0
-"""Thresholds of a movement and of a clear movement. The squares of the changes, relative to the
-noise bound, are summed over three by three blocks.
-"""
-_MIN_PART = 0.3
-"""Minimum squared change of a block in a cluster to count as part of the movement."""
+# Relative change of brightness since the whole picture was read, above which all of it is read
+# again. Larger: squares are compared with looks from another light. Smaller: clouds and dimmers
+# cause whole readings.
+_MAX_LIGHT_CHANGE = 0.04
+# Number of frames for which such a change has to last, as lamps flicker.
+_RELIT_FRAMES = 5
+# Change of brightness that does not have to last. No flicker of a whole picture is that strong, and
+# beyond it squares look different.
+_IMMEDIATE_LIGHT_CHANGE = 0.12
+# Thresholds of a movement and of a clear movement: the sum, over three by three blocks, of the
+# squared changes relative to the noise bound. One block at its bound counts 1. Larger: pale pieces
+# on pale squares are missed. Smaller: noise looks like movement.
+_MIN_CLUSTER, _MIN_CLEAR_CLUSTER = 3.0, 6.0
+# Minimum squared change, relative to the noise bound, of a block that belongs to a cluster.
+_MIN_MEMBER = 0.3
+# Share of a change of light by which a block may differ in addition. Lamps rarely change all of a
+# table alike.
 _LIGHT_TOLERANCE = 0.15
-"""Share of a change of light by which a block may differ in addition."""
+# Weight of a still frame in the running average for the next comparison. Something that moves
+# slowly runs ahead of its own average.
 _AVERAGE_WEIGHT = 0.33
-"""Weight of a still frame in the running average for the next comparison. Something that moves
-slowly runs ahead of its own average.
-"""
+# Maximum number of still frames averaged into what a block looked like when it was read. More of
+# them hardly make it less noisy.
 _MAX_AVERAGED = 12
-"""Maximum number of still frames averaged into what a block looked like when it was read."""
+# Number of still frames after which noise is learned less often, and the interval from then on. It
+# saves time while a table lies still.
 _LEARNING_FRAMES, _LEARNING_INTERVAL = 20, 4
-"""Number of still frames after which noise is learned less often, and the interval from then on."""
+# Number of frames without a reading after which squares that were given up are looked at again: one
+# second at ten frames a second.
 _RETRY_FRAMES = 10
-"""Number of still frames after which squares that stayed unknown are looked at again."""
 
 
 class Movement(NamedTuple):
     """The differences of a picture from those before it."""
 
-    moving: bool
-    """Whether it differs from the frames before."""
-    drifted: bool
+    is_moving: bool
+    """Whether it differs from the frames just before it."""
+    has_drifted: bool
     """Whether it differs from what was read last."""
-    places: Points | None
+    places_px: Points | None
     """(N, 2) px that have moved since the frames before. None if nothing has."""
-    changed: Blocks | None
+    changed_blocks: BlockMask | None
     """(rows, columns): the blocks that differ from what was read last. None if nothing is known of
     them.
     """
 
 
 def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Compare a picture with those before it. A picture that shows nothing new is known."""
-    movement, background = compare(memory.background, look.luma)
-    still_frames = 0 if movement.moving else memory.still_frames + 1
-    since_look = memory.since_look + 1
+    """Compare a picture with those before it, and choose the blocks to look at.
+
+    A picture that shows nothing new is skipped by all other stages.
+    """
+    movement, background = compare_pictures(memory.background, look.luma)
+    still_frames = 0 if movement.is_moving else memory.still_frames + 1
+    frames = memory.frames_since_reading + 1
     memory = replace(
-        memory, background=background, still_frames=still_frames, since_look=since_look
+        memory, background=background, still_frames=still_frames, frames_since_reading=frames
     )
-    is_retry_due = since_look >= _RETRY_FRAMES
+    is_retry_due = frames >= _RETRY_FRAMES
 
     # Nothing new: the board is settled, and nothing has changed since.
-    settled = memory.settled
-    if settled is not None and not movement.moving and not movement.drifted:
-        unknown = settled.told.unknown
-        if not unknown or (unknown <= memory.resigned and not is_retry_due):
-            return replace(look, is_known=True), memory
+    settled = memory.settled_look
+    if settled is not None and not movement.is_moving and not movement.has_drifted:
+        unknown = settled.joint_vote.unknown
+        if not unknown or (unknown <= memory.given_up_squares and not is_retry_due):
+            return replace(look, is_skipped=True), memory
+
+    # A glance: something moves, or has moved in the frame before.
     if (
         look.may_glance
         and still_frames <= 1
-        and movement.changed is not None
-        and memory.latest is not None
+        and movement.changed_blocks is not None
+        and memory.latest_look is not None
     ):
-        return replace(look, is_known=True), replace(memory, votes=(), settled=None)
+        return replace(look, is_skipped=True), replace(memory, votes=(), settled_look=None)
 
     # Something has changed, or the board is not settled yet.
-    due, memory = _due(movement, memory, is_retry_due)
-    still = not movement.moving or movement.changed is None
-    look = replace(look, still=still, moving_px=movement.places, due=due)
+    due_blocks, memory = _due_blocks(movement, memory, is_retry_due)
+    is_still = not movement.is_moving or movement.changed_blocks is None
+    look = replace(look, is_still=is_still, moving_px=movement.places_px, due_blocks=due_blocks)
     return look, memory
 
 
-def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None, Memory]:
-    """Return the blocks to look at. None means all of them.
+def _due_blocks(
+    movement: Movement, memory: Memory, is_retry_due: bool
+) -> tuple[BlockMask | None, Memory]:
+    """Return the blocks to look at, (rows, columns). None means all of them.
 
-    Blocks that were read while something moved are read again when all is still. So are the unknown
-    squares, except those that are given up.
+    Blocks that were read while something moved are read again when all is still. So are the blocks
+    of unknown squares. Those that were given up wait until `is_retry_due`.
     """
-    last = memory.last
-    lights = memory.background.lights
-    is_relit = len(lights) == _RELIT_FRAMES or (
-        bool(lights) and abs(lights[-1] - 1) > _RELIT_AT_ONCE
-    )
+    reference = memory.reference
     if (
-        last is None
-        or last.kit is None
-        or last.pose is None
-        or movement.changed is None
-        or is_relit
-        or memory.located.models
+        reference is None
+        or reference.kit is None
+        or reference.pose is None
+        or movement.changed_blocks is None
+        or _is_relit(memory.background.light_ratios)
+        or memory.located.models_tried
     ):
         return None, memory
 
     # Blocks where the picture differs from what was read.
-    blocks = movement.changed
-    wanted = last.unknown if is_retry_due else last.unknown - memory.resigned
-    if wanted and not movement.moving:
-        # Squares that were asked least often come first: no picture has time for all of a dark
-        # board.
-        first = sorted(wanted, key=lambda square: (memory.times.get(square, 0), square))
-        squares = first[: EACH.closer]
-        blocks = blocks | blocks_over(last.kit, last.pose, squares, blocks.shape)
+    blocks = movement.changed_blocks
+    wanted = reference.unknown_squares
+    if not is_retry_due:
+        wanted = wanted - memory.given_up_squares
+    if wanted and not movement.is_moving:
+        # Squares with the fewest attempts come first: no picture has time for all of a dark board.
+        attempts = memory.failed_attempts
+        ranked = sorted(wanted, key=lambda square: (attempts.get(square, 0), square))
+        squares = ranked[: SERIES_BUDGET.closer_squares]
+        blocks = blocks | blocks_over(reference.kit, reference.pose, squares, blocks.shape)
 
-    # Add what was read while something moved.
-    fresh = blocks
-    if memory.fresh is not None and memory.fresh.shape == blocks.shape:
-        fresh = memory.fresh | blocks
-    return blocks if movement.moving else fresh, replace(memory, fresh=fresh)
+    # Add what was read since the board was last settled.
+    unsettled = blocks
+    if memory.unsettled_blocks is not None and memory.unsettled_blocks.shape == blocks.shape:
+        unsettled = memory.unsettled_blocks | blocks
+    due_blocks = blocks if movement.is_moving else unsettled
+    return due_blocks, replace(memory, unsettled_blocks=unsettled)
+
+
+def _is_relit(light_ratios: tuple[float, ...]) -> bool:
+    # It has changed for long enough, or strongly enough.
+    if len(light_ratios) == _RELIT_FRAMES:
+        return True
+    return bool(light_ratios) and abs(light_ratios[-1] - 1) > _IMMEDIATE_LIGHT_CHANGE
 
 
 # ---- comparing pictures --------------------------------------------------------------------------
 
 
-def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
+def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background]:
     """Compare the next (height, width) picture with those before.
 
     The first one counts as moving.
     """
-    now = _block_means(luma)
-    if past.read is None or past.read.shape != now.shape:
-        return Movement(True, True, None, None), replace(past, now=now, before=now, read=None)
+    current = _block_means(luma)
+    if past.as_read is None or past.as_read.shape != current.shape:
+        movement = Movement(True, True, None, None)
+        return movement, replace(past, current=current, running_mean=current, as_read=None)
 
     # Changes of light are removed first, then differences above the noise are searched for.
-    exposure = exposure_between(past.read, now)
-    rest, shift = unexplained(past.read, now, exposure)
-    changed, faint = _find_clusters(past.noise, rest, shift, past.faint_read)
-    lights = _lights(past, now)
-    background = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
-    places, near = None, None
+    exposure = exposure_between(past.as_read, current)
+    residual, shift = unexplained(past.as_read, current, exposure)
+    changed, faint = _find_clusters(past.noise, residual, shift, past.faint_since_reading)
+    ratios = _light_ratios(past, current)
+    background = replace(
+        past, current=current, exposure=exposure, faint_since_reading=faint, light_ratios=ratios
+    )
+    places, moving_area = None, None
     if changed is None:
         # While nothing differs from what was read last, nothing moves either: one comparison is
         # enough.
-        movement = Movement(False, len(lights) == _RELIT_FRAMES, None, np.zeros(now.shape, bool))
-        background = _learn_still_picture(background, rest)
+        is_relit = len(ratios) == _RELIT_FRAMES
+        movement = Movement(False, is_relit, None, np.zeros(current.shape, bool))
+        background = _learn_still_picture(background, residual)
     else:
-        moving, rest, background = _detect_movement(background, now)
+        moving, residual, background = _detect_movement(background, current)
         if moving is not None:
             # Noise is learned, and the picture averaged, only where nothing moves.
-            near = wider(moving)
+            moving_area = dilate(moving)
             rows, columns = np.nonzero(moving)
+            # The centres of the blocks.
             places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
         movement = Movement(moving is not None, True, places, changed)
 
     # The next frame is compared with the running average, except where something has moved.
-    average = now - rest * np.float32(1 - _AVERAGE_WEIGHT)
-    before = average if near is None else np.where(near, now, average)
-    return movement, replace(background, before=before)
+    mean = current - residual * np.float32(1 - _AVERAGE_WEIGHT)
+    if moving_area is not None:
+        mean = np.where(moving_area, current, mean)
+    return movement, replace(background, running_mean=mean)
 
 
-def _lights(past: Background, now: Small) -> tuple[float, ...]:
+def _light_ratios(past: Background, current: BlockMeans) -> tuple[float, ...]:
     """Return the brightness of the last pictures, relative to when the whole picture was read."""
-    light, lights = 1.0, past.lights
-    if past.whole is not None:
+    ratio, ratios = 1.0, past.light_ratios
+    if past.whole_as_read is not None:
         # The median over the blocks. One level more avoids division by zero in black blocks.
-        light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
-    is_lit = abs(light - 1) <= RELIT
+        some = slice(None, None, LIGHT_SAMPLING)
+        ratio = median_of((current[some, some] + 1) / (past.whole_as_read[some, some] + 1))
+    is_unchanged = abs(ratio - 1) <= _MAX_LIGHT_CHANGE
     # The history restarts when the brightness returns to normal, or changes in the other direction.
-    if is_lit or (lights and (light > 1) != (lights[-1] > 1)):
-        lights = ()
-    return lights if is_lit else (*lights, light)[-_RELIT_FRAMES:]
+    if is_unchanged or (ratios and (ratio > 1) != (ratios[-1] > 1)):
+        ratios = ()
+    return ratios if is_unchanged else (*ratios, ratio)[-_RELIT_FRAMES:]
 
 
-def _learn_still_picture(background: Background, rest: Small) -> Background:
-    """Update the noise and the averages of the blocks while nothing differs from what was read."""
-    assert background.read is not None
-    assert background.looks is not None
-    calm, noise, read, looks = (
-        background.calm + 1,
-        background.noise,
-        background.read,
-        background.looks,
-    )
-    if calm < _LEARNING_FRAMES or calm % _LEARNING_INTERVAL == 0:
-        noise = learn_noise(noise, rest, None)
-    # Blocks that average only a few pictures: each further one makes their mean less noisy.
-    young = looks < _MAX_AVERAGED
-    if young.any():
-        read = read + np.where(young, rest / (looks + 1), 0)
-        looks = looks + young
-    return replace(background, noise=noise, read=read, looks=looks, calm=calm, faint_before=None)
+def _learn_still_picture(background: Background, residual: BlockMeans) -> Background:
+    """Update the noise and the averages of the blocks while nothing differs from what was read.
 
-
-def _detect_movement(background: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
-    """Return the blocks that differ from the frames before, or None, and the difference of every
-    block.
-
-    The noise of the other blocks is learned.
+    `residual` (rows, columns) is the difference from `as_read` that light does not explain.
     """
-    assert background.before is not None
-    exposure = exposure_between(background.before, now)
-    rest, shift = unexplained(background.before, now, exposure)
-    moving, faint = _find_clusters(background.noise, rest, shift, background.faint_before)
-    noise = learn_noise(background.noise, rest, None if moving is None else wider(moving))
-    return moving, rest, replace(background, noise=noise, faint_before=faint)
+    assert background.as_read is not None
+    assert background.averaged_pictures is not None
+    calm, noise = background.calm_pictures + 1, background.noise
+    as_read, averaged = background.as_read, background.averaged_pictures
+    if calm < _LEARNING_FRAMES or calm % _LEARNING_INTERVAL == 0:
+        noise = learn_noise(noise, residual, None)
+    # Blocks that average only a few pictures: each further one makes their mean less noisy.
+    is_young = averaged < _MAX_AVERAGED
+    if is_young.any():
+        as_read = as_read + np.where(is_young, residual / (averaged + 1), 0)
+        averaged = averaged + is_young
+    return replace(
+        background,
+        noise=noise,
+        as_read=as_read,
+        averaged_pictures=averaged,
+        calm_pictures=calm,
+        faint_since_last=None,
+    )
+
+
+def _detect_movement(
+    background: Background, current: BlockMeans
+) -> tuple[BlockMask | None, BlockMeans, Background]:
+    """Compare the current blocks with the running mean of the frames before, and learn the noise.
+
+    Returns the moving blocks or None, the unexplained difference of every block, and the updated
+    background. Noise is learned only where nothing moves.
+    """
+    assert background.running_mean is not None
+    exposure = exposure_between(background.running_mean, current)
+    residual, shift = unexplained(background.running_mean, current, exposure)
+    noise = background.noise
+    moving, faint = _find_clusters(noise, residual, shift, background.faint_since_last)
+    noise = learn_noise(noise, residual, None if moving is None else dilate(moving))
+    return moving, residual, replace(background, noise=noise, faint_since_last=faint)
 
 
 def _find_clusters(
-    noise: Noise, rest: Small, shift: Small, faint: Blocks | None
-) -> tuple[Blocks | None, Blocks | None]:
-    """Return the connected blocks that changed by more than noise, and the faint ones. None if
-    there are no such blocks.
+    noise: Noise, residual: BlockMeans, shift: BlockMeans, faint: BlockMask | None
+) -> tuple[BlockMask | None, BlockMask | None]:
+    """Return the connected blocks that changed by more than noise, and the faintly changed ones.
 
-    Blocks that were not `faint` in the frame before have to be clear.
+    Either is None if there are no such blocks. `shift` is the effect of the light on each block. A
+    cluster counts at once if it is clear, otherwise only where blocks were already `faint` in the
+    frame before.
     """
     # A strong change of light may be uneven, so it widens the bounds.
-    bounds = bounds_of(noise, rest) + np.float32(_LIGHT_TOLERANCE) * shift
+    bounds = bounds_of(noise, residual) + np.float32(_LIGHT_TOLERANCE) * shift
 
     # Relative to the bound: noise alone rarely exceeds 1.
-    share = rest / bounds
-    share *= share
-    sums = cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+    power = residual / bounds
+    power *= power
+    sums = cv2.boxFilter(power, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
 
     # Faint clusters, and those that are clear or last for two pictures.
     cores = sums >= _MIN_CLUSTER
     if not cores.any():
         return None, None
-    lasting = sums >= _MIN_CLEAR
+    lasting = sums >= _MIN_CLEAR_CLUSTER
     if faint is not None and faint.shape == cores.shape:
         lasting |= cores & faint
-    near = wider(cores, 3)
+    near = dilate(cores, 3)
     if not lasting.any():
         return None, near
 
     # Everything connected with a movement belongs to it.
-    around = wider(lasting, 5)
-    cluster = around & near & (share >= _MIN_PART)
+    around = dilate(lasting, 5)
+    cluster = around & near & (power >= _MIN_MEMBER)
     return cluster, near & ~around
 
 
-def _block_means(luma: Luma) -> Small:
-    """Return the mean of each block, (rows, columns).
+def _block_means(luma: Luma) -> BlockMeans:
+    """Return the mean of each block of a (height, width) picture, (rows, columns) float32.
 
     The picture is halved three times, which is much faster in OpenCV than scaling to an eighth. The
     last step uses floats, since a mean is far less noisy than a level.
@@ -276,23 +313,31 @@ def _block_means(luma: Luma) -> Small:
         if factor == BLOCK_PX:
             small = small.astype(np.float32)
         if min(small.shape) > 1 and small.shape[0] > height // BLOCK_PX:
-            half = max(1, width // factor), max(1, height // factor)
-            small = cv2.resize(small, half, interpolation=cv2.INTER_AREA)
+            size = max(1, width // factor), max(1, height // factor)
+            small = cv2.resize(small, size, interpolation=cv2.INTER_AREA)
     return np.asarray(small, np.float32)
 
 
-def mark_read(past: Background, blocks: Blocks | None = None) -> Background:
-    """Use the last picture, or these (rows, columns) blocks of it, as the reference for later
-    pictures.
+def mark_read(past: Background, blocks: BlockMask | None = None) -> Background:
+    """Use the last picture as the reference for later pictures.
+
+    If `blocks` (rows, columns) are given, only these are replaced.
     """
-    now, read = past.now, past.read
-    if now is None:
+    current, as_read, exposure = past.current, past.as_read, past.exposure
+    averaged = past.averaged_pictures
+    if current is None:
         return past
-    if read is None or past.exposure is None or past.looks is None or blocks is None:
-        looks = np.ones(now.shape, np.float32)
-        return replace(past, read=now, whole=now, looks=looks, faint_read=None, lights=())
+    if as_read is None or exposure is None or averaged is None or blocks is None:
+        return replace(
+            past,
+            as_read=current,
+            whole_as_read=current,
+            averaged_pictures=np.ones(current.shape, np.float32),
+            faint_since_reading=None,
+            light_ratios=(),
+        )
     # The reference was read in another light: convert the new blocks to that light.
-    there = (now - past.exposure.offset) / past.exposure.gain
-    read = np.where(blocks, there, read)
-    looks = np.where(blocks, np.float32(1), past.looks)
-    return replace(past, read=read, looks=looks, faint_read=None)
+    in_old_light = (current - exposure.offset) / exposure.gain
+    as_read = np.where(blocks, in_old_light, as_read)
+    averaged = np.where(blocks, np.float32(1), averaged)
+    return replace(past, as_read=as_read, averaged_pictures=averaged, faint_since_reading=None)

@@ -16,34 +16,44 @@ from numpy.typing import NDArray
 from companion.core.kit import Board
 from companion.core.ports import Frame
 from vision.cameras.colours import Colours
-from vision.detection.markers import Luma, marker_modules, modules_in
+from vision.detection.markers import Luma, marker_modules, module_means
 from vision.pose.pose import Pose, corner_points_mm, flat
 from vision.readability import board_outline_mm
 
+# Paper around the outer markers that is shown, in mm. They cannot be read without it.
 _EDGE_MM = 4.0
-"""Paper around the outer markers that is shown, in mm. They cannot be read without it."""
-_LEAST_CORNERS = 2
-_LEAST_CONTRAST = 30.0
-_WRONG_MODULES = 3
-"""Number of the 49 modules of a corner marker that may be wrong where the pose puts it."""
-_ALONG = np.linspace(0.0, 1.0, 16)[:, None]
+# Minimum number of corner markers that must be where the pose puts them. A board that was turned or
+# pushed has none, and hands may hide two.
+_MIN_CORNERS = 2
+# Minimum difference between black and white modules, of 255. With less, noise decides.
+_MIN_CONTRAST = 30.0
+# Maximum number of the 49 modules of a corner marker that may be wrong where the pose puts it. A
+# pose that is off by a module has many more.
+_MAX_WRONG_MODULES = 3
+# (16, 1): points along a side of the board, as shares of it.
+_SIDE_POINTS = np.linspace(0.0, 1.0, 16)[:, None]
+# Cr and Cb of grey.
 _GREY = 128
-"""Cr and Cb of grey."""
 
+# (height, width): 255 on the board, 0 beside it.
 Mask = NDArray[np.uint8]
-"""(height, width): 255 on the board, 0 beside it."""
 
 
 class BoardOnly:
-    """Blacks out what lies beside one board. Used in the watcher's thread."""
+    """Blacks out what lies beside one board. Used in the watcher's thread.
+
+    It caches the mask of the last pose.
+    """
 
     def __init__(self, board: Board) -> None:
         self._board = board
         self._mask: tuple[Pose, Mask] | None = None
 
-    def shown(self, frame: Frame, pose: Pose | None) -> Frame:
-        """Return the frame as everybody may see it. `pose` is the pose of the board, None if it was
-        not read there.
+    def black_out(self, frame: Frame, pose: Pose | None) -> Frame:
+        """Return the frame as everybody may see it.
+
+        `pose` is the pose of the board in it. None means that the board was not read, so the whole
+        frame becomes black.
         """
         if pose is None or not self._lies_there(frame.luma, pose):
             return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
@@ -51,14 +61,13 @@ class BoardOnly:
         mask = self._mask_of(pose)
         luma = np.asarray(cv2.bitwise_and(frame.luma, mask), np.uint8)
         colours = frame.colours
-        return replace(
-            frame, luma=luma, colours=(lambda: _colours_on(colours(), mask)) if colours else None
-        )
+        if colours is None:
+            return replace(frame, luma=luma)
+        # Colours are computed when somebody asks for them.
+        return replace(frame, luma=luma, colours=lambda: _colours_on_board(colours(), mask))
 
     def _lies_there(self, luma: Luma, pose: Pose) -> bool:
-        """Return whether corner markers are printed in this very picture where the pose puts
-        them.
-        """
+        """Return whether corner markers are in this very picture where the pose puts them."""
         if pose.size != luma.shape[::-1]:
             return False
         fitting = 0
@@ -66,16 +75,18 @@ class BoardOnly:
             # Hidden markers and those outside of the picture say nothing.
             quad = pose.to_px(corner_points_mm(self._board, marker))
             if pose.is_in_picture(quad).all():
-                fitting += _shows(luma, quad, marker)
-        return fitting >= _LEAST_CORNERS
+                fitting += _shows_marker(luma, quad, marker)
+        return fitting >= _MIN_CORNERS
 
     def _mask_of(self, pose: Pose) -> Mask:
         """Return the mask of the board, computed once for a pose."""
         if self._mask is None or self._mask[0] is not pose:
             # Many points along each side, because a lens bends straight lines.
             corners = board_outline_mm(self._board, _EDGE_MM)[:, :2]
-            sides = zip(corners, np.roll(corners, -1, axis=0), strict=True)
-            outline = np.vstack([one + (other - one) * _ALONG for one, other in sides])
+            sides = []
+            for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+                sides.append(start + (end - start) * _SIDE_POINTS)
+            outline = np.vstack(sides)
             width, height = pose.size
             mask = np.zeros((height, width), np.uint8)
             cv2.fillPoly(mask, [pose.to_px(flat(outline)).round().astype(np.int32)], 255)
@@ -83,18 +94,22 @@ class BoardOnly:
         return self._mask[1]
 
 
-def _shows(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
-    """Return whether this marker is printed in the quadrangle, but for a few modules."""
-    means = modules_in(luma, quad)
-    if np.ptp(means) < _LEAST_CONTRAST:
+def _shows_marker(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
+    """Return whether the quadrangle (4, 2) px of a picture shows this marker, but for a few
+    modules.
+    """
+    means = module_means(luma, quad)
+    if np.ptp(means) < _MIN_CONTRAST:
         return False
-    # Pixels above the mean of both tones are light.
-    light = means > (means.min() + means.max()) / 2
-    return int((light != (marker_modules(marker) > 0)).sum()) <= _WRONG_MODULES
+    # Modules above the mean of both tones are light.
+    is_light = means > (means.min() + means.max()) / 2
+    return int((is_light != (marker_modules(marker) > 0)).sum()) <= _MAX_WRONG_MODULES
 
 
-def _colours_on(colours: Colours | None, mask: Mask) -> Colours | None:
-    """Return the colours of the board, and grey beside it."""
+def _colours_on_board(colours: Colours | None, mask: Mask) -> Colours | None:
+    """Return the colours (h, w, 2) of the board, and grey beside it. `mask` has the size of the
+    luma.
+    """
     if colours is None:
         return None
     # Colours are smaller. A pixel that is not wholly on the board shows none.

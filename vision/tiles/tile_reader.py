@@ -1,5 +1,8 @@
-"""Reads rows of order tiles. The pose of the board gives the plane, a strip of markers the row, and
-the row its places.
+"""Reads rows of order tiles, which players lay behind walls beside the board.
+
+Each seat has a printed strip with markers, and lays its tiles along it, one in each place. The pose
+of the board gives the plane of the table, the strip the axes of the row, and these the places. A
+`TileWatch` asks for `AGREEING_PICTURES` pictures that agree.
 
 Nothing that is read is kept, logged or drawn. An unknown row is better than a wrong one.
 """
@@ -22,73 +25,83 @@ from companion.core.kit import (
     RowsWanted,
     Seat,
 )
-from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpened
+from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpen
 from vision.pose.board_copies import without_duplicates
 from vision.pose.pose import Points, Pose, square_corners_mm
 
-AGREEING = 3
-"""Number of pictures in a row that have to agree."""
-MOST_FRAMES = 12
-"""Number of pictures without agreement after which the last answer is returned as a fault."""
-_OFF_MM, _OFF_DEG = (9.0, 11.0), 25.0
-"""Maximum distance and turn of a tile from its place. Beyond them it is askew."""
+# Number of pictures in a row that have to agree. With two of them one wrong picture makes a tie.
+AGREEING_PICTURES = 3
+# Number of pictures without agreement after which the last answer is returned as a fault. Players
+# wait for about a second at ten pictures a second.
+MAX_PICTURES = 12
+# Maximum distance (along and across the row) and turn of a tile from its place. Beyond them it is
+# askew. Larger: a tile between two places counts for one of them.
+_MAX_OFF_MM, _MAX_OFF_DEG = (9.0, 11.0), 25.0
+# Maximum distance in mm (along and across the row) between a tile's marker and a place. Tiles
+# farther off do not belong to the row.
 _NEAR_MM = (20.0, 30.0)
-"""Maximum distance in mm between a tile's marker and a place of the row. Tiles farther off are
-ignored.
-"""
-_SIZE = 0.75, 1.3
-"""Limits for the side of a marker, relative to the printed one."""
-_RIGID_MM = 3.0
-"""Maximum error in mm of the markers of a strip against a rigid strip."""
+# Minimum and maximum side of a marker, relative to the printed one. Others are not on the table's
+# plane, or belong to something else.
+_SIZE_RATIOS = 0.75, 1.3
+# Maximum error in mm of the markers of a strip against a rigid strip. Beyond it, the strip is bent
+# or its markers belong to two.
+_MAX_STRIP_ERROR_MM = 3.0
 
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile on the table's plane: its seat, its letter, the middle of its marker and the corners,
-    (4, 2) mm.
-    """
+    """A tile that was seen on the table's plane."""
 
+    # The seat whose tile it is.
     seat: Seat
+    # The order that is printed on it.
     letter: str
+    # (4, 2): corners of its marker in board axes, upper left first, clockwise.
     corners_mm: Points
 
 
 class TileReader:
-    """Reads the tiles of one kit from single pictures. Raises ValueError for a kit without any."""
+    """Reads the tiles of one kit from single pictures, and remembers nothing of them.
+
+    Raises `ValueError` for a kit without tiles that the camera reads.
+    """
 
     def __init__(self, kit: Kit) -> None:
         if kit.order_tiles is None:
             raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
         self._spec = kit.order_tiles
         self._finder = MarkerFinder(CARD_DICTIONARY)
-        self._patient = MarkerFinder(CARD_DICTIONARY, thorough=True)
+        self._thorough_finder = MarkerFinder(CARD_DICTIONARY, thorough=True)
+        # Seat and letter of each tile, by marker id.
         self._orders: dict[int, tuple[Seat, str]] = {}
-        for seat, own in self._spec.orders.items():
-            for letter, marker in own.items():
+        for seat, markers in self._spec.orders.items():
+            for letter, marker in markers.items():
                 self._orders[marker] = seat, letter
-        self._own = set(self._orders).union(*self._spec.rows.values())
+        # Ids of all markers of tiles and strips.
+        self._own_ids = set(self._orders).union(*self._spec.rows.values())
 
     def read(self, luma: Luma, pose: Pose | None, seats: Iterable[Seat]) -> dict[Seat, RowSeen]:
-        """Return the row of each seat in a (height, width) picture. `pose` is that of the board,
-        None if it is not seen.
+        """Return the row of each of these seats in a (height, width) picture.
+
+        `pose` is that of the board. None means that it is not seen, so no row can be read.
         """
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
         # A quick search first.
         sightings = self._own_among(self._finder.find(luma).sightings)
         rows = self._rows(seats, sightings, pose)
-        if any(row.fault for row in rows.values()):  # a closer look takes several times as long
+        if any(row.fault for row in rows.values()):
+            # A thorough search takes several times as long.
             sightings = self._own_among(
-                (*sightings, *self._patient.find(sharpened(luma)).sightings)
+                (*sightings, *self._thorough_finder.find(sharpen(luma)).sightings)
             )
             rows = self._rows(seats, sightings, pose)
         return rows
 
     def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
-        """Return the markers of rows and tiles, each once."""
-        return list(
-            without_duplicates(sighting for sighting in sightings if sighting.marker in self._own)
-        )
+        """Return the markers of strips and tiles, each once."""
+        own = [sighting for sighting in sightings if sighting.marker in self._own_ids]
+        return list(without_duplicates(own))
 
     def _rows(
         self, seats: Iterable[Seat], sightings: Sequence[Sighting], pose: Pose
@@ -96,7 +109,6 @@ class TileReader:
         tiles = []
         for sighting in sightings:
             if sighting.marker in self._orders:
-                # Its position on the table.
                 corners_mm = pose.to_plane(sighting.corners_px)
                 tiles.append(_Tile(*self._orders[sighting.marker], corners_mm))
         return {seat: self._row(seat, sightings, tiles, pose) for seat in seats}
@@ -114,147 +126,177 @@ class TileReader:
         return self._row_of_tiles(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
 
     def _frame_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowFrame | None:
-        """Return the axes of a row. None unless at least two markers lie as on one strip of the
-        printed size.
+        """Return the axes of a row, from the markers of its strip.
+
+        Returns None unless at least two markers lie as on one strip of the printed size.
         """
         if len(strip) < 2:
             return None
         spec = self._spec
-        # Printed and seen positions.
-        middles = [spec.strip_x_mm(spec.rows[seat].index(sighting.marker)) for sighting in strip]
-        printed = np.vstack([square_corners_mm(x, 0.0, spec.strip_marker_mm) for x in middles])
-        seen = np.vstack([pose.to_plane(sighting.corners_px) for sighting in strip])
-        if not np.isfinite(seen).all():
+        # The corners (N, 2) mm as printed, in the axes of the row, and as seen on the table.
+        printed, seen = [], []
+        for sighting in strip:
+            x_mm = spec.strip_x_mm(spec.rows[seat].index(sighting.marker))
+            printed.append(square_corners_mm(x_mm, 0.0, spec.strip_marker_mm))
+            seen.append(pose.to_plane(sighting.corners_px))
+        printed_mm, seen_mm = np.vstack(printed), np.vstack(seen)
+        if not np.isfinite(seen_mm).all():
             return None
         # All of them have to fit one rigid strip.
-        frame = _RowFrame.fitted(printed, seen)
-        off = np.linalg.norm(frame.to_row(seen) - printed, axis=1)
-        return frame if off.max() <= _RIGID_MM else None
+        frame = _RowFrame.fitted(printed_mm, seen_mm)
+        errors_mm = np.linalg.norm(frame.to_row(seen_mm) - printed_mm, axis=1)
+        return frame if errors_mm.max() <= _MAX_STRIP_ERROR_MM else None
 
     def _row_of_tiles(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
-        """Return what lies in the places of a row. `tiles` have their corners in the axes of the
-        row.
+        """Return what lies in the places of a row.
+
+        `tiles` are all tiles with the corners (4, 2) mm of their markers in the axes of the row.
         """
         spec = self._spec
-        lying: dict[int, list[tuple[_Tile, bool]]] = {place: [] for place in range(spec.places)}
+        # The tiles in each place, and whether each lies properly.
+        by_place: dict[int, list[tuple[_Tile, bool]]] = {place: [] for place in range(spec.places)}
         for tile, corners in tiles:
             # Tiles far from every place do not belong to the row.
-            place, off = self._nearest(corners.mean(axis=0))
-            if not np.isfinite(corners).all() or (np.abs(off) > _NEAR_MM).any():
+            place, offset = self._nearest_place(corners.mean(axis=0))
+            if not np.isfinite(corners).all() or (np.abs(offset) > _NEAR_MM).any():
                 continue
             # It must be near its place, upright, and of the printed size.
-            is_well = bool((np.abs(off) <= _OFF_MM).all()) and abs(_turned_deg(corners)) <= _OFF_DEG
-            lying[place].append((tile, is_well and _is_as_large(corners, spec)))
+            is_near = bool((np.abs(offset) <= _MAX_OFF_MM).all())
+            is_upright = abs(_turn_deg(corners)) <= _MAX_OFF_DEG
+            is_proper = is_near and is_upright and _has_printed_size(corners, spec)
+            by_place[place].append((tile, is_proper))
 
         # The first wrong place is reported.
         letters = ""
-        for place, found in lying.items():
-            if fault := _fault_of(seat, found):
+        for place, own in by_place.items():
+            if fault := _fault_of(seat, own):
                 return RowSeen(fault=fault, place=place + 1)
-            letters += found[0][0].letter
+            ((tile, _),) = own
+            letters += tile.letter
         return RowSeen(letters)
 
-    def _nearest(self, middle: Points) -> tuple[int, Points]:
-        """Return the place nearest to a point, and the offset from it, (2,) mm."""
+    def _nearest_place(self, point: Points) -> tuple[int, Points]:
+        """Return the number of the place nearest to a point (2,) mm, and the offset from it."""
         spec = self._spec
-        places = np.array([spec.place_centre_mm(place) for place in range(spec.places)])
-        places[:, 1] += spec.marker_up_mm - spec.depth_mm / 2
+        # Where the marker of a tile in each place is.
+        centres = np.array([spec.place_centre_mm(place) for place in range(spec.places)])
+        centres[:, 1] += spec.marker_up_mm - spec.depth_mm / 2
         # Places lie side by side.
-        place = int(np.abs(places[:, 0] - middle[0]).argmin())
-        return place, middle - places[place]
+        place = int(np.abs(centres[:, 0] - point[0]).argmin())
+        return place, point - centres[place]
 
 
 class TileWatch:
     """Reads the requested rows from one picture after the other until several agree.
 
-    `begin` may be called from any thread, the rest from the watcher's.
+    `begin` may be called from any thread, the rest from the watcher's. It forgets the rows once it
+    has answered.
     """
 
     def __init__(self, kit: Kit) -> None:
         self.kit = kit
         self._reader = TileReader(kit)
+        # The request that has not been answered. None if there is none.
         self._wanted: RowsWanted | None = None
-        self._last: Mapping[Seat, RowSeen] = {}
-        self._agreeing = self._frames = 0
+        # Number of the request to which the following belong.
         self._number = 0
+        # The rows of the last picture.
+        self._last: Mapping[Seat, RowSeen] = {}
+        # Number of pictures in a row with these rows.
+        self._agreeing = 0
+        # Number of pictures read for this request.
+        self._pictures = 0
 
     def begin(self, wanted: RowsWanted | None) -> None:
         """Read these rows from now on. None stops reading."""
         self._wanted = wanted
 
     def see(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
-        """Read a picture taken at `at_s`.
+        """Read a (height, width) picture taken at the monotonic time `at_s`.
 
-        Answers once, when enough pictures agree or too many do not.
+        Returns the rows once, when enough pictures agree or too many do not. Otherwise None.
         """
         wanted = self._wanted
         if wanted is None or at_s < wanted.since_s:
             return None
         if wanted.number != self._number:
             # Other rows were requested meanwhile.
-            self._number, self._last, self._agreeing, self._frames = wanted.number, {}, 0, 0
+            self._number, self._last = wanted.number, {}
+            self._agreeing = self._pictures = 0
 
         # Count the pictures in a row that agree.
         rows = self._reader.read(luma, pose, wanted.seats)
-        self._frames += 1
+        self._pictures += 1
         self._agreeing = self._agreeing + 1 if rows == self._last else 1
         self._last = rows
-        if self._agreeing < AGREEING and self._frames < MOST_FRAMES:
+        is_agreed = self._agreeing >= AGREEING_PICTURES
+        if not is_agreed and self._pictures < MAX_PICTURES:
             return None
-        if self._agreeing < AGREEING:
-            rows = {
-                seat: row if row.fault else RowSeen(fault=RowFault.MISSING, place=1)
-                for seat, row in rows.items()
-            }
+        if not is_agreed:
+            # A row without a fault may be wrong too, so its first place is reported as missing.
+            missing = RowSeen(fault=RowFault.MISSING, place=1)
+            rows = {seat: row if row.fault else missing for seat, row in rows.items()}
         self._wanted, self._last = None, {}
         return RowsSeen(wanted.number, rows)
 
 
 @dataclass(frozen=True, eq=False)
 class _RowFrame:
-    """Axes of a row on the table: table = turn @ row + origin."""
+    """Axes of a row on the table: table = rotation @ row + origin.
 
-    turn: Points
-    """(2, 2) rotation."""
+    The origin of the row is the middle of its strip, x is along the strip and y points away from
+    the seat's edge of it.
+    """
+
+    # (2, 2): rotation from the axes of the row to those of the board.
+    rotation: Points
+    # (2,) mm: middle of the strip in board axes.
     origin: Points
-    """(2,) middle of the strip in mm."""
 
     @classmethod
     def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
-        """Fit the rigid motion that takes (N, 2) printed points to the seen ones (Kabsch, without a
-        scale).
+        """Return the axes that take printed points (N, 2) to the seen ones best.
+
+        This is a rigid motion without a scale (Kabsch 1976).
         """
-        # Rotation by the singular values of both sets around their means.
-        middle, there = printed.mean(axis=0), seen.mean(axis=0)
-        left, _, right = np.linalg.svd((seen - there).T @ (printed - middle))
-        turn = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
-        return cls(turn, there - turn @ middle)
+        # The rotation follows from the singular vectors of both sets around their means.
+        printed_mean, seen_mean = printed.mean(axis=0), seen.mean(axis=0)
+        left, _, right = np.linalg.svd((seen - seen_mean).T @ (printed - printed_mean))
+        # A negative determinant would be a reflection.
+        rotation = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
+        return cls(rotation, seen_mean - rotation @ printed_mean)
 
     def to_row(self, points_mm: Points) -> Points:
-        """Return (N, 2) points of the table in the axes of the row."""
-        return (points_mm - self.origin) @ self.turn
+        """Return points (N, 2) of the table in the axes of the row."""
+        return (points_mm - self.origin) @ self.rotation
 
 
-def _fault_of(seat: Seat, found: Sequence[tuple[_Tile, bool]]) -> RowFault | None:
-    if not found:
+def _fault_of(seat: Seat, tiles: Sequence[tuple[_Tile, bool]]) -> RowFault | None:
+    """Return what is wrong with the tiles in one place, or None.
+
+    Each comes with whether it lies properly.
+    """
+    if not tiles:
         return RowFault.MISSING
-    if len(found) > 1:
+    if len(tiles) > 1:
         return RowFault.DOUBLED
-    tile, is_well = found[0]
+    ((tile, is_proper),) = tiles
     if tile.seat is not seat:
         return RowFault.FOREIGN
-    return None if is_well else RowFault.ASKEW
+    return None if is_proper else RowFault.ASKEW
 
 
-def _turned_deg(corners: Points) -> float:
-    """Return the angle between a marker and its row in degrees. The corners (4, 2) go clockwise
-    from the upper left.
+def _turn_deg(corners: Points) -> float:
+    """Return the rotation of a marker against its row in degrees, counter-clockwise.
+
+    Its corners (4, 2) in the axes of the row go clockwise from the upper left.
     """
     # From the lower edge of the print to the upper one.
     up = corners[:2].mean(axis=0) - corners[2:].mean(axis=0)
     return float(np.degrees(np.arctan2(-up[0], up[1])))
 
 
-def _is_as_large(corners: Points, spec: OrderTiles) -> bool:
+def _has_printed_size(corners: Points, spec: OrderTiles) -> bool:
+    # All four sides of a marker (4, 2) mm.
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1) / spec.marker_mm
-    return bool((sides >= _SIZE[0]).all() and (sides <= _SIZE[1]).all())
+    return bool((sides >= _SIZE_RATIOS[0]).all() and (sides <= _SIZE_RATIOS[1]).all())

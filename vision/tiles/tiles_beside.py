@@ -10,10 +10,15 @@ from vision.tiles.tile_reader import TileWatch
 
 
 class TilesBeside:
-    """The tiles of one `kit` in the frames that the `reader` has read."""
+    """The tiles of one kit in the frames that the board's reader has just read.
+
+    The watcher makes one while a game with order tiles is played.
+    """
 
     def __init__(self, kit: Kit, reader: BoardReader) -> None:
-        self._watch, self._board_only, self._reader = TileWatch(kit), BoardOnly(kit.board), reader
+        self._watch = TileWatch(kit)
+        self._board_only = BoardOnly(kit.board)
+        self._reader = reader
 
     def begin(self, wanted: RowsWanted | None) -> None:
         """Read these rows from the next frames on. None stops reading. May be called from any
@@ -22,10 +27,13 @@ class TilesBeside:
         self._watch.begin(wanted)
 
     def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
-        """Return the frame without what lies beside the board, and the rows of tiles once they are
-        read.
+        """Return the frame without what lies beside the board, and the requested rows of tiles.
+
+        The rows are None until they are read.
         """
         pose = self._reader.pose if reading.game == self._watch.kit.game else None
-        as_read = self._reader.mirror.as_read(frame)
-        shown = self._board_only.shown(as_read, pose)
-        return self._reader.mirror.as_read(shown), self._watch.see(as_read.luma, frame.at_s, pose)
+        as_read = self._reader.mirror.flip_back(frame)
+        rows = self._watch.see(as_read.luma, frame.at_s, pose)
+        shown = self._board_only.black_out(as_read, pose)
+        # Flipping again gives the frame as the camera has taken it.
+        return self._reader.mirror.flip_back(shown), rows

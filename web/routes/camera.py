@@ -90,12 +90,12 @@ class CameraReports:
 
     def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
         board = self.page_context.worker.make(eye.board)
-        number, age_s = eye.number(), now_s - self._measured_s
+        number, age_s = eye.latest_number(), now_s - self._measured_s
         # over a long pause the count would not give the present rate
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
         per_s = (number - self._frame_number) / age_s if is_recent else 0.0
         self._measured_s, self._frame_number = now_s, number
-        blind_advice = () if board else eye.blind_advice()
+        blind_advice = () if board else eye.advice_without_board()
         if not board and not blind_advice:
             state = CameraState.NO_BOARD
         sentence, todo, is_well = _judge(board, blind_advice)
@@ -141,7 +141,7 @@ class CameraPictures(PageGroup):
 
     def _newest_jpeg(self) -> bytes:
         """Return the last frame as JPEG, encoded once for all viewers."""
-        number = self._eye().number()
+        number = self._eye().latest_number()
         last_number, jpeg = self._last_jpeg
         if last_number != number:
             jpeg = self._eye().picture() or b""
