@@ -127,8 +127,8 @@ class BoardEye:
         previous = self._last
         if self._reader.mirror.is_mirrored:
             frame = self._reader.mirror.flip_back(frame)
-        read = _ReadFrame(next(self._numbers), frame, reading, self._reader.seen)
-        self._last = read
+        read_frame = _ReadFrame(next(self._numbers), frame, reading, self._reader.seen)
+        self._last = read_frame
         if not reading.quiet or (previous is not None and previous.reading == reading):
             return
         frames = self._settled_frames
@@ -140,7 +140,7 @@ class BoardEye:
             if frames and frames[-1].reading == reading:
                 # The board is as it was before the movement, so the newest picture of it counts.
                 frames.pop()
-            frames.append(read)
+            frames.append(read_frame)
 
     # ---- the last frame -----------------------------------------------------
 
@@ -154,7 +154,7 @@ class BoardEye:
         last = self._last
         return _jpeg(_for_people(last.frame, _PICTURE_PX), _PICTURE_QUALITY) if last else None
 
-    def blind_advice(self) -> tuple[Advice, ...]:
+    def advice_without_board(self) -> tuple[Advice, ...]:
         """Return what may be wrong with the last picture, in which no board is found.
 
         Empty for a picture that was blacked out, see `vision.tiles.board_only`.
@@ -169,13 +169,13 @@ class BoardEye:
 
         `frame` is the number of a settled frame. Returns None if no board is seen.
         """
-        read = self._read_frame(frame)
-        if read is None or read.board_in_view is None:
+        read_frame = self._find_frame(frame)
+        if read_frame is None or read_frame.board_in_view is None:
             return None
-        (kit, pose), reading = read.board_in_view, read.reading
-        measures = measure_squares(read.frame.luma, kit, pose)
+        (kit, pose), reading = read_frame.board_in_view, read_frame.reading
+        measures = measure_squares(read_frame.frame.luma, kit, pose)
         needed_px = needed_module_px(kit)
-        weak = {square: measure.weaknesses(needed_px) for square, measure in measures.items()}
+        weaknesses = {square: measure.weaknesses(needed_px) for square, measure in measures.items()}
         squares = []
         for square in measures:
             is_known = square not in reading.unknown
@@ -184,16 +184,16 @@ class BoardEye:
                     square,
                     _faces(reading, square),
                     is_known,
-                    read.details.confidence.get(square, 1.0 if is_known else 0.0),
-                    weak[square],
-                    _square_px(read, kit, pose, square),
+                    read_frame.details.confidence.get(square, 1.0 if is_known else 0.0),
+                    weaknesses[square],
+                    _square_px(read_frame, kit, pose, square),
                 )
             )
         # A second board comes first: while it lies there, all readings are doubtful.
-        first = [item for item in read.details.advice if item.weakness is Weakness.TWIN]
-        last = [item for item in read.details.advice if item.weakness is not Weakness.TWIN]
-        advice = (*first, *advise(kit, pose, weak), *last)
-        height, width = read.frame.luma.shape
+        first = [item for item in read_frame.details.advice if item.weakness is Weakness.TWIN]
+        last = [item for item in read_frame.details.advice if item.weakness is not Weakness.TWIN]
+        advice = (*first, *advise(kit, pose, weaknesses), *last)
+        height, width = read_frame.frame.luma.shape
         return BoardSeen(
             size_px=(width, height),
             outline_px=_outline(pose.to_px(board_outline_mm(kit.board))),
@@ -205,19 +205,21 @@ class BoardEye:
 
     # ---- settled frames and photographs ----------------------------------------------------------
 
-    def settled(self) -> tuple[SettledFrame, ...]:
+    def settled_frames(self) -> tuple[SettledFrame, ...]:
         """Return the last settled frames, oldest first."""
         with self._lock:
             frames = tuple(self._settled_frames)
-        return tuple(_settled_frame(read) for read in frames)
+        return tuple(_settled_frame(read_frame) for read_frame in frames)
 
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         """Return the settled frame of this number as a JPEG of at most this width.
 
         Returns None if it is not kept any more.
         """
-        read = self._read_frame(frame)
-        return _jpeg(_for_people(read.frame, width_px), _PICTURE_QUALITY) if read else None
+        read_frame = self._find_frame(frame)
+        return (
+            _jpeg(_for_people(read_frame.frame, width_px), _PICTURE_QUALITY) if read_frame else None
+        )
 
     def photograph(self) -> bytes | None:
         """Return the board from straight above as a small JPEG. None unless it lies still in view.
@@ -233,12 +235,13 @@ class BoardEye:
         view = _from_above(last.frame, pose, area)
         return _jpeg(_cover(view, kit, area, last.reading.unknown), _PHOTOGRAPH_QUALITY)
 
-    def _read_frame(self, number: int | None) -> _ReadFrame | None:
+    def _find_frame(self, number: int | None) -> _ReadFrame | None:
         """Return the settled frame of this number, or the last frame for None."""
         if number is None:
             return self._last
         with self._lock:
-            return next((read for read in self._settled_frames if read.number == number), None)
+            frames = (settled for settled in self._settled_frames if settled.number == number)
+            return next(frames, None)
 
 
 def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
@@ -248,19 +251,19 @@ def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
     return (reading.seen[square],) if square in reading.seen else ()
 
 
-def _square_px(read: _ReadFrame, kit: Kit, pose: Pose, square: Square) -> Outline:
+def _square_px(read_frame: _ReadFrame, kit: Kit, pose: Pose, square: Square) -> Outline:
     """Return the corners of a square in the picture, at the height of the piece on it."""
     corners_mm = square_outline_mm(kit.board, square).copy()
-    if not kit.deck and square in read.reading.seen:
-        corners_mm[:, 2] = kit.face(read.reading.seen[square]).height_mm
+    if not kit.deck and square in read_frame.reading.seen:
+        corners_mm[:, 2] = kit.face(read_frame.reading.seen[square]).height_mm
     return _outline(pose.to_px(corners_mm))
 
 
-def _settled_frame(read: _ReadFrame) -> SettledFrame:
+def _settled_frame(read_frame: _ReadFrame) -> SettledFrame:
     """Return a settled frame with the outlines of its board and squares in the picture."""
     outline: Outline = ()
     squares: dict[Square, Outline] = {}
-    kit, pose = read.details.kit, read.details.pose
+    kit, pose = read_frame.details.kit, read_frame.details.pose
     if kit is not None and pose is not None:
         # The board with everything that stands on it: a flat box.
         floor = board_outline_mm(kit.board, _EDGE_MM)
@@ -269,7 +272,7 @@ def _settled_frame(read: _ReadFrame) -> SettledFrame:
         outline = _outline(np.asarray(hull, np.float64).reshape(-1, 2))
         for square in kit.board.squares:
             squares[square] = _outline(pose.to_px(square_outline_mm(kit.board, square)))
-    return SettledFrame(read.number, read.frame, read.reading, outline, squares)
+    return SettledFrame(read_frame.number, read_frame.frame, read_frame.reading, outline, squares)
 
 
 def _outline(points_px: Points) -> Outline:

@@ -513,7 +513,7 @@ class Companion(Closeable):
 
     def bundle(self) -> bytes:
         """Return a support bundle, which an owner sends when something is wrong."""
-        frames = self.eye.settled() if self.eye else ()
+        frames = self.eye.settled_frames() if self.eye else ()
         source = self.settings.camera.source
         # A source with a slash is a path or an address.
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]

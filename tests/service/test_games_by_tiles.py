@@ -132,10 +132,12 @@ def everything(at: Room) -> dict[str, object]:
     """
     eye = at.eye
     board = eye.board()
-    frames = {look.number: eye.settled_picture(look.number, 1920) for look in eye.settled()}
-    lumas = {look.number: look.frame.luma.tobytes() for look in eye.settled()}
+    frames = {look.number: eye.settled_picture(look.number, 1920) for look in eye.settled_frames()}
+    lumas = {look.number: look.frame.luma.tobytes() for look in eye.settled_frames()}
     tints = {
-        look.number: look.frame.colours().tobytes() for look in eye.settled() if look.frame.colours
+        look.number: look.frame.colours().tobytes()
+        for look in eye.settled_frames()
+        if look.frame.colours
     }
     with zipfile.ZipFile(io.BytesIO(at.companion.bundle())) as bundle:
         pictures = {name: bundle.read(name) for name in bundle.namelist() if name.endswith(".png")}

@@ -106,7 +106,7 @@ def test_while_a_game_is_on_a_frame_shows_the_board_alone(tmp_path: Path) -> Non
     with opened(tmp_path) as (companion, clock):
         begun(companion, clock, "scouts")
         assert companion.eye is not None
-        frame = companion.eye.settled()[-1]
+        frame = companion.eye.settled_frames()[-1]
         picture = last_picture(parts_of(companion.bundle()))
     inside = np.zeros(picture.shape, np.uint8)
     cv2.fillConvexPoly(inside, np.array(frame.outline_px).round().astype(np.int32), 1)

@@ -85,7 +85,7 @@ def hues(picture: bytes | None) -> int:
 
 def test_live_picture_settled_frames_and_photographs_are_in_colour() -> None:
     eye = Looked("outbuffered").look(12)
-    (settled,) = eye.settled()
+    (settled,) = eye.settled_frames()
     board = eye.board()
     assert board is not None
     pictures = [eye.picture(), eye.settled_picture(settled.number, 640), eye.photograph()]

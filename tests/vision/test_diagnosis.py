@@ -119,21 +119,21 @@ def test_without_a_board_the_picture_itself_is_judged() -> None:
     looked.table.look(replace(looked.table.view, shift_mm=(5000.0, 0.0)))
     eye = looked.look()
     assert eye.board() is None
-    assert eye.blind_advice()[0].text == "Turn the lens, or unlock the focus"
+    assert eye.advice_without_board()[0].text == "Turn the lens, or unlock the focus"
     looked.table.look(replace(looked.table.view, light=0.2, defocus_px=0.0))
-    assert looked.look().blind_advice()[0].text == "Switch on a lamp"
+    assert looked.look().advice_without_board()[0].text == "Switch on a lamp"
 
 
 def test_frames_are_kept_when_the_board_comes_to_rest() -> None:
     looked = Looked("outbuffered")
-    first = looked.look(12).settled()
+    first = looked.look(12).settled_frames()
     assert len(first) == 1, "a board that goes on lying still is no news"
     piece = next(each for each in looked.table.pieces() if each.face == "purple robot")
     looked.table.move_to(piece.id, Square(1, 1))
     looked.table.hold_hand(Square(0, 2))
     assert looked.look(1).photograph() is None, "something moves"
     looked.table.hold_hand(None)
-    settled = looked.look(8).settled()
+    settled = looked.look(8).settled_frames()
     assert [frame.reading.seen.get(Square(1, 1)) for frame in settled] == [None, "purple robot"]
     assert size_of(looked.eye.settled_picture(settled[-1].number, 240)) == (240, 135)
     assert looked.eye.settled_picture(10_000, 240) is None
@@ -142,14 +142,14 @@ def test_frames_are_kept_when_the_board_comes_to_rest() -> None:
 
 def test_only_the_last_settled_frames_are_kept() -> None:
     looked = Looked("outbuffered", width=640, height=360)
-    (shown,) = looked.look(6).settled()
+    (shown,) = looked.look(6).settled_frames()
     for number in range(MAX_SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
         looked.eye.record(shown.frame, replace(shown.reading, seen=face))
-    kept = [frame.reading.seen[Square(0, 0)] for frame in looked.eye.settled()]
+    kept = [frame.reading.seen[Square(0, 0)] for frame in looked.eye.settled_frames()]
     assert kept == [f"robot {number}" for number in range(2, MAX_SETTLED + 2)]
     looked.eye.record(shown.frame, replace(shown.reading, game="arena"))
-    assert len(looked.eye.settled()) == 1, "they go with their board"
+    assert len(looked.eye.settled_frames()) == 1, "they go with their board"
 
 
 @pytest.mark.parametrize("name", sorted(KITS))

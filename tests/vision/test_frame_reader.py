@@ -49,7 +49,9 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(
     seen = large()
     seen.read(4)
     judged = squares_asked(monkeypatch, "find_empty", 3)
-    monkeypatch.setattr(detect, "_detect_in_all", lambda *_: pytest.fail("the whole picture was searched"))
+    monkeypatch.setattr(
+        detect, "_detect_in_all", lambda *_: pytest.fail("the whole picture was searched")
+    )
     seen.table.move_to(seen.piece("petrol robot 2").id, E5)
     reading = seen.read()
     assert reading.seen == tops(lay(a1="petrol robot 1", e5="petrol robot 2", h8="coral robot 3"))

@@ -43,10 +43,10 @@ for name, game in GAMES.items():
         luma = seen.copy()[cut:, : seen.shape[1] - 3 * cut]
         reading = reader.read(Frame(luma, number / 10, number))
         eye.record(Frame(luma, number / 10, number), reading)
-        eye.picture(), eye.board(), eye.blind_advice(), eye.photograph()
-    for settled in eye.settled():
+        eye.picture(), eye.board(), eye.advice_without_board(), eye.photograph()
+    for settled in eye.settled_frames():
         eye.settled_picture(settled.number, 240), eye.board(settled.number)
-    print(name, reading.game, len(eye.settled()) > 0)
+    print(name, reading.game, len(eye.settled_frames()) > 0)
 """
 
 

@@ -64,7 +64,7 @@ def fake_eye() -> Mock:
     eye = Mock()
     eye.latest_number.return_value = 7
     eye.picture.return_value = b"\xff\xd8picture"
-    eye.blind_advice.return_value = ()
+    eye.advice_without_board.return_value = ()
     eye.board.return_value = seen()
     offers = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
     eye.cameras.return_value = offers
@@ -156,7 +156,7 @@ def test_a_good_view_and_one_with_advice(room: Room) -> None:
     assert "<span>It is reflected on b2 and c3.</span>" in page
     assert (page.count('class="plate weak"'), page.count('class="unread"')) == (1, 1)
     room.eye.board.return_value = None
-    room.eye.blind_advice.return_value = (
+    room.eye.advice_without_board.return_value = (
         Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),
     )
     room.place.clock.advance(2)

@@ -36,8 +36,8 @@ _BLUR_PX, _MIN_FLANK_PX = 1.0, 1.5
 _MIN_PX_PER_MM = 0.3
 # Number of sample points along half a side.
 _SAMPLES = 4
-# Offsets of the sample points from the middle of a side, as shares of its length: from 4 to 42 %,
-# so that crossing lines at both ends are left out.
+# Offsets of the sample points from the middle of a side, as shares of its length: between 4 and
+# 42 %, so that crossing lines at both ends are left out.
 _SAMPLE_OFFSETS = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
 # Minimum contrast of a line with both of its flanks: as a share of their brightness for a single
 # line, for a pair of lines, and in levels of 255.
