@@ -116,7 +116,13 @@ class LensShelf:
     def note(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
         """Keep a learned lens at once if it is more certain, without writing the file."""
         key = self._key(camera)
-        if not key or tuner.views < _MIN_VIEWS or tuner.exact or pose is None or pose.markers < 3:
+        if (
+            not key
+            or tuner.views < _MIN_VIEWS
+            or tuner.is_exact
+            or pose is None
+            or pose.markers < 3
+        ):
             return
         if pose.rms_px > _MISFIT * pose.size[0]:
             return

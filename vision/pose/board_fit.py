@@ -134,21 +134,21 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
     `fit` is that of the markers alone, and has a covariance. `prior` is that of the lens.
     """
     printed = lines_of(board)
-    was_clear = np.zeros(len(printed.middles_mm), bool)
-    is_clear = was_clear
+    was_unambiguous = np.zeros(len(printed.middles_mm), bool)
+    is_unambiguous = was_unambiguous
 
     # Each round adds the lines whose predicted position has become certain, from the corners
     # outwards.
     evidence = replace(evidence, tags=fit.tags)
     for _ in range(_MAX_LINE_ROUNDS):
         pose = fit.pose
-        # The search range of each line, which is clear if it does not reach the next line.
+        # The search range of each line. It is unambiguous if it does not reach the next line.
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
         reach = np.maximum(_SEARCH_SIGMAS * spread, _MIN_REACH_PX)
-        is_clear = reach <= _MAX_REACH_SHARE * printed.period_mm * scale
+        is_unambiguous = reach <= _MAX_REACH_SHARE * printed.period_mm * scale
         lines = printed.measure(
-            luma, pose, np.where(is_clear, np.maximum(reach, _FINAL_REACH_PX), np.nan)
+            luma, pose, np.where(is_unambiguous, np.maximum(reach, _FINAL_REACH_PX), np.nan)
         )
         # Fit corners, tags and these lines together.
         problem = _Problem(evidence, pose, prior.spread, prior.lens, (printed.middles_mm, lines))
@@ -156,12 +156,14 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
         # Stop when the pose is stable with all visible lines, or with no more lines than in the
         # last round.
         is_at_rest = _shift_px(pose, fit.pose, printed.middles_mm) < _CONVERGED_PX
-        if is_at_rest and (is_clear[lines.is_inside].all() or is_clear.sum() <= was_clear.sum()):
+        if is_at_rest and (
+            is_unambiguous[lines.is_inside].all() or is_unambiguous.sum() <= was_unambiguous.sum()
+        ):
             break
-        was_clear = is_clear
+        was_unambiguous = is_unambiguous
 
     # Measure the lines against the final pose, a pixel farther, as it has moved a little.
-    final = printed.measure(luma, fit.pose, np.where(is_clear, _FINAL_REACH_PX + 1, np.nan))
+    final = printed.measure(luma, fit.pose, np.where(is_unambiguous, _FINAL_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
 
@@ -178,13 +180,11 @@ def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Points:
 
 
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
-    """Return (N,): the standard deviation in px of each predicted point (N, 3) along its normal (N,
-    2).
-    """
+    """Return (N,) px: the standard deviation of each predicted point (N, 3) along its normal."""
     assert pose.covariance is not None
     # Derivatives of the points along their normals, by the nine numbers of a change.
-    _, by_place, by_lens = pose.project(points_mm)
-    slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
+    _, by_pose, by_lens = pose.project(points_mm)
+    slopes = np.hstack([by_pose, by_lens]).reshape(-1, 2, 9)
     along = np.einsum("nij,ni->nj", slopes, normals)
     return np.asarray(np.sqrt(np.einsum("ni,ij,nj->n", along, pose.covariance, along).clip(0)))
 
@@ -227,7 +227,7 @@ class _Problem:
     """A least-squares problem: residuals, in standard deviations, as a function of a change (9,).
 
     `start` is the pose from which the change counts. `lens_spread` (3,) are the prior's standard
-    deviations around the lens `believed`, or around that of `start`. `lines` are the middles (N, 3)
+    deviations around `prior_lens`, or around the lens of `start`. `lines` are the middles (N, 3)
     mm of all lines, and what was measured of them.
     """
 
@@ -236,7 +236,7 @@ class _Problem:
         evidence: Evidence,
         start: Pose,
         lens_spread: Points,
-        believed: Lens | None = None,
+        prior_lens: Lens | None = None,
         lines: tuple[Points, Lines] | None = None,
     ) -> None:
         self.start = start
@@ -246,12 +246,12 @@ class _Problem:
 
         # The offset of the start's lens from the prior's.
         lens = start.lens
-        believed = believed or lens
+        prior_lens = prior_lens or lens
         self._lens_offset = np.array(
             [
-                np.log(lens.focal_ratio / believed.focal_ratio),
-                lens.k1 - believed.k1,
-                lens.k2 - believed.k2,
+                np.log(lens.focal_ratio / prior_lens.focal_ratio),
+                lens.k1 - prior_lens.k1,
+                lens.k2 - prior_lens.k2,
             ]
         )
         self._tag_derivatives: Points | None = None
@@ -284,8 +284,8 @@ class _Problem:
         The last three residuals are the prior of the lens.
         """
         pose, evidence = self.pose(change), self._evidence
-        seen_px, by_place, by_lens = pose.project(self._points_mm)
-        slopes = np.hstack([by_place, by_lens])
+        seen_px, by_pose, by_lens = pose.project(self._points_mm)
+        slopes = np.hstack([by_pose, by_lens])
         corner_count = self.corner_count
         corners = seen_px[:corner_count] - evidence.points_px
 

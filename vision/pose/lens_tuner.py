@@ -49,7 +49,7 @@ class LensTuner:
     """The nominal lens at the start."""
     lens: Lens
     """The current estimate."""
-    exact: bool = False
+    is_exact: bool = False
     """Whether the lens was calibrated elsewhere. It is never changed then."""
     views: int = 0
     """Number of views used so far."""
@@ -83,7 +83,7 @@ class LensTuner:
         `pose` is the pose of that view with the current lens. Returns the same tuner for an exact
         lens, or if the view gives no pose.
         """
-        if self.exact:
+        if self.is_exact:
             return self
 
         fade = 1.0 if self.views < _FULL_VIEWS else _FADE
@@ -118,7 +118,7 @@ class LensTuner:
         `covariance` (2, 2) is that of log focal length and k1. `by_lines` is whether printed lines
         were part of the fit.
         """
-        if self.exact:
+        if self.is_exact:
             return self
         # The information of the fitted lens replaces that of earlier views.
         information = np.asarray(np.linalg.inv(covariance), np.float64)

@@ -242,7 +242,7 @@ def _own_corners(
 
 def _fit_one_board(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
     """Return whether all these corners can belong to one board. Fewer than three always can."""
-    if len(corners) < 3 or not (tuner.views or tuner.exact):
+    if len(corners) < 3 or not (tuner.views or tuner.is_exact):
         return True
     pose, limit = _pose_of(board, corners, tuner.lens, size)
     return pose is not None and pose.rms_px <= limit
@@ -266,7 +266,7 @@ def _solve(
     points_px = np.vstack(list(corners.values()))
     first, limit_px = _pose_of(board, corners, tuner.lens, size)
     # With a lens that is not known yet, residuals prove nothing.
-    is_lens_known = tuner.exact or tuner.views > 0
+    is_lens_known = tuner.is_exact or tuner.views > 0
     if is_lens_known and first is not None and first.rms_px > _MIN_MISFIT * size[0]:
         points_mm, points_px, first = _drop_moved_marker(
             board, corners, first, points_mm, points_px
@@ -280,7 +280,7 @@ def _solve(
         tuner = tuner.with_view(points_mm, points_px, first)
     pose = solve_pose(points_mm, points_px, tuner.lens, size, located.pose)
     is_fitting = pose is not None and pose.rms_px <= limit_px
-    if not is_fitting and not tuner.exact and located.failed_searches < _MAX_FAILED_SEARCHES:
+    if not is_fitting and not tuner.is_exact and located.failed_searches < _MAX_FAILED_SEARCHES:
         # No pose fits: the assumed lens may be wrong.
         fit = best_wide_fit(evidence, located.nominal, size)
         if fit is None or fit.pose.rms_px > limit_px:
@@ -375,7 +375,7 @@ def _align_to_lines(located: Located, luma: Luma, board: Board, models: int) -> 
     located = replace(located, is_aligned=True, best_model=(math.inf, None))
     if pose.markers >= 4:
         # Four corners: lines only check whether the lens is right.
-        may_search = not tuner.exact and located.failed_searches < _MAX_FAILED_SEARCHES
+        may_search = not tuner.is_exact and located.failed_searches < _MAX_FAILED_SEARCHES
         if not may_search or is_explained(luma, board, pose):
             return located
         return _fit_lens(located, luma, board, models)
@@ -391,7 +391,7 @@ def _align_to_lines(located: Located, luma: Luma, board: Board, models: int) -> 
 
 def _lens_spread(tuner: LensTuner) -> Points:
     """Return (3,): standard deviations of log focal length, k1 and k2 of the assumed lens."""
-    if tuner.exact:
+    if tuner.is_exact:
         return _EXACT_SPREADS
     if tuner.views == 0:
         return _UNKNOWN_SPREADS
@@ -444,6 +444,6 @@ def _use_fit(located: Located, board: Board, fit: Fit) -> Located:
         located = replace(located, unconfirmed_squares=squares - confirmed)
     # A board that is nearly all confirmed determines the lens better than corners do.
     is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
-    if is_sure and are_most and not located.tuner.exact:
+    if is_sure and are_most and not located.tuner.is_exact:
         located = replace(located, tuner=located.tuner.with_fit(fit.pose.lens, fit.lens_covariance))
     return located
