@@ -40,6 +40,10 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `seed` is what all chance of the game comes from. `outcome` is as `plain_outcome` returns it.
     `players` has the players' names, and `begun` the Unix time of the first input. Both may be
     missing.
+
+    `chance` is the origin of the seed. It is None if the owner chose the seed (`is_chosen`), or if
+    an older version of the program drew it. `machines` are the seats that a program played at the
+    end, and `coached` those that asked the coach.
     """
 
     game: str
@@ -51,13 +55,9 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     players: dict[Seat, str] = {}
     begun: float = 0.0
     chance: FairChance | None = None
-    """Origin of the seed. None if it was chosen, or drawn by an older version of the program."""
     is_chosen: bool = False
-    """Whether the owner chose the seed."""
     machines: tuple[Seat, ...] = ()
-    """Seats that a program played at the end."""
     coached: tuple[Seat, ...] = ()
-    """Seats that asked the coach."""
 
     @property
     def counts_turns(self) -> bool:

@@ -49,7 +49,9 @@ class GameLine:
     `game` is its name, `title` the title for people. `begun` is Unix time (0: unknown). `length_s`
     is without pauses (0: unknown). `players` has everybody who sat at a seat, in order, the last
     one at the end. `reason` is a sentence, which for a broken game says what is wrong. `options`
-    has those that differ from the defaults, each as its title and its choice.
+    has those that differ from the defaults, each as its title and its choice. `chosen` is a
+    sentence on what the owner chose instead of chance, or empty. `coached` are the seats that asked
+    the coach.
     """
 
     number: int
@@ -67,9 +69,7 @@ class GameLine:
     is_closed: bool = False
     """False since version 1.1: a game that is over hides nothing. Stays for `/api/history`."""
     chosen: str = ""
-    """Sentence on what the owner chose instead of chance. Empty: nothing."""
     coached: tuple[Seat, ...] = ()
-    """Seats that asked the coach."""
 
     @property
     def has_replay(self) -> bool:
@@ -93,7 +93,8 @@ class ReplayStep:
     `place` is its index in the replay. `turn` 0 is the start. `stage` counts from 1 and is 0 for a
     turn without stages, and `stages` is their number. `moves` has the moves of pieces in this
     scene, each from one square to another. A game of cards has `lanes`, `count` and `hands`, with
-    everything that any seat saw. `orders` has those of this stage and the earlier ones.
+    everything that any seat saw. `orders` has those of this stage and the earlier ones. `sheets`
+    has the orders of each seat's pieces that are open so far, in a game with order sheets.
     """
 
     place: int
@@ -106,7 +107,6 @@ class ReplayStep:
     events: tuple[Event, ...] = ()
     orders: tuple[Mapping[Seat, Order], ...] = ()
     sheets: Mapping[Seat, tuple[UnitOrder, ...]] = field(default_factory=dict)
-    """Orders of each seat's pieces that are open so far, in a game with order sheets."""
     tallies: tuple[Tally, ...] = ()
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     facts: Mapping[Seat, str] = field(default_factory=dict)
@@ -131,7 +131,11 @@ class TurningPoint:
 class Finale:
     """The end of a game, as everybody may see it while the game can still be taken back.
 
-    `names` are those of the players at the end, or of their sides.
+    `names` are those of the players at the end, or of their sides. `ending_words` say how the game
+    ended. `turning_point` is None unless the lead changed hands. `evening_score` has the games that
+    each player has won since the morning, a draw as half a game. It is None if their names do not
+    identify them. `coached` are the seats whose players asked the coach, in this game or in another
+    one of the evening.
     """
 
     number: int
@@ -140,14 +144,7 @@ class Finale:
     winners: tuple[Seat, ...]
     names: Mapping[Seat, str]
     ending_words: str
-    """How the game ended, in a few words."""
     turning_point: TurningPoint | None
-    """The turn after which the winner kept the lead. None unless the lead changed hands."""
     has_valid_receipts: bool
-    """Whether all receipts match."""
     evening_score: Mapping[Seat, float] | None
-    """Games that each player has won since the morning, a draw as half a game. None if their names
-    do not identify them.
-    """
     coached: tuple[Seat, ...] = ()
-    """Seats whose players asked the coach, in this game or in another one of the evening."""

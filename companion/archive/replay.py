@@ -29,7 +29,7 @@ class PastTurn:
     `last`.
 
     `counted` is the number in the game's own count, in which one turn may have several lines. It is
-    0 for a part of the set-up.
+    0 for a part of the set-up. `state` is the state before the turn.
     """
 
     number: int
@@ -39,7 +39,6 @@ class PastTurn:
     last: int
     counted: int
     state: Any
-    """State before the turn."""
     step: Step[Any]
 
 

@@ -89,7 +89,9 @@ class PairLine:
     """Arranges games at two tables and exchanges their messages.
 
     The first part of the methods may be called from any thread, the second one from the hub line's
-    thread only. `own_table` is this table's name in subjects. `wake` wakes the hub line.
+    thread only. `own_table` is this table's name in subjects. `wake` wakes the hub line. `code` is
+    the code under which this table offers a game, or empty. `is_shared` says whether another
+    machine claims to be this table.
     """
 
     def __init__(
@@ -102,7 +104,6 @@ class PairLine:
         self._session = session_id(journal.path)
         self._next_claim_s = 0.0
         self.is_shared = False
-        """Whether another machine claims to be this table."""
         self._wake = wake
         # requests to the hub, and the futures on which their callers wait
         self._queue: deque[tuple[PairRequest, Future[PairAnswer]]] = deque()
@@ -121,7 +122,6 @@ class PairLine:
         self._announcements: Subscription | None = None
         self._shown_trouble = ""
         self.code = ""
-        """Code under which this table offers a game. Empty if it offers none."""
 
     # ---- from any thread ----
 

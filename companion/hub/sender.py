@@ -83,6 +83,7 @@ class HubLine:
     `start`, `wake`, `look_for_pair` and `close` may be called from any thread. The line's thread
     calls three functions: `state` returns the table's encoded state, `command` gets the hub's
     encoded commands, and `when_connected` is called when the connection or its trouble changes.
+    `trouble` is a sentence on why the hub does not receive everything. It is empty if it does.
     """
 
     def __init__(
@@ -109,7 +110,6 @@ class HubLine:
         self._ask_pair_s = 0.0
         self.is_connected = False
         self.trouble = ""
-        """Why the hub does not receive everything, as a sentence. Empty if it does."""
         self._thread = LoopThread("hub", self._run)
 
     def start(self) -> None:
@@ -286,7 +286,6 @@ class HubLine:
         return answer.seq
 
     async def _send_state(self, client: Client) -> None:
-        """Send the state of the table if it has changed since the last time."""
         state = self._state()
         if state != self._sent_state:
             await client.publish(state_subject(self._membership.table), state)

@@ -212,7 +212,6 @@ class NatsServer:
             self._reload_once()
 
     def _reload_once(self) -> None:
-        """Ask for one reload, and wait until the log confirms it."""
         log_path = self._folder / LOG_FILE
         if self.pid is None or self._process is None:
             return

@@ -114,9 +114,7 @@ class PairKeeper:
         """Return the game with this id. None if one of its tables has begun another game."""
         file = self._folder.file
         pair = file.pair(game)
-        if pair is None:
-            return None
-        return pair if file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
+        return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
 
     def is_seated(self, table: str, pair_id: str, seat: Seat) -> bool:
         """Return whether a table plays this seat in the pair with this id."""

@@ -94,15 +94,15 @@ def set_void(key: str, is_void: bool) -> Statement:
 class LeagueFile:
     """The database file. It may be used from any thread.
 
-    The parts of a league hold `lock` while they change it, and write each change before it is
-    shown. Every method that reads or writes raises `SystemTrouble` if the file cannot be used.
-    `close` may be called twice. Deleted data is also overwritten in the file.
+    The parts of a league hold `lock` while they change it, write each change before it is shown,
+    and call `notify` after a change that pages show. Every method that reads or writes raises
+    `SystemTrouble` if the file cannot be used. `close` may be called twice. Deleted data is also
+    overwritten in the file.
     """
 
     def __init__(self, folder: Path, when_changed: Callable[[], None] = lambda: None) -> None:
         self._path = folder / FILE
         self.notify = when_changed
-        """Function to call after a change that pages show."""
         self.lock = threading.RLock()
         with self._translated_errors():
             # create the file before SQLite does, so that no other user can ever read it

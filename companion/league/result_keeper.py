@@ -35,7 +35,8 @@ class ResultKeeper:
     """Follows the games of all tables, stores their results and reports them to tournaments.
 
     May be used from any thread. The hub's connection to NATS calls `process_record` for each record
-    of a table, and `save_positions` regularly.
+    of a table, and `save_positions` regularly. `sequence` is the number of the last processed
+    record in the hub's store.
     """
 
     def __init__(
@@ -49,7 +50,6 @@ class ResultKeeper:
         self._unsaved_tables: set[str] = set()
         self._saved_s = clock.monotonic_s()
         self.sequence = file.value("sequence")
-        """Sequence number of the last processed record in the hub's store."""
 
     def process_record(
         self, table: str, record: PublicRecord, accepted_s: float, sequence: int
@@ -150,7 +150,6 @@ class ResultKeeper:
         if merged is None:
             return []
         # each table knows the player at its own seat
-        south, north = other_report, entry
-        if result.at is Seat.SOUTH:
-            south, north = north, south
+        is_from_south = result.at is Seat.SOUTH
+        south, north = (entry, other_report) if is_from_south else (other_report, entry)
         return [put_result(StoredResult(merged, south.south, north.north))]

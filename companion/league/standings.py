@@ -13,7 +13,8 @@ from companion.league.tournament import Tournament
 class TournamentRow:
     """One entrant's row of the standings.
 
-    `halves` are the points in halves. `buchholz` and `sonneborn` are as in `TieBreaks`.
+    `halves` are the points in halves. `buchholz` is in halves as well, `sonneborn` in quarters (see
+    `companion.league.tie_breaks`).
     """
 
     place: int

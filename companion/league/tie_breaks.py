@@ -10,7 +10,6 @@ opponent with the entrant's own points (FIDE C.07, 2023).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from companion.league.tournament import System, Tournament, match_halves, opponent
 
@@ -19,20 +18,14 @@ TIE_BREAKS: Mapping[System, tuple[str, ...]] = {
     System.ROUND_ROBIN: ("sonneborn",),
     System.KNOCKOUT: (),
 }
-"""Tie-breaks of each system as fields of `TieBreaks`, most important first."""
-
-
-class TieBreaks(NamedTuple):
-    """Tie-breaks of one entrant: Buchholz in halves of a point, Sonneborn-Berger in quarters."""
-
-    buchholz: int
-    sonneborn: int
+"""Tie-breaks of each system as fields of `TournamentRow`, most important first."""
 
 
 def tie_breaks(
     tournament: Tournament, entrant: int, halves: Mapping[int, int], round_count: int
-) -> TieBreaks:
-    """Return the tie-breaks of an entrant after a number of rounds.
+) -> tuple[int, int]:
+    """Return the Buchholz score of an entrant, in halves of a point, and the Sonneborn-Berger
+    score, in quarters, after a number of rounds.
 
     `halves` has the points of every entrant after these rounds, in halves.
     """
@@ -50,4 +43,4 @@ def tie_breaks(
         if match is not None:
             # halves times halves are quarters
             sonneborn += match_halves(tournament, match, entrant) * opponent_halves
-    return TieBreaks(buchholz, sonneborn)
+    return buchholz, sonneborn

@@ -51,8 +51,8 @@ class MqttAdapter(Closeable):
         self._table = table
         self._settings = settings
         self._clock = clock
+        # The staff call, which is available while somebody hears it.
         self.bell = StaffBell(table.redraw)
-        """The staff call. It is available while somebody hears it."""
         self._threads = threads
         self.line: BrokerLine | None = None
         self._follower: Follower | None = None
@@ -125,7 +125,6 @@ class MqttAdapter(Closeable):
             self._follower.start()
 
     def _disconnect(self, cleared: Iterable[str] = ()) -> None:
-        """Disconnect, and clear these topics at the broker."""
         line, self.line = self.line, None
         follower, self._follower = self._follower, None
         if follower:
@@ -137,7 +136,6 @@ class MqttAdapter(Closeable):
     # ---- in the line's thread ----
 
     def _note_connection(self, is_connected: bool) -> None:
-        """Offer the staff call only while a broker hears it."""
         self.bell.set_listening(is_connected and self._mqtt.staff and self.line is not None)
         self._table.redraw()
 

@@ -146,8 +146,8 @@ class BrokerLine(Closeable):
         self.is_connected = False
         self._client: Client | None = None
         host, port = settings.host, settings.port
+        # The state of the connection as a sentence, and what to do about it.
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
-        """State of the connection as a sentence, and what to do about it."""
         # Sentence on why the broker has refused the login. Empty if it has not.
         self._refusal = ""
 

@@ -168,7 +168,6 @@ def _binary_sensor(
 
 
 def _paused_part(base: str, platform: str) -> dict[str, Any]:
-    """Return whether the clock is paused, as a sensor or as a switch without its command."""
     template = "{{ 'ON' if value_json.paused else 'OFF' }}"
     return {
         "p": platform,

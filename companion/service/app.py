@@ -98,6 +98,11 @@ class Companion(Closeable):
     With `threads=False` only the web server runs by itself: `step` runs one round of everything, on
     the given clock. `simulate=None` simulates only if neither camera nor pins are found.
     `settings_path` is the file that the settings page writes. `restart` restarts the service.
+
+    Parts that an installation may lack are None, such as `watcher`, `panel` and `simulation`.
+    `notes` are sentences on what was found at the start. `panel_trial` is the test of keys and
+    lamps that a page starts. `own_wifi` opens the table's own Wi-Fi, which only an installed
+    service may.
     """
 
     def __init__(
@@ -115,13 +120,11 @@ class Companion(Closeable):
         self._restart = restart
         self.clock = clock or RealClock()
         self.notes: list[str] = []
-        """What was found at the start, as sentences."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
         # Reason why there is no panel, and what to do.
         self._no_panel = ""
         self.panel_trial: PanelTrial | None = None
-        """Test of keys and lamps, which a page starts. None without a panel."""
         self.power_key: PowerKey | None = None
         self.disk_space = DiskSpace(settings.journal_path.parent)
         self.album = PhotographFolder(
@@ -130,9 +133,6 @@ class Companion(Closeable):
             lambda: self.disk_space.allows_photographs,
         )
         self.own_wifi: OwnWifi | None = None
-        """Opens the table's own Wi-Fi. None outside of an installed service, which alone may do
-        that.
-        """
         self._threads = threads
         self._stack = ExitStack()
         try:
@@ -147,8 +147,8 @@ class Companion(Closeable):
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
         self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
         usual_folder, folder = Settings().state_dir, self.settings.state_dir
+        # The command that prints the owner key of this installation.
         self.key_command = command_words("host-key", "" if folder == usual_folder else folder)
-        """Command that prints the owner key of this installation."""
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(
             Table(self.journal, self.clock, self.settings.table, choices)
@@ -471,7 +471,6 @@ class Companion(Closeable):
         return self.host_key
 
     def _report(self, sentence: str) -> None:
-        """Log what was found at the start, and add it to the notes."""
         self.notes.append(sentence)
         log.info("%s", sentence)
 

@@ -141,7 +141,6 @@ class HubLink(Closeable):
         return self._adapter.pairs
 
     def _require_no_game(self) -> None:
-        """Raise `Illegal` if the hub carries a game at two tables."""
         is_on = self._table.remote.is_running
         # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
@@ -168,7 +167,6 @@ class HubLink(Closeable):
             self._disconnect()
 
     def _connect(self) -> None:
-        """Begin to send, as the membership's file says."""
         from companion.hub.adapter import HubAdapter  # noqa: PLC0415
         from companion.hub.membership import read_membership  # noqa: PLC0415
 

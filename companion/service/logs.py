@@ -106,7 +106,6 @@ def _trace(record: logging.LogRecord) -> str:
 
 
 def _line(name: str, value: str) -> bytes:
-    """Return one field in the journal's protocol."""
     text = value.encode(errors="replace")[:MAX_VALUE_BYTES]
     if b"\n" in text:
         return name.encode() + b"\n" + len(text).to_bytes(8, "little") + text + b"\n"

@@ -31,8 +31,9 @@ SECURE_PORT = 8443
 class PhoneCameraServer(Closeable):
     """Serves an old phone's pages by HTTPS, once somebody asks for a code or a phone is in use.
 
-    The service opens it. `app` has to be set before `begin` or `address` is called. `room` is what
-    the pages use of it, from any thread. `close` may be called twice.
+    The service opens it. `app` is the application of the table's own pages. It has to be set before
+    `begin` or `address` is called. `room` is what the pages use of it, from any thread. `close` may
+    be called twice.
     """
 
     def __init__(
@@ -48,7 +49,6 @@ class PhoneCameraServer(Closeable):
         self._server: Server | None = None
         self._lock = threading.Lock()
         self.app: Flask | None = None
-        """The application of the table's own pages."""
         self.phone_camera = PhoneCamera(
             line=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),

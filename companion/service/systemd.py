@@ -46,20 +46,20 @@ class LampWord(StrEnum):
 class Manager:
     """The service manager, systemd, as the environment of this process names it.
 
-    It holds nothing open, so it need not be closed. Without systemd its methods do nothing.
+    `folder` is the service's own folder under `/run`. `watchdog_s` is the interval of the watchdog
+    in seconds. Both are None without systemd, and the methods then do nothing. It holds nothing
+    open, so it need not be closed.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")
         folder = environment.get("RUNTIME_DIRECTORY", "").partition(":")[0]
         self.folder = Path(folder) if folder else None
-        """The service's own folder under `/run`, or None."""
         pid = environment.get("WATCHDOG_PID", "")
         interval_us = environment.get("WATCHDOG_USEC", "")
         # The watchdog may be meant for another process of the unit (sd_watchdog_enabled(3)).
         is_meant = interval_us.isdigit() and pid in ("", str(os.getpid()))
         self.watchdog_s = int(interval_us) / 1e6 if is_meant else None
-        """Interval in seconds of the watchdog, None without one."""
 
     @property
     def is_there(self) -> bool:
