@@ -20,6 +20,7 @@ from companion.games.kahmate.board import (
     ROLE_OF,
     SIDE_NAMES,
     SIDES,
+    SOUTH,
     SQUARES,
     TEAMS,
     rank_of,
@@ -48,6 +49,7 @@ _HINTS = {
     Kind.RUN: say("The loser is turned over."),
     Kind.PASS: say("The interceptor gets the ball."),
 }
+"""Rule behind a face-off, by the kind of action. A kick has none."""
 
 
 def board_ui(state: State, seat: Seat | None) -> BoardUi:
@@ -56,12 +58,12 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     Only the seat that may use keys and placing gets them.
     """
     if state.is_placing:
-        placing = _placing(seat.number) if seat else None
+        placing = _placing_form(seat.number) if seat else None
         return BoardUi(_sign(state), _hint(state), placing=placing)
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
-        facts={owner: _facts(state, owner.number) for owner in SEATS},
+        facts={owner: _run_count_text(state, owner.number) for owner in SEATS},
         hands={owner: _hand(state.cards[owner.number]) for owner in SEATS},
         keys=_keys(state) if SEATS[state.seat] is seat else (),
         duel=_duel(state, state.course) if state.course else None,
@@ -95,8 +97,8 @@ def _hint(state: State) -> str:
     return ""
 
 
-def _facts(state: State, seat: int) -> str:
-    """Return the number of the next run for the seat on turn."""
+def _run_count_text(state: State, seat: int) -> str:
+    """Return the number of the next run for the seat on turn, and nothing for the other seat."""
     if seat != state.seat or state.outcome:
         return ""
     if not state.runs_left:
@@ -105,6 +107,7 @@ def _facts(state: State, seat: int) -> str:
 
 
 def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
+    """Return all six cards, of which those that are not held are spent."""
     return tuple(HandCard(str(card), card not in cards) for card in FULL_HAND)
 
 
@@ -114,7 +117,7 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
     return tuple(key for key in _KEYS if key.name in used)
 
 
-def _placing(seat: int) -> Placing:
+def _placing_form(seat: int) -> Placing:
     return Placing(
         tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat]),
         tuple(SQUARES[square] for square in OWN_RANKS[seat]),
@@ -124,20 +127,23 @@ def _placing(seat: int) -> Placing:
 
 def _duel(state: State, course: Course) -> Duel:
     """Return both sides of the present face-off."""
-    mover = course.mover
-    other = course.face_offs[state.face_offs_won].defender
-    start = state.places[mover]
-    square = state.places[other]
-    strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
-    attacker = Duellist(PIECE_NAMES[mover], SQUARES[start], _attack_text(state, course), strengths)
-    text = say("is in the way on {square}", square=NAMES[square])
+    attacking_piece = course.mover
+    attacker = Duellist(
+        PIECE_NAMES[attacking_piece],
+        SQUARES[state.places[attacking_piece]],
+        _attack_text(state, course),
+        tuple(ROLE_OF[piece].attack for piece in course.movers),
+    )
+    piece = course.face_offs[state.face_offs_won].defender
+    square = SQUARES[state.places[piece]]
+    text = say("is in the way on {square}", square=square)
     if course.kind is Kind.TACKLE:
-        text = say("has the ball on {square}", square=NAMES[square])
+        text = say("has the ball on {square}", square=square)
     elif course.kind is Kind.PASS:
-        text = say("intercepts on {square}", square=NAMES[square])
-    defender = Duellist(PIECE_NAMES[other], SQUARES[square], text, (ROLE_OF[other].defence,))
+        text = say("intercepts on {square}", square=square)
+    defender = Duellist(PIECE_NAMES[piece], square, text, (ROLE_OF[piece].defence,))
     # South's side comes first, whichever side attacks.
-    pair = (attacker, defender) if state.seat == 0 else (defender, attacker)
+    pair = (attacker, defender) if state.seat == SOUTH else (defender, attacker)
     return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
 
 
@@ -191,7 +197,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     label = label_of(state, course)
     key = ""
     taps: tuple[Square, ...] = ()
-    met = tuple(SQUARES[state.places[face_off.defender]] for face_off in course.face_offs)
+    squares_met = tuple(SQUARES[state.places[face_off.defender]] for face_off in course.face_offs)
     match action:
         case Run(path=squares):
             taps = _run_taps(state, action)
@@ -203,15 +209,17 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
         case Tackle(paths=paths, target=target):
             squares = (*itertools.chain(*paths), target)
             # The carrier is already the target.
-            met = ()
+            squares_met = ()
             if len(paths) > 1:
                 key = "tackle2"
                 taps = tuple(SQUARES[square] for square in (paths[0][0], paths[1][0], target))
         case _:
             raise AssertionError(f"{action} has no course")
-    if met:
-        label = say("{way} against {met}", way=label, met=" ".join(map(str, met)))
-    return Play(str(action), tuple(SQUARES[square] for square in squares), label, key, taps, met)
+    if squares_met:
+        label = say("{way} against {met}", way=label, met=" ".join(map(str, squares_met)))
+    return Play(
+        str(action), tuple(SQUARES[square] for square in squares), label, key, taps, squares_met
+    )
 
 
 def label_of(state: State, course: Course) -> str:
@@ -249,7 +257,7 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
     last = SQUARES[run.path[-1]]
     if run.into_goal:
         # The goal is one rank beyond the last one.
-        return start, last.shifted(0, 1 if state.seat == 0 else -1)
+        return start, last.shifted(0, 1 if state.seat == SOUTH else -1)
     if start == last:
         # The farthest square of a path that returns is its middle.
         middle = run.path[len(run.path) // 2]

@@ -85,6 +85,7 @@ class Position(NamedTuple):
     rocks: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Squares under each of `ROCK_FACES`, and 0 for one still beside the board."""
     may_stack: bool = True
+    """Whether a dash may end on another scout."""
     is_won: bool = False
     """Whether the seat on turn has just brought intel home."""
 
