@@ -54,7 +54,11 @@ SIDE_NAMES = tuple(side.name for side in SIDES.values())
 
 
 class Role(NamedTuple):
-    """The role of a piece with its strengths (rulebook, "Beginning of the game")."""
+    """The role of a piece with its strengths (rulebook, "Beginning of the game").
+
+    `speed` is the maximum number of steps of a run. `attack` or `defence` is added to the card in a
+    face-off.
+    """
 
     letter: str
     name: str

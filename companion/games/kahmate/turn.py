@@ -324,7 +324,7 @@ def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) ->
     # The count of turns without a face-off restarts here.
     log.changes["last_face_off"] = state.turn
     attack = _attack_sum(state.seat, course, cards[state.seat])
-    defence = _defence_sum(face_off.defender, cards)
+    defence = _defence_sum(face_off.defender, cards[1 - state.seat])
     log.tallies = (attack.tally(defence), defence.tally(attack))
     _report_totals(log, attack, defence)
     headline = _headline(state, course, attack.total, defence.total)
@@ -355,11 +355,10 @@ def _attack_sum(seat: int, course: Course, card: int) -> _FaceOffSum:
     return _FaceOffSum(seat, course.mover, (*strengths, (say("card"), card)))
 
 
-def _defence_sum(defender: int, cards: tuple[int, int]) -> _FaceOffSum:
+def _defence_sum(defender: int, card: int) -> _FaceOffSum:
     role = ROLE_OF[defender]
-    seat = SEAT_OF[defender]
-    parts = ((role.name, role.defence), (say("card"), cards[seat]))
-    return _FaceOffSum(seat, defender, parts)
+    parts = ((role.name, role.defence), (say("card"), card))
+    return _FaceOffSum(SEAT_OF[defender], defender, parts)
 
 
 def _report_totals(log: _ActionLog, attack: _FaceOffSum, defence: _FaceOffSum) -> None:
