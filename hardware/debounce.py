@@ -55,12 +55,12 @@ class Debouncer:
         self._debounce_s = debounce_s
         self._is_down = is_down
         self._reported_holds = len(_HOLDS) if is_down else 0
+        # Whether a press has counted. A key that was down at the start has none to end.
         self._was_pressed = False
-        """Whether a press has counted. A key that was down at the start has none to end."""
+        # Time of the last edge to high.
         self._line_high_s = -math.inf
-        """Time of the last edge to high."""
+        # Time of the first edge of a press that does not count yet.
         self._first_edge_s: float | None = None
-        """Time of the first edge of a press that does not count yet."""
         self.is_latched = is_down
         """Whether a press counts and has not been released."""
         self.is_waiting = False

@@ -56,11 +56,11 @@ class StatusReader:
     def __init__(self, file: Path, clock: Clock) -> None:
         self._file = file
         self._clock = clock
+        # When the status was last written, or when reading began.
         self._renewed_s = clock.monotonic_s()
-        """When the status was last written, or when reading began."""
         self._last_read: tuple[int, str] | None = None
+        # The last status. None before the first one.
         self._status: LampState | None = None
-        """The last status. None before the first one."""
 
     def state(self) -> LampState:
         """Read the status and return what the lamp shows."""

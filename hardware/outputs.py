@@ -105,11 +105,11 @@ class Outputs:
         self._clock = clock
         self._on_failure = on_failure
         self._failed: set[str] = set()
+        # Functions that change what is shown, given the time in ms. None ends the thread.
         self._updates: SimpleQueue[Callable[[float], None] | None] = SimpleQueue()
-        """Functions that change what is shown, given the time in ms. None ends the thread."""
         self._has_thread = False
+        # Set whenever the thread has shown all updates that it knew of.
         self._is_up_to_date = threading.Event()
-        """Set whenever the thread has shown all updates that it knew of."""
         self._table_player = CuePlayer(settings.silent)
         self._schedule = Schedule()
         self._check: _Check | None = None

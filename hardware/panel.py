@@ -99,8 +99,8 @@ class Panel(Closeable):
         self._is_closed = False
         factory = open_factory() if pin_factory is None else pin_factory
         is_own_factory = pin_factory is None and factory is not Device.pin_factory
+        # Factory that this panel has opened and has to close.
         self._own_factory = factory if is_own_factory else None
-        """Factory that this panel has opened and has to close."""
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)

@@ -93,8 +93,8 @@ class CuePlayer:
         self._seats = {seat: _SeatState() for seat in SEATS}
         self._overlays: dict[Seat, _Overlay] = {}
         self._tone: _PlayedTone | None = None
+        # Start of each turn lamp pattern, for both seats, so that equal patterns are in step.
         self._pattern_start_ms: dict[TurnLamp, float] = {}
-        """Start of each turn lamp pattern, for both seats, so that equal patterns are in step."""
         self._last_played_ms: dict[Tone, float] = {}
         self._repeat: _Repeat | None = None
 

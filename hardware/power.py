@@ -40,15 +40,15 @@ class PowerKey:
         self.is_on = True
         """Whether the button may switch the machine off, as the settings say."""
         self._lock = threading.Lock()
+        # Whether the current press reaches the table at once.
         self._is_urgent = False
-        """Whether the current press reaches the table at once."""
+        # Presses that reach the table when the button is released.
         self._held_back: list[Press] = []
-        """Presses that reach the table when the button is released."""
+        # Whether lamps and pages announce that the machine switches off soon.
         self._is_announced = False
-        """Whether lamps and pages announce that the machine switches off soon."""
         self._is_switching_off = False
+        # Whether the pages say that the machine cannot be switched off.
         self._is_refused = False
-        """Whether the pages say that the machine cannot be switched off."""
 
     def handle(self, stroke: Stroke, press: Press) -> None:
         """Process a stroke of the table button. `press` is the press that it belongs to."""

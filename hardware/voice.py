@@ -48,8 +48,8 @@ class MachineVoice(Closeable):
         self._settings = settings
         self._on_trouble = on_trouble
         self._command = command
+        # Sentences that are still to be spoken, each with its language.
         self._waiting: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
-        """Sentences that are still to be spoken, each with its language."""
         self._changed = threading.Condition()
         self._speaking: subprocess.Popen[bytes] | None = None
         self._is_closed = False

@@ -121,7 +121,7 @@ class Watcher(Closeable):
         request_s = self._request_s
         if request_s is None or self._clock.monotonic_s() - request_s < STALL_S:
             return
-        self._report.is_missed(
+        self._report.report_fault(
             say(
                 "The camera has sent no picture for {seconds} s: check its cable",
                 seconds=f"{STALL_S:.0f}",
@@ -174,7 +174,7 @@ class Watcher(Closeable):
 
         Returns None if the camera fails or is still in its pause.
         """
-        if self.link.is_exchanged():
+        if self.link.exchange_if_chosen():
             self._next_s = self._clock.monotonic_s()
             self._report.is_expected = True
         now_s = self._clock.monotonic_s()
@@ -209,15 +209,15 @@ class Watcher(Closeable):
         if rows is not None:
             self._listeners.on_rows(rows)
         if reading.game is not None:
-            self._report.sees_board(self._reader.seen.note, self.link.light, now_s)
+            self._report.report_board(self._reader.seen.note, self.link.light, now_s)
         else:
-            self._report.sees_none(self._reader.seen.problem, self.link.light, now_s)
+            self._report.report_no_board(self._reader.seen.problem, self.link.light, now_s)
         self._listeners.on_reading(reading)
 
     def _handle_failure(self, sentence: str) -> None:
-        pause_s = self.link.fail()
+        pause_s = self.link.handle_fault()
         self._next_s = self._clock.monotonic_s() + pause_s
-        self._report.is_missed(sentence)
+        self._report.report_fault(sentence)
 
 
 class Pace:

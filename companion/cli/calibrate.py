@@ -77,7 +77,7 @@ def _pictures(camera: Camera) -> Iterator[Luma]:
 
 def _collect_views(calibration: Calibration, pictures: Iterator[Luma]) -> None:
     """Add views until they suffice. Raises `CameraError` when the camera stops before that."""
-    print(f"{calibration.missing()[0]}.")
+    print(f"{calibration.missing_views()[0]}.")
     last_trouble = ""
     repeats = 0
     for luma in pictures:
@@ -89,7 +89,7 @@ def _collect_views(calibration: Calibration, pictures: Iterator[Luma]) -> None:
             if repeats == PICTURES_BEFORE_ADVICE:
                 print(f"{trouble}.")
             continue
-        missing = calibration.missing()
+        missing = calibration.missing_views()
         if not missing:
             print(f"View {calibration.views} is taken.")
             return

@@ -59,7 +59,7 @@ class PhoneCameraServer(Closeable):
             is_open=lambda: self._server is not None or bool(settings.web.certificate),
             clock=clock,
         )
-        self.phone_camera.line.when_back = self.phone_camera.choose_camera
+        self.phone_camera.line.on_return = self.phone_camera.choose_camera
 
     def begin(self) -> None:
         """Use the phone again that was the camera before the start, and open the port for it."""

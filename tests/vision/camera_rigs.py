@@ -22,14 +22,14 @@ from picamera_tools import IMX219, IMX708, PiHost
 from companion.core.clock import RealClock
 from companion.core.config import CameraSettings
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import chosen, close_device, open_device
+from vision.cameras.ribbon import choose_device, close_device, open_device
 
 SETTINGS = CameraSettings(size="1280x720")
 
 
 def opened(which: str = "") -> PiCamera:
     """A camera as the program opens it."""
-    return PiCamera(SETTINGS, RealClock(), chosen(which))
+    return PiCamera(SETTINGS, RealClock(), choose_device(which))
 
 
 class FakeRig:
@@ -74,7 +74,7 @@ class RealRig:
         """Held by another Picamera2 of this process: libcamera does not keep programs off each
         other's virtual cameras.
         """
-        device = open_device(chosen(identity))
+        device = open_device(choose_device(identity))
         yield
         close_device(device)
 

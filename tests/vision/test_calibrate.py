@@ -105,10 +105,10 @@ def test_a_known_lens_is_found_again() -> None:
     lens = Lens(0.42, -0.04)
     work, asked = Calibration(LENSES["camera-module-3-wide"]), []
     for luma in views(lens):
-        asked.append(work.missing()[0])
+        asked.append(work.missing_views()[0])
         assert work.add(luma).startswith("Hold the page still")
         assert work.add(luma) == ""
-    assert work.missing() == ()
+    assert work.missing_views() == ()
     assert asked[1] == "Tilt the page so that its left edge comes nearer to the camera"
     assert asked[3] == "Tilt the page so that its upper edge comes nearer to the camera"
     assert asked[5] == "Hold the page further into the upper left of the picture"

@@ -17,7 +17,7 @@ from camera_rigs import RIGS, SETTINGS, Rig, opened
 
 from companion.core.errors import CameraError
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import CLOSE_S, pi_devices, picamera2
+from vision.cameras.ribbon import CLOSE_TIMEOUT_S, pi_devices, picamera2
 from vision.cameras.source import Locks
 
 
@@ -111,7 +111,7 @@ def test_a_camera_that_sends_no_more_is_told_closed_and_opened_anew(rig: Rig, fa
         several(camera)
     began_s = time.monotonic()
     camera.close()
-    assert time.monotonic() - began_s < CLOSE_S
+    assert time.monotonic() - began_s < CLOSE_TIMEOUT_S
     with opened() as camera:
         assert camera.frame() is not None
 

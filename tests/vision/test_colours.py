@@ -19,7 +19,7 @@ from companion.core.config import CameraSettings
 from companion.core.ports import Frame
 from vision.cameras.colours import combine_bgr
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import chosen
+from vision.cameras.ribbon import choose_device
 from vision.cameras.usb import UsbCamera
 from vision.reading.board_reader import flip_colours_back
 
@@ -56,7 +56,7 @@ def test_the_raspberry_pis_camera_has_colours_below_its_brightness(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     host = PiHost(monkeypatch)
-    camera = PiCamera(CameraSettings(size="1280x720"), FakeClock(), chosen(""))
+    camera = PiCamera(CameraSettings(size="1280x720"), FakeClock(), choose_device(""))
     y, cr, cb = (int(part) for part in cv2.cvtColor(red((2, 2)), cv2.COLOR_BGR2YCrCb)[0, 0])
     buffer = np.full(
         (1080, 1344), 7, np.uint8

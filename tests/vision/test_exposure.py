@@ -9,7 +9,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from vision.cameras.camera_link import CameraLink, Cameras
 from vision.cameras.exposure import DARK_WORDS, ExposureControl
-from vision.cameras.source import Device, Taken
+from vision.cameras.source import Capture, Device
 from vision.reading.board_reader import board_reader
 
 SMALL = shown((1920, 1080))[::6, ::6]
@@ -41,7 +41,7 @@ class Room:
 
     def watch(self, seconds: float) -> None:
         for _ in range(round(seconds * 10)):
-            self.keeper.see(self.webcam.luma((320, 180)), self.now_s)
+            self.keeper.check(self.webcam.luma((320, 180)), self.now_s)
             self.now_s += 0.1
 
 
@@ -92,7 +92,7 @@ def test_a_camera_without_controls_leaves_it_to_people() -> None:
 @pytest.mark.parametrize(("light", "words"), [(0.3, "It is dark"), (9.0, "overexposed")])
 def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str) -> None:
     room = Room()
-    room.keeper.held = True
+    room.keeper.is_held = True
     room.webcam.light = light
     room.watch(20)
     assert room.device.asked == []
@@ -104,8 +104,8 @@ def test_a_frozen_camera_is_opened_anew_until_it_sends_another_picture() -> None
     picture = shown((1280, 720))
 
     class Frozen(Device):
-        def _take(self) -> Taken:
-            return Taken(picture.copy())
+        def _take(self) -> Capture:
+            return Capture(picture.copy())
 
     def open_frozen(_source: str) -> Device:
         opened.append(clock.monotonic_s())
@@ -118,7 +118,7 @@ def test_a_frozen_camera_is_opened_anew_until_it_sends_another_picture() -> None
     for pause_s in (0.5, 1.0):
         with pytest.raises(CameraError, match=r"again and again: unplug it and plug it in again"):
             link.grab()
-        assert link.fail() == pause_s
+        assert link.handle_fault() == pause_s
     picture[3, 3] += 1
     link.grab()
     assert len(opened) == 3

@@ -154,7 +154,7 @@ def test_nobody_is_there(kind: str) -> None:
 
 @pytest.mark.parametrize("parts", [(), (HEAD[:-2],)])
 def test_silence_is_said(parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "SILENCE_S", 0.3)
+    monkeypatch.setattr(stream, "PICTURE_TIMEOUT_S", 0.3)
     monkeypatch.setattr(stream, "ANSWER_TIMEOUT_S", 0.3)
     assert "is too slow: no picture for 0 s" in trouble_of(sending(*parts))
 
@@ -178,7 +178,7 @@ def test_whatever_else_is_sent_is_said(parts: tuple[bytes, ...]) -> None:
 
 
 def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "MAX_RATE", 20)
+    monkeypatch.setattr(stream, "MAX_PICTURES_PER_S", 20)
     part = part_of(jpeg_of(9))
 
     def serve(connection: socket.socket) -> None:

@@ -30,7 +30,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def line(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> PhoneLine:
-    monkeypatch.setattr(phone, "SILENCE_S", 0.0)
+    monkeypatch.setattr(phone, "PICTURE_TIMEOUT_S", 0.0)
     return PhoneLine(clock)
 
 
@@ -60,7 +60,7 @@ def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLine, late_s:
 
 def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLine) -> None:
     backs = []
-    line.when_back = lambda: backs.append(clock.monotonic_s())
+    line.on_return = lambda: backs.append(clock.monotonic_s())
     line.put(jpeg_of(90), clock.monotonic_s())
     assert line.newest.take(0.0)
     assert line.newest.take(0.0) is None

@@ -12,12 +12,12 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import chosen, close_device
+from vision.cameras.ribbon import choose_device, close_device
 from vision.cameras.source import Locks
 
 
 def opened(settings: CameraSettings | None = None, which: str = "") -> PiCamera:
-    return PiCamera(settings or CameraSettings(), FakeClock(), chosen(which))
+    return PiCamera(settings or CameraSettings(), FakeClock(), choose_device(which))
 
 
 def test_the_luma_plane_comes_without_padding_and_colour(pi: PiHost) -> None:
@@ -143,7 +143,7 @@ def test_a_camera_that_does_not_close_says_so(pi: PiHost) -> None:
     camera = opened()
     pi.close_hangs = True
     with pytest.raises(CameraError, match="cannot be closed: 0 s: restart the program"):
-        close_device(camera.device, limit_s=0.05)
+        close_device(camera.device, timeout_s=0.05)
 
 
 def test_of_an_unknown_sensor_libcamera_chooses_the_mode(pi: PiHost) -> None:

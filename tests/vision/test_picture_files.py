@@ -90,4 +90,4 @@ def test_what_is_cut_off_or_of_another_kind_is_refused(tmp_path: Path) -> None:
     for name in ("cut.jpg", "eps.png"):
         with pytest.raises(CameraError, match="is not a picture that can be read"):
             load_luma(tmp_path / name)
-    assert "EPS" not in files.FORMATS
+    assert "EPS" not in files.PILLOW_FORMATS

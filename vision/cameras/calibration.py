@@ -1,5 +1,5 @@
-"""Calibration of a lens from pictures of the printed page: which views are still needed, and the
-lens that fits them.
+"""Calibration of a lens from pictures of the printed page (`companion calibrate`): which views are
+still needed, and the lens that fits them. Its sentences are for a terminal, in English only.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from vision.detection.markers import Luma
 from vision.pose.optics import Lens
 from vision.pose.pose import Points
 
-_LEAST_CORNERS = 16
-_MOST_TILT_DEG = 60.0
+# Minimum number of the page's 48 inner corners that a view has to show.
+_MIN_CORNERS = 16
+# Maximum tilt of a page whose corners are found exactly.
+_MAX_TILT_DEG = 60.0
 # Two views differ if their corners lie this far apart on average, in widths of the picture, or if
 # their tilt differs by this angle.
-_MOVED, _TURNED_DEG = 0.04, 8.0
-_STILL_PX = 2.0
+_MIN_MOVE, _MIN_TURN_DEG = 0.04, 8.0
+# Maximum distance between the corners of two pictures in a row of a page that is held still.
+_MAX_STILL_PX = 2.0
 # The views that are asked for, one after the other. Their fit shows whether they were given.
-_VIEWS = (
+_WANTED_VIEWS = (
     "Hold the page straight towards the camera, as large as it goes into the picture",
     *(
         f"Tilt the page so that its {edge} edge comes nearer to the camera"
@@ -37,14 +40,15 @@ _VIEWS = (
 
 @dataclass(frozen=True)
 class LensFit:
-    """Result of a calibration: the lens, the residual in px, and the relative standard deviation of
-    the focal length.
-    """
+    """Result of a calibration."""
 
     lens: Lens
     rms_px: float
+    """Residual of the corners."""
     spread: float
+    """Relative standard deviation of the focal length."""
     views: int
+    """Number of views from which it was computed."""
     misfit: float
     """Residual divided by the width of the picture."""
 
@@ -56,11 +60,14 @@ class LensFit:
 
 @dataclass(frozen=True)
 class _View:
-    """One picture of the page: its corners as (N, 3) mm and (N, 2) px, and its pose."""
+    """One picture of the page: the N corners that were found in it, and its pose."""
 
     points_mm: Points
+    """(N, 3) in the axes of the page, see `lens_pattern`."""
     points_px: Points
+    """(N, 2)."""
     ids: tuple[int, ...]
+    """Number of each corner on the page."""
     normal: Points
     """(3,) normal of the page towards the camera, in camera axes."""
 
@@ -77,7 +84,9 @@ class Calibration:
         self._nominal = nominal
         self._detector = cv2.aruco.CharucoDetector(pattern())
         self._views: list[_View] = []
+        # The page in the last picture, if it was found.
         self._last: _View | None = None
+        # Width and height of all views. None before the first one.
         self._size: tuple[int, int] | None = None
 
     @property
@@ -86,32 +95,34 @@ class Calibration:
         return len(self._views)
 
     def add(self, luma: Luma) -> str:
-        """Add a picture in which the page lies where it lay in the picture before. Return the
-        reason why it does not count, or an empty sentence.
+        """Add a picture if the page is where it was in the picture before.
+
+        Return the reason why it does not count, or an empty sentence.
         """
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
             pixels = f"{size[0]} x {size[1]}"
             return f"This picture is {pixels}, the others are not: take all with one camera"
-        view = self._see(luma, size)
+        view = self._find_page(luma, size)
         before, self._last = self._last, view if isinstance(view, _View) else None
         if isinstance(view, str):
             return view
-        if before is None or _distance_px(view, before) > _STILL_PX:
+        if before is None or _distance_px(view, before) > _MAX_STILL_PX:
             return "Hold the page still for a moment"
-        if any(_alike(view, other, size[0]) for other in self._views):
+        if any(_is_similar(view, other, size[0]) for other in self._views):
             return "This view is like one before: move or tilt the page"
         self._size = size
         self._views.append(view)
         return ""
 
-    def missing(self) -> tuple[str, ...]:
+    def missing_views(self) -> tuple[str, ...]:
         """Return the views that are still needed, the next one first."""
-        return _VIEWS[len(self._views) :]
+        return _WANTED_VIEWS[len(self._views) :]
 
     def solve(self) -> LensFit | None:
-        """Return the lens that fits all views best, with the principal point in the middle. None if
-        there are too few views.
+        """Return the lens that fits all views best, with the principal point in the middle.
+
+        None if there are too few views.
         """
         if len(self._views) < 3 or self._size is None:
             return None
@@ -132,24 +143,25 @@ class Calibration:
             np.zeros(5),
             flags=flags,
         )
-        rms, matrix, distortion, spreads = float(fit[0]), fit[1], fit[2], fit[5]
-        focal = float(matrix[0, 0])
-        lens = Lens(focal / self._size[0], float(np.ravel(distortion)[0]))
-        spread = (
-            float(np.ravel(spreads)[:2].max()) / focal
-        )  # one of both focal lengths follows the other
-        return LensFit(lens, rms, spread, len(self._views), rms / self._size[0])
+        rms_px, matrix, distortion, _, _, deviations_px, *_ = fit
+        focal_px = float(matrix[0, 0])
+        k1 = float(np.ravel(distortion)[0])
+        width = self._size[0]
+        # with a fixed aspect ratio only one of the two focal lengths has a deviation
+        spread = float(np.ravel(deviations_px)[:2].max()) / focal_px
+        lens = Lens(focal_px / width, k1)
+        return LensFit(lens, float(rms_px), spread, len(self._views), float(rms_px) / width)
 
-    def _see(self, luma: Luma, size: tuple[int, int]) -> _View | str:
-        found = self._detector.detectBoard(luma)
-        corners, ids = found[0], found[1]
+    def _find_page(self, luma: Luma, size: tuple[int, int]) -> _View | str:
+        """Return the view of the page in a picture, or a sentence if there is none of use."""
+        corners, ids, *_ = self._detector.detectBoard(luma)
         count = 0 if ids is None else len(np.ravel(ids))
-        if corners is None or count < _LEAST_CORNERS:
+        if corners is None or count < _MIN_CORNERS:
             return "The page is not seen well: show more of it, sharp and evenly lit"
         numbers = np.ravel(ids)
         points_mm = np.asarray(pattern().getChessboardCorners(), np.float64)[numbers]
         points_px = np.asarray(corners, np.float64).reshape(-1, 2)
-        good, rotation, _ = cv2.solvePnP(
+        is_solved, rotation, _ = cv2.solvePnP(
             points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
         )
         normal = np.asarray(cv2.Rodrigues(rotation)[0], np.float64)[:, 2]
@@ -159,15 +171,15 @@ class Calibration:
             tuple(int(number) for number in numbers),
             -normal if normal[2] > 0 else normal,
         )
-        if not good or view.tilt_deg > _MOST_TILT_DEG:
+        if not is_solved or view.tilt_deg > _MAX_TILT_DEG:
             return "The page is tilted too far: hold it straighter"
         return view
 
 
-def _alike(one: _View, other: _View, width: int) -> bool:
+def _is_similar(one: _View, other: _View, width: int) -> bool:
     """Return whether two views show the page at the same place and angle."""
     turn = math.degrees(math.acos(min(1.0, float(np.dot(one.normal, other.normal)))))
-    return turn < _TURNED_DEG and _distance_px(one, other) < _MOVED * width
+    return turn < _MIN_TURN_DEG and _distance_px(one, other) < _MIN_MOVE * width
 
 
 def _distance_px(one: _View, other: _View) -> float:

@@ -1,4 +1,4 @@
-"""The connection to the one camera that is watched. It opens the camera, reopens it after trouble,
+"""The connection to the one camera that is watched. It opens the camera, reopens it after a fault,
 and exchanges it for another one.
 """
 
@@ -24,49 +24,51 @@ from vision.detection.markers import Luma
 if TYPE_CHECKING:
     from vision.reading.board_reader import BoardReader
 
-_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 CLOSE_TIMEOUT_S = 6.0
 """Maximum time in seconds until a camera has answered its last request."""
 FROZEN_S = 5.0
 """Seconds after which a camera that repeats a picture has stopped. Every real picture has noise."""
 
+# Pauses before a camera is reopened after a first, second ... fault in a row.
+_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+
 
 @dataclass(frozen=True)
 class Cameras:
-    """How cameras are opened, and what is known of them.
-
-    `open` opens a camera by its source, that of the settings for an empty one. `expected` returns
-    whether a camera that was never there is a fault; it is asked only when none is found. `lenses`
-    keeps what is learned about lenses.
-    """
+    """How cameras are opened, and what is known of them."""
 
     open: Callable[[str], Camera]
+    """Opens a camera by its source. An empty one is that of the settings."""
     expected: Callable[[], bool] = lambda: True
+    """Returns whether a camera that was never there is a fault. Called only when none is found."""
     lenses: LensShelf | None = None
+    """Keeps what is learned about lenses."""
 
 
 class CameraLink:
-    """The camera that is open, if any.
+    """The camera that is open, if any. Belongs to `vision.watcher.Watcher`, which closes it.
 
-    `camera`, `source`, `choose`, `lock` and `locks` may be used from any thread, everything else
-    from the watcher's thread.
+    `camera`, `oddity`, `source`, `choose`, `lock` and `locks` may be used from any thread,
+    everything else from the watcher's thread.
     """
 
     def __init__(self, cameras: Cameras, clock: Clock, reader: BoardReader) -> None:
         self._cameras, self._clock, self._reader = cameras, clock, reader
-        self._lens_of: tuple[str, float] | None = None
-        """Name and crop of the camera whose lens the reader uses."""
+        # Identity and zoom of the camera whose lens the reader uses.
+        self._lens_key: tuple[str, float] | None = None
         self._camera: Camera | None = None
-        self._failures = 0
-        self._luma: Luma | None = None
-        """The last picture of a real camera, also over its reopening."""
-        self._changed_s = 0.0
-        """When a picture last differed from the one before."""
+        # Number of faults since the last picture.
+        self._faults = 0
+        # The last picture of a real camera, also over its reopening.
+        self._last_luma: Luma | None = None
+        # When a picture last differed from the one before.
+        self._last_change_s = 0.0
         self._light: ExposureControl | None = None
-        self._asking = threading.Lock()
+        # Guards what other threads ask for: the next three.
+        self._request_lock = threading.Lock()
         self._source = ""
-        self._changed = False
-        self._wanted: Locks | None = None
+        self._is_source_new = False
+        self._requested_locks: Locks | None = None
         self._locks: Locks | None = None
         self.wake = threading.Event()
         """Set when there is work before the next picture is due."""
@@ -94,8 +96,8 @@ class CameraLink:
         """Use another camera from the next picture on, until the service restarts. `source` is
         written as in `[camera] source`, empty for that of the settings.
         """
-        with self._asking:
-            self._source, self._changed, self._wanted = source, True, None
+        with self._request_lock:
+            self._source, self._is_source_new, self._requested_locks = source, True, None
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
@@ -104,8 +106,8 @@ class CameraLink:
 
         What a camera cannot do is ignored. See `locks`.
         """
-        with self._asking:
-            self._wanted = Locks(focus, exposure)
+        with self._request_lock:
+            self._requested_locks = Locks(focus, exposure)
 
     @property
     def locks(self) -> Locks | None:
@@ -126,19 +128,19 @@ class CameraLink:
         """What is wrong with the light, as a sentence. Empty when nothing is."""
         return self._light.sentence if self._light else ""
 
-    def is_exchanged(self) -> bool:
+    def exchange_if_chosen(self) -> bool:
         """Close the camera if another one was chosen. Return whether that was so."""
-        with self._asking:
-            changed, self._changed = self._changed, False
-        if changed:
+        with self._request_lock:
+            is_new, self._is_source_new = self._is_source_new, False
+        if is_new:
             self.drop()
-            self._failures, self._luma = 0, None
-        return changed
+            self._faults, self._last_luma = 0, None
+        return is_new
 
     def grab(self) -> Frame:
         """Return the next frame. Opens the camera if necessary. Raises `CameraError`."""
-        if self._wanted is not None:
-            self._set_locks()
+        if self._requested_locks is not None:
+            self._apply_locks()
         if self._camera is None:
             self._camera = self._cameras.open(self._source)
         camera = self._camera
@@ -147,28 +149,30 @@ class CameraLink:
         if isinstance(camera, Device):
             self._require_change(frame.luma, now_s)
             self._light = self._light or ExposureControl(camera, now_s)
-            self._light.see(frame.luma, now_s)
+            self._light.check(frame.luma, now_s)
             self._locks = camera.locks
-        self._failures = 0
-        # A camera that is reopened keeps what the reader has learned of its lens.
-        which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
-        if self._cameras.lenses and which != self._lens_of:
+        self._faults = 0
+        # a camera that is reopened keeps what the reader has learned of its lens
+        key = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
+        if self._cameras.lenses and key != self._lens_key:
             self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
-        self._lens_of = which
+        self._lens_key = key
         return frame
 
     def _require_change(self, luma: Luma, now_s: float) -> None:
-        """Raise `CameraError` when a real camera has repeated the same picture for long."""
-        before, self._luma = self._luma, luma
-        # A picture of one tone, burnt out, may well repeat itself. A few rows are compared first.
-        if (
-            before is None
-            or not np.array_equal(before[::64], luma[::64])
-            or not np.array_equal(before, luma)
-            or luma.min() == luma.max()
-        ):
-            self._changed_s = now_s
-        elif now_s - self._changed_s >= FROZEN_S:
+        """Raise `CameraError` when a real camera has repeated a picture for `FROZEN_S`."""
+        before, self._last_luma = self._last_luma, luma
+        is_repeated = (
+            before is not None
+            # a few rows first, which is faster
+            and np.array_equal(before[::64], luma[::64])
+            and np.array_equal(before, luma)
+            # a picture of one tone, burnt out, may well repeat itself
+            and luma.min() != luma.max()
+        )
+        if not is_repeated:
+            self._last_change_s = now_s
+        elif now_s - self._last_change_s >= FROZEN_S:
             raise CameraError(
                 say(
                     "The camera {name} sends the same picture again and again: unplug it and plug "
@@ -185,11 +189,11 @@ class CameraLink:
         if isinstance(self._camera, Device):
             self._camera.pace(is_moving)
 
-    def fail(self) -> float:
-        """Close a camera after a fault. Return the seconds until it should be opened again."""
+    def handle_fault(self) -> float:
+        """Close the camera after a fault. Return the seconds until it should be opened again."""
         self.drop()
-        pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
-        self._failures += 1
+        pause_s = _PAUSES_S[min(self._faults, len(_PAUSES_S) - 1)]
+        self._faults += 1
         return pause_s
 
     def drop(self) -> None:
@@ -209,14 +213,14 @@ class CameraLink:
         if self._cameras.lenses:
             self._cameras.lenses.save()
 
-    def _set_locks(self) -> None:
+    def _apply_locks(self) -> None:
         """Apply the locks that other threads asked for, once a camera is open that has them."""
         device = self._camera if isinstance(self._camera, Device) else None
         if device is None:
             return
-        with self._asking:
-            wanted, self._wanted = self._wanted, None
-        if wanted is not None:
-            device.lock(wanted.focus, wanted.exposure)
-            if self._light and wanted.exposure is not None:
-                self._light.held = wanted.exposure
+        with self._request_lock:
+            locks, self._requested_locks = self._requested_locks, None
+        if locks is not None:
+            device.lock(locks.focus, locks.exposure)
+            if self._light and locks.exposure is not None:
+                self._light.is_held = locks.exposure

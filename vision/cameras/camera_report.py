@@ -13,11 +13,11 @@ _NONE_YET = say(
 )
 # Seconds for which a board may be out of sight, behind an arm or a cup, before it is reported as
 # missing.
-_GONE_S = 1.0
+_MISSING_AFTER_S = 1.0
 
 
 class CameraReport:
-    """Reports every change once to `on_status`.
+    """Makes a sentence of what the watcher finds, and reports every change once to `on_status`.
 
     `expected` is that of `Cameras`. Any thread may call.
     """
@@ -29,40 +29,41 @@ class CameraReport:
         self.is_expected = False
         """Whether a missing camera is a fault, because one has worked or was chosen."""
         self._status: CameraStatus | None = None
-        self._board_s: float | None = None
+        # When a board was last read. None before the first, and after a fault.
+        self._board_seen_s: float | None = None
         self._lock = threading.Lock()
 
-    def sees_board(self, note: str, light: str, now_s: float) -> None:
+    def report_board(self, note: str, light: str, now_s: float) -> None:
         """Report that a board was read. `note` and `light` are sentences about the picture, or
         empty.
         """
-        self._board_s = now_s
+        self._board_seen_s = now_s
         self.is_expected = True
-        self._say(
+        self._report(
             CameraStatus(
                 CameraState.SEES_BOARD,
                 joined(". ", (say("The camera sees the board"), note, light)),
             )
         )
 
-    def sees_none(self, problem: str, light: str, now_s: float) -> None:
-        """Report that there was no board in the picture. `problem` says why if that is known."""
+    def report_no_board(self, problem: str, light: str, now_s: float) -> None:
+        """Report that there was no board in the picture. `problem` says why, or is empty."""
         self.is_expected = True
-        if self._board_s is None or now_s - self._board_s >= _GONE_S:
+        if self._board_seen_s is None or now_s - self._board_seen_s >= _MISSING_AFTER_S:
             sentence = problem or say(
                 "The camera sees no board: put it down with all four corner markers in the picture"
             )
-            self._say(CameraStatus(CameraState.NO_BOARD, joined(". ", (sentence, light))))
+            self._report(CameraStatus(CameraState.NO_BOARD, joined(". ", (sentence, light))))
 
-    def is_missed(self, sentence: str) -> None:
-        """Report that the camera fails. That is no fault where there never was one."""
-        self._board_s = None
+    def report_fault(self, sentence: str) -> None:
+        """Report that the camera has failed, or that there is none and none is expected."""
+        self._board_seen_s = None
         if self.is_expected or self._expected():
-            self._say(CameraStatus(CameraState.TROUBLE, sentence))
+            self._report(CameraStatus(CameraState.TROUBLE, sentence))
         else:
-            self._say(CameraStatus(CameraState.NONE, _NONE_YET))
+            self._report(CameraStatus(CameraState.NONE, _NONE_YET))
 
-    def _say(self, status: CameraStatus) -> None:
+    def _report(self, status: CameraStatus) -> None:
         with self._lock:
             if status != self._status:
                 self._status = status

@@ -15,7 +15,7 @@ from companion.core.i18n import say
 from companion.core.ports import Camera, CameraOffer
 from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import chosen, pi_devices
+from vision.cameras.ribbon import choose_device, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
 from vision.network.phone import PHONE, PhoneCamera, PhoneLine
 from vision.network.stream import NetworkCamera, is_network
@@ -37,11 +37,11 @@ def cameras() -> tuple[CameraOffer, ...]:
     usb_cameras = usb_devices()
     names = [device.name.lower() for device in usb_cameras]
     for device in usb_cameras:
-        # The name stays the same when the number changes. It must not fit another camera, nor be
+        # The name stays the same when the number changes. It must not match another camera, nor be
         # read as a number.
-        fitting = sum(device.name.lower() in name for name in names)
-        is_clear = fitting == 1 and not device.name.isdecimal()
-        source = f"usb:{device.name}" if is_clear else f"usb:{device.number}"
+        match_count = sum(device.name.lower() in name for name in names)
+        is_name_unique = match_count == 1 and not device.name.isdecimal()
+        source = f"usb:{device.name}" if is_name_unique else f"usb:{device.number}"
         devices.append(CameraOffer(source, device.name))
     return tuple(devices)
 
@@ -68,12 +68,12 @@ def open_camera(
     if is_network(source):
         return NetworkCamera(source, clock)
     if kind == "picamera":
-        return PiCamera(settings, clock, chosen(which))
+        return PiCamera(settings, clock, choose_device(which))
     if kind == "usb":
         return UsbCamera(usb_number(which, usb_devices()), settings, clock)
     try:
         path = expand_path(source)
-        # a text that cannot be a path raises here
+        # this raises for a text that cannot be a path
         path.is_dir()
     except OSError as error:
         raise CameraError(

@@ -26,7 +26,7 @@ def of_bgr(picture: Any) -> Colours:
 
 
 def of_planes(u: Any, v: Any) -> Colours:
-    """Return the colours of planes U and V, each of half the picture's width and height."""
+    """Return the colours of planes U (Cb) and V (Cr), of half the picture's width and height."""
     step = COLOUR_REDUCTION // 2
     return np.dstack([v[::step, ::step], u[::step, ::step]])
 
@@ -36,19 +36,18 @@ def of_jpeg(sent: bytes) -> Colours | None:
     damaged.
     """
     try:
-        picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
+        small = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
     except cv2.error:
         return None
-    return (
-        None
-        if picture is None
-        else np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
-    )
+    if small is None:
+        return None
+    return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
 
 
 def combine_bgr(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
-    """Combine brightness and colours of the same view into BGR. Without colours return the
-    brightness.
+    """Combine brightness and colours of the same view into a BGR picture (height, width, 3).
+
+    Without colours return the brightness, (height, width).
     """
     if colours is None:
         return luma

@@ -26,22 +26,25 @@ DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
 class ExposureControl:
     """Checks a camera's pictures about once a second and asks it for other exposures.
 
-    In the dark the camera meters again and may expose for a whole frame. In glare it meters again.
-    While the exposure is locked by hand (`held`) nothing is requested.
+    In the dark the camera measures the light again and may expose for a whole frame. In glare it
+    measures again. If that is of no use, a sentence asks people to help. `CameraLink` has one for
+    each camera that it opens. It is used by the thread that takes the frames.
     """
 
     def __init__(self, device: Device, now_s: float) -> None:
         self._device = device
+        # Time of the next check.
         self._next_s = now_s + _SETTLE_S
+        # Results of the last checks, at most `_AGREEING_CHECKS`.
         self._checks: list[str] = []
+        # Light for which the camera was adjusted last. Empty once the light was good again.
         self._adjusted_for = ""
-        """Light for which the camera was adjusted last and which has not recovered since."""
         self.sentence = ""
         """What is wrong with the light, and what to do. Empty when nothing is."""
-        self.held = False
-        """Whether the exposure is locked by hand."""
+        self.is_held = False
+        """Whether the exposure is locked by hand, so that nothing is asked of the camera."""
 
-    def see(self, luma: Luma, now_s: float) -> None:
+    def check(self, luma: Luma, now_s: float) -> None:
         """Check a picture if a check is due."""
         if now_s < self._next_s:
             return
@@ -52,14 +55,19 @@ class ExposureControl:
             return
         if light == "good":
             self._adjusted_for = self.sentence = ""
-        # Try the camera first. `meter` returns False if the camera cannot do it.
-        elif light != self._adjusted_for and not self.held and self._device.meter(light == "dark"):
+        elif self._adjust(light):
             self._adjusted_for, self.sentence = light, ""
             self._checks, self._next_s = [], now_s + _SETTLE_S
         elif light == "dark":
             self.sentence = DARK_WORDS
         else:
             self.sentence = say("The picture is overexposed: turn the lamp away from the board")
+
+    def _adjust(self, light: str) -> bool:
+        """Ask the camera to adjust to the light. Return False if that is of no use."""
+        if light == self._adjusted_for or self.is_held:
+            return False
+        return self._device.meter(slow=light == "dark")
 
 
 def light_of(luma: Luma) -> Literal["dark", "overexposed", "good"]:

@@ -1,4 +1,6 @@
-"""Picture files and folders of pictures that take the place of a camera."""
+"""Picture files and folders of pictures that take the place of a camera, and the decoding of
+pictures that anybody may have sent.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,15 @@ from companion.core.i18n import say
 from vision import MAX_PIXELS
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Source, Taken
+from vision.cameras.source import Capture, Source
 from vision.detection.markers import Luma
 
 log = logging.getLogger(__name__)
 
-PICTURES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
-FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
-"""Formats that Pillow may try, whatever the name of the file says."""
-MAX_PICTURE = 64_000_000
+PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
+PILLOW_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
+"""Names of the formats that Pillow may try, whatever the suffix of the file says."""
+MAX_FILE_BYTES = 64_000_000
 """Maximum size of a picture file in bytes."""
 MAX_STREAM_PIXELS = 9_000_000
 """Maximum number of pixels of a picture from the network. A reader needs two million."""
@@ -41,10 +43,10 @@ def load_luma(path: Path) -> Luma:
     return np.asarray(load_picture(path).luma, np.uint8)
 
 
-def load_picture(path: Path) -> Taken:
+def load_picture(path: Path) -> Capture:
     """Read a picture file. Raises `CameraError`."""
     try:
-        content = read_file(path, MAX_PICTURE)
+        content = read_file(path, MAX_FILE_BYTES)
     except OSError as error:
         raise _unreadable(path, error) from error
     with warnings.catch_warnings():
@@ -54,15 +56,20 @@ def load_picture(path: Path) -> Taken:
 
 
 def decode_picture(
-    content: bytes, name: str, formats: tuple[str, ...] = FORMATS, most_pixels: int = MAX_PIXELS
-) -> Taken:
-    """Decode a picture that anybody may have sent, with Pillow: OpenCV 4.11 writes beyond its
-    memory (CVE-2025-53644). Raises `CameraError`.
+    content: bytes,
+    name: str,
+    formats: tuple[str, ...] = PILLOW_FORMATS,
+    max_pixels: int = MAX_PIXELS,
+) -> Capture:
+    """Decode a picture that anybody may have sent. `name` stands for it in errors.
+
+    Pillow decodes it, because OpenCV 4.11 writes beyond its memory (CVE-2025-53644). Raises
+    `CameraError`.
     """
     luma = None
     try:
         with Image.open(io.BytesIO(content), formats=formats) as picture:
-            if picture.width * picture.height <= most_pixels:
+            if picture.width * picture.height <= max_pixels:
                 luma = _luma_of(picture)
     except Exception as error:  # damaged files make decoders raise nearly anything
         raise CameraError(
@@ -76,10 +83,10 @@ def decode_picture(
             say(
                 "{file}: is larger than {number} million pixels: make it smaller",
                 file=name,
-                number=most_pixels // 1_000_000,
+                number=max_pixels // 1_000_000,
             )
         )
-    return Taken(luma, partial(_colours_of, content))
+    return Capture(luma, partial(_colours_of, content))
 
 
 def _unreadable(path: Path, error: OSError) -> CameraError:
@@ -98,10 +105,11 @@ def _luma_of(picture: Image.Image) -> Luma:
 
 
 def _colours_of(content: bytes) -> Colours:
-    """Return the colours of a picture at a quarter of its size. A JPEG is not decoded any
-    larger.
+    """Return the colours of a picture at a quarter of its size.
+
+    A JPEG is decoded at about that size, which is faster.
     """
-    with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+    with Image.open(io.BytesIO(content), formats=PILLOW_FORMATS) as picture:
         reduction = colours.COLOUR_REDUCTION
         size_px = max(1, picture.width // reduction), max(1, picture.height // reduction)
         picture.draft("YCbCr", size_px)
@@ -113,10 +121,9 @@ def _colours_of(content: bytes) -> Colours:
 
 
 class PictureCamera(Source):
-    """A picture, or the pictures of a folder in the order of their names. The last one is repeated
-    for ever.
+    """A picture, or the pictures of a folder in the order of their names, in place of a camera.
 
-    A picture of a folder that cannot be read is skipped.
+    The last one is repeated for ever. A picture of a folder that cannot be read is skipped.
     """
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -125,13 +132,13 @@ class PictureCamera(Source):
         self._rest = iter(picture_paths([path]))
         self._last = None if path.is_dir() else load_picture(next(self._rest))
 
-    def _take(self) -> Taken:
+    def _take(self) -> Capture:
         for path in self._rest:
             try:
                 self._last = load_picture(path)
                 break
             except CameraError as error:
-                log.warning("%s; it is left out", error.message)
+                log.warning("%s; it is skipped", error.message)
         if self._last is None:
             raise CameraError(
                 say("{folder}: none of its pictures can be read: replace them", folder=self.name)
@@ -145,7 +152,7 @@ def pictures_in(folder: Path) -> list[Path]:
     """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
-        pictures = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
+        pictures = sorted(p for p in inside if p.suffix.lower() in PICTURE_SUFFIXES and p.is_file())
     except OSError as error:
         raise _unreadable(folder, error) from error
     if len(inside) > MAX_ENTRIES:
@@ -160,8 +167,11 @@ def pictures_in(folder: Path) -> list[Path]:
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:
-    """Replace each folder by the pictures in it. Raises `CameraError` for an empty folder."""
-    found: list[Path] = []
+    """Return these paths with each folder replaced by the pictures in it.
+
+    Raises `CameraError` for a folder without pictures.
+    """
+    pictures: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = pictures_in(path)
@@ -172,7 +182,7 @@ def picture_paths(paths: Iterable[Path]) -> list[Path]:
                         folder=str(path),
                     )
                 )
-            found += inside
+            pictures += inside
         else:
-            found.append(path)
-    return found
+            pictures.append(path)
+    return pictures

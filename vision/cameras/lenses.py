@@ -1,8 +1,9 @@
-"""Lenses by camera: the nominal one of a model, the one learned from the board, or a calibrated
-one. They are kept in a file.
+"""The lens of each camera: the nominal one of its model, the one learned from the board, or a
+calibrated one. The latter two are kept in a file.
 
-The file is JSON by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
-"exact": false, "k2": 0.0, "fisheye": false}`.
+The file is a JSON object, by the camera's identity and the size of its pictures: `{"focal_ratio":
+0.77, "k1": 0.01, "spread": 0.004, "exact": false, "k2": 0.0, "fisheye": false}`. What focal ratio
+and coefficients are is in `vision.pose.optics`.
 """
 
 from __future__ import annotations
@@ -24,27 +25,31 @@ from vision.pose.pose import Pose
 
 log = logging.getLogger(__name__)
 
-_SAVE_S = 300.0
+# Interval in seconds at which a learned lens is kept and the file is written.
+_SAVE_INTERVAL_S = 300.0
+# Minimum number of views of the board from which a lens that is kept was learned.
 _MIN_VIEWS = 20
 # Maximum relative standard deviation of a focal length that is kept.
-_SURE = 0.03
-# Maximum error of the board's corners with a usable lens, in widths of the picture.
-_MISFIT = 1.0 / 1280
-_MAX_LOG_OFFSET = 0.35
+_MAX_SPREAD = 0.03
+# Maximum error of the board's corners with a usable lens, in widths of the picture: 1 px of 1280.
+_MAX_RMS = 1.0 / 1280
 # Maximum difference between a learned and the nominal focal length, as a logarithm: by markers
-# alone, and by whole boards.
+# alone (a factor of 1.4), and by whole boards (a factor of 3.3).
+_MAX_LOG_OFFSET = 0.35
 _MAX_LOG_OFFSET_BY_LINES = 1.2
 # Maximum difference between a learned and the nominal k1.
 _MAX_K1_OFFSET = 0.14
 
 
 class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a lens. `spread` is the relative standard deviation of the focal length."""
+    """What is known of a lens, as it is in the file."""
 
     focal_ratio: float
     k1: float
     spread: float
+    """Relative standard deviation of the focal length."""
     exact: bool = False
+    """Whether the lens was calibrated, so that nothing learned replaces it."""
     k2: float = 0.0
     fisheye: bool = False
     """Whether the lens needs the fisheye model instead of k1 alone."""
@@ -61,15 +66,15 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Lens(self.focal_ratio, self.k1, self.k2, self.fisheye)
 
     def is_sane(self) -> bool:
-        """Return whether these values can belong to a lens."""
-        # Every comparison with NaN is false.
+        """Return whether these values can belong to a lens. NaN cannot: it compares as false."""
         is_bent_little = abs(self.k1) <= 1 and abs(self.k2) <= 1
         return 0.2 <= self.focal_ratio <= 10 and is_bent_little and 0 <= self.spread < 1
 
 
 def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
-    """Return the lens according to the settings and the camera's model. A cropped sensor has a
-    longer focal length.
+    """Return the lens according to the settings and the camera's model.
+
+    A cropped sensor has a longer focal ratio.
     """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
@@ -81,22 +86,23 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
 
 
 class LensShelf:
-    """The lens of each camera, with a file for what is learned. Without a file it is kept in
-    memory.
+    """The lens of each camera, with a file for what is learned. Without a path it stays in memory.
 
-    Used by one thread. A file that cannot be read is logged, and replaced by the next one.
+    Used by the watcher's thread, or by `companion calibrate`. A file that cannot be read is logged,
+    and overwritten later.
     """
 
     def __init__(self, path: Path | None, settings: CameraSettings) -> None:
         self._path = path
         self._settings = settings
-        self._kept = _load(path) if path else {}
-        self._changed = False
-        self._next_s: float | None = None
+        self._lenses = _load(path) if path else {}
+        # Whether the file is older than what is known.
+        self._is_changed = False
+        self._next_save_s: float | None = None
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it was calibrated and must not be changed."""
-        lens = self._kept.get(self._key(camera))
+        lens = self._lenses.get(self._key(camera))
         if lens is None:
             return nominal_lens(self._settings, camera), False
         return lens.lens, lens.exact
@@ -105,49 +111,45 @@ class LensShelf:
         """Keep a lens learned from the board if it is more certain than the stored one. Write the
         file from time to time.
         """
-        if self._next_s is None:
-            self._next_s = now_s + _SAVE_S
-        if now_s < self._next_s:
+        if self._next_save_s is None:
+            self._next_save_s = now_s + _SAVE_INTERVAL_S
+        if now_s < self._next_save_s:
             return
-        self._next_s = now_s + _SAVE_S
+        self._next_save_s = now_s + _SAVE_INTERVAL_S
         self.note(camera, tuner, pose)
         self.save()
 
     def note(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
         """Keep a learned lens at once if it is more certain, without writing the file."""
         key = self._key(camera)
-        if (
-            not key
-            or tuner.views < _MIN_VIEWS
-            or tuner.is_exact
-            or pose is None
-            or pose.markers < 3
-        ):
+        if not key or tuner.views < _MIN_VIEWS or tuner.is_exact:
             return
-        if pose.rms_px > _MISFIT * pose.size[0]:
+        if pose is None or pose.markers < 3 or pose.rms_px > _MAX_RMS * pose.size[0]:
             return
-        spread, before = tuner.spread, self._kept.get(key)
-        nominal = nominal_lens(self._settings, camera)
+        spread, known = tuner.spread, self._lenses.get(key)
+        # one that is up to 5 % less certain still replaces the known lens, because it is newer
+        if known is not None and (known.exact or spread > known.spread * 1.05):
+            return
         lens = KeptLens.of(tuner.lens, spread)
-        if before is not None and (before.exact or spread > before.spread * 1.05):
+        nominal = nominal_lens(self._settings, camera)
+        if not lens.is_sane() or spread > _MAX_SPREAD or _is_far(tuner, nominal):
             return
-        if not lens.is_sane() or spread > _SURE or _is_far(tuner, nominal):
-            return
-        self._changed |= lens != before
-        self._kept[key] = lens
+        self._is_changed |= lens != known
+        self._lenses[key] = lens
 
     def store_measured(self, camera: Camera, lens: Lens, spread: float) -> None:
         """Keep a calibrated lens, which nothing learned replaces. Raises `CameraError`."""
-        if not (key := self._key(camera)):
+        key = self._key(camera)
+        if not key:
             raise CameraError(
                 f"{camera.name} is no camera whose lens can be kept: measure with the camera itself"
             )
-        self._kept[key] = KeptLens.of(lens, spread, exact=True)
+        self._lenses[key] = KeptLens.of(lens, spread, exact=True)
         self._write()
 
     def save(self) -> None:
         """Write the file if something has changed. A failure is logged."""
-        if self._changed:
+        if self._is_changed:
             try:
                 self._write()
             except CameraError as error:
@@ -155,12 +157,12 @@ class LensShelf:
 
     def _write(self) -> None:
         """Write the file. Raises `CameraError`."""
-        self._changed = False
+        self._is_changed = False
         if self._path is None:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self._path, msgspec.json.format(msgspec.json.encode(self._kept)))
+            replace_file(self._path, msgspec.json.format(msgspec.json.encode(self._lenses)))
         except OSError as error:
             raise CameraError(
                 f"{self._path}: the lenses cannot be kept: {error.strerror}: "
@@ -168,7 +170,10 @@ class LensShelf:
             ) from error
 
     def _key(self, camera: Camera) -> str:
-        """Return the key of a lens: the camera, the size of its picture, and its crop."""
+        """Return the key of a lens: the camera, the size of its picture, and its crop.
+
+        Empty for what is no camera, such as a file.
+        """
         if not isinstance(camera, Device) or not camera.identity:
             return ""
         zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
@@ -177,18 +182,15 @@ class LensShelf:
 
 
 def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
-    """Return whether a learned lens is too far from the nominal one. A lens learned from whole
-    boards may have any angle.
+    """Return whether a learned lens is too far from the nominal one to be believed.
+
+    One learned from the lines of whole boards may be farther away.
     """
-    off, bend = (
-        abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)),
-        abs(tuner.lens.k1 - nominal.k1),
-    )
-    return (
-        off > _MAX_LOG_OFFSET_BY_LINES
-        if tuner.is_from_lines
-        else off > _MAX_LOG_OFFSET or bend > _MAX_K1_OFFSET
-    )
+    log_offset = abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio))
+    if tuner.is_from_lines:
+        return log_offset > _MAX_LOG_OFFSET_BY_LINES
+    k1_offset = abs(tuner.lens.k1 - nominal.k1)
+    return log_offset > _MAX_LOG_OFFSET or k1_offset > _MAX_K1_OFFSET
 
 
 def _load(path: Path) -> dict[str, KeptLens]:

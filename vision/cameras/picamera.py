@@ -22,62 +22,75 @@ from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.ribbon import (
     PiDevice,
-    chosen,
+    choose_device,
     close_device,
     is_short_of_memory,
     open_device,
     picamera2,
     reason_of,
 )
-from vision.cameras.sensors import Mode, choices
-from vision.cameras.source import Device, Locks, Taken, steady_exposure_s
+from vision.cameras.sensors import Mode, modes_for
+from vision.cameras.source import Capture, Device, Locks, steady_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
 _log = logging.getLogger(__name__)
+
+# Timeout in seconds for one picture.
 _FRAME_TIMEOUT_S = 3.0
 # Seconds in which focus and exposure settle before they are locked. Automatic exposure needs about
 # twenty frames.
 _SETTLE_S = 4.0
-_HALF_A_METRE = 2.0
-_FRAME_US = 33_333
+# Lens position where focusing fails: half a metre, about the height of a camera over a board.
+_DEFAULT_FOCUS_DIOPTRES = 2.0
+# Shortest time between two frames, 30 a second.
+_FRAME_DURATION_US = 33_333
 # Size of the picture when memory is short. A board can still be read in it.
-_SMALL_PX = (1280, 720)
+_SMALL_SIZE_PX = (1280, 720)
 
 
-def _tint_of(plane: Luma, width: int, height: int) -> Colours:
-    """Return the colours that follow the brightness in a YUV420 buffer.
+def _colours_of(plane: Luma, width: int, height: int) -> Colours:
+    """Return the colours in a YUV420 buffer (height * 3 / 2, stride) of a picture of this size.
 
-    One row of the buffer holds two rows of U or V.
+    They follow the brightness. One row of the buffer holds two rows of U or V.
     """
-    rest = plane[height : height * 3 // 2]
-    u, v = rest.reshape(2, height // 2, plane.shape[1] // 2)[:, :, : width // 2]
+    rows = plane[height : height * 3 // 2]
+    stride = plane.shape[1] // 2
+    u, v = rows.reshape(2, height // 2, stride)[:, :, : width // 2]
     return colours.of_planes(u, v)
 
 
 class PiCamera(Device):
     """A Raspberry Pi camera, read as the luma plane of a YUV420 stream.
 
-    Focus and exposure are locked after some seconds, so that they do not react to hands. `device`
+    Focus and exposure are locked after some seconds, so that they do not react to hands. `listed`
     is one of `vision.cameras.ribbon.pi_devices`, or None for the first one.
     """
 
     name = "picamera"
 
     def __init__(
-        self, settings: CameraSettings, clock: Clock, device: PiDevice | None = None
+        self, settings: CameraSettings, clock: Clock, listed: PiDevice | None = None
     ) -> None:
         super().__init__(clock)
         self._module = picamera2()
-        self.which = device or chosen("")
-        self.identity, self.model = self.which.identity, self.which.model
-        self.oddity = oddity_of(self.which.sensor)
-        self._settings, self._zoom = settings, 0.0
+        self._listed = listed or choose_device("")
+        self.identity, self.model = self._listed.identity, self._listed.model
+        self.oddity = oddity_of(self._listed.sensor)
+        self._settings = settings
+        # Zoom of the pictures. 0 before the first one.
+        self._zoom = 0.0
+        # Time of the last picture, in ns since the machine started. 0 if it is unknown.
         self._stamp_ns = 0
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
-        self._due, self._until_held, self._slow = {"focus", "exposure"}, self._settle_frames, False
+        # What is locked once `_frames_until_lock` is 0.
+        self._kinds_to_lock = {"focus", "exposure"}
+        self._frames_until_lock = self._settle_frames
+        # Whether a frame may take as long as the settings allow, in the dark.
+        self._is_slow = False
         self._locks = Locks(None, None)
-        self.device = open_device(self.which)
+        self.device = open_device(self._listed)
+        """Picamera2's own object."""
         try:
             self._start()
         except Exception as error:
@@ -90,53 +103,57 @@ class PiCamera(Device):
     def _start(self) -> None:
         self._start_in_memory()
         known = self.device.camera_controls
-        self._due &= {
+        self._kinds_to_lock &= {
             kind
             for kind, control in (("focus", "LensPosition"), ("exposure", "AeEnable"))
             if control in known
         }
         self._locks = Locks(
-            *(False if kind in self._due else None for kind in ("focus", "exposure"))
+            *(False if kind in self._kinds_to_lock else None for kind in ("focus", "exposure"))
         )
-        self._set(AfMode=2, **self._rhythm())
+        self._set(AfMode=2, **self._exposure_limits())
 
     def _start_in_memory(self) -> None:
-        """Start the camera in the best sensor mode that fits into the contiguous memory, at last in
-        one of libcamera's choice.
+        """Start the camera in the best sensor mode that fits into the contiguous memory.
+
+        The last resort is a mode of libcamera's choice.
         """
-        size = self._settings.size_px
-        tries = [
-            (px, mode)
-            for px in dict.fromkeys((size, _SMALL_PX))
-            for mode in choices(self.which.sensor, px)
+        wanted_px = self._settings.size_px
+        attempts = [
+            (size_px, mode)
+            for size_px in dict.fromkeys((wanted_px, _SMALL_SIZE_PX))
+            for mode in modes_for(self._listed.sensor, size_px)
         ]
-        for px, mode in tries:
+        for size_px, mode in attempts:
             try:
-                self._start_with(px, mode)
+                self._start_with(size_px, mode)
             except Exception as error:
                 if not is_short_of_memory(error):
                     raise
-                _log.warning("No contiguous memory for %s x %s from %s: less is tried", *px, mode)
+                _log.warning(
+                    "No contiguous memory for %s x %s from %s: less is tried", *size_px, mode
+                )
             else:
                 return
-        self._start_with(_SMALL_PX if tries else size, None)
+        self._start_with(_SMALL_SIZE_PX if attempts else wanted_px, None)
 
-    def _start_with(self, size: tuple[int, int], mode: Mode | None) -> None:
+    def _start_with(self, size_px: tuple[int, int], mode: Mode | None) -> None:
+        """Start the camera with pictures of this size, read in this mode of the sensor."""
         # One stream whose first plane is the brightness, so that no colours have to be converted.
-        streams: dict[str, Any] = {"main": {"size": size, "format": "YUV420"}}
+        streams: dict[str, Any] = {"main": {"size": size_px, "format": "YUV420"}}
         if mode is not None:
-            streams["sensor"] = {"output_size": mode.size, "bit_depth": mode.bit_depth}
+            streams["sensor"] = {"output_size": mode.size_px, "bit_depth": mode.bit_depth}
         self.device.configure(self.device.create_video_configuration(**streams, buffer_count=3))
         self.device.start()
 
     # ---- pictures ----
 
-    def _take(self) -> Taken:
+    def _take(self) -> Capture:
         try:
             request = self.device.capture_request(wait=False).get_result(timeout=_FRAME_TIMEOUT_S)
             try:
-                luma, tint = self._copy(request)
-                self._settle(request)
+                luma, planes = self._copy(request)
+                self._read_metadata(request)
             finally:
                 request.release()
         except CameraError:
@@ -149,28 +166,23 @@ class PiCamera(Device):
                 error=str(error) or type(error).__name__,
             )
             raise CameraError(words) from error
-        return Taken(luma, lambda: tint, self._age_s())
+        return Capture(luma, lambda: planes, self._age_s())
 
     def _copy(self, request: Any) -> tuple[Luma, Colours]:
-        """Copy brightness and colours without the padding at the end of their rows.
+        """Copy brightness and colours, without the padding at the end of their rows.
 
-        Of the colours one pixel in sixteen is copied.
+        The colours are reduced to a quarter of the size.
         """
         width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
-            return np.array(plane[:height, :width]), _tint_of(plane, width, height)
+            return np.array(plane[:height, :width]), _colours_of(plane, width, height)
 
     def _age_s(self) -> float:
-        """Return how long ago the first row was exposed, in seconds.
-
-        libcamera stamps it in nanoseconds since the machine started.
-        """
-        return (
-            time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9
-            if self._stamp_ns
-            else 0.0
-        )
+        """Return how long ago the first row was exposed, in seconds. 0 if that is unknown."""
+        if not self._stamp_ns:
+            return 0.0
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9
 
     def _release(self) -> None:
         close_device(self.device)
@@ -193,81 +205,86 @@ class PiCamera(Device):
         """Lock focus or exposure with the next picture, or make them automatic. None leaves one as
         it is.
         """
-        wanted = {
-            "focus": (focus, self._locks.focus, {"AfMode": 2}),
-            "exposure": (exposure, self._locks.exposure, {"AeEnable": True, **self._rhythm()}),
-        }
-        for kind, (lock, before, free) in wanted.items():
-            if lock is None or before is None:
-                continue
-            if lock:
-                self._due.add(kind)
-            else:
-                self._due.discard(kind)
-                self._set(**free)
-        self._locks = Locks(
-            *(before if None in (lock, before) else lock for lock, before, _ in wanted.values())
-        )
-        self._until_held = self._until_held or 1  # what is still settling is held when it has
+        current = self._locks
+        if focus is not None and current.focus is not None:
+            self._request_lock("focus", focus, {"AfMode": 2})
+            self._locks = self._locks._replace(focus=focus)
+        if exposure is not None and current.exposure is not None:
+            automatic = {"AeEnable": True, **self._exposure_limits()}
+            self._request_lock("exposure", exposure, automatic)
+            self._locks = self._locks._replace(exposure=exposure)
+        # what is still settling is locked when it has settled
+        self._frames_until_lock = self._frames_until_lock or 1
+
+    def _request_lock(self, kind: str, is_locked: bool, automatic: dict[str, Any]) -> None:
+        """Lock one kind later, or make it automatic at once by these controls."""
+        if is_locked:
+            self._kinds_to_lock.add(kind)
+        else:
+            self._kinds_to_lock.discard(kind)
+            self._set(**automatic)
 
     def meter(self, slow: bool) -> bool:
-        """Let the exposure adapt for some frames, then lock it again. Return False if there is no
-        such control.
+        """Let the exposure adapt for some frames, then lock it again.
+
+        Return False if the camera has no such control.
         """
         if self._locks.exposure is None:
             return False
-        self._slow = slow
-        self._set(AeEnable=True, **self._rhythm())
+        self._is_slow = slow
+        self._set(AeEnable=True, **self._exposure_limits())
         self._locks = self._locks._replace(exposure=False)
-        self._due.add("exposure")
-        self._until_held = self._settle_frames
+        self._kinds_to_lock.add("exposure")
+        self._frames_until_lock = self._settle_frames
         return True
 
-    def _rhythm(self) -> dict[str, Any]:
+    def _exposure_limits(self) -> dict[str, Any]:
         """Return the controls that limit automatic exposure."""
-        longest = max(_FRAME_US, round(1_000_000 / self._settings.fps)) if self._slow else _FRAME_US
-        flicker = {"AeFlickerMode": 1, "AeFlickerPeriod": 500_000 // self._settings.mains_hz}
+        longest_us = _FRAME_DURATION_US
+        if self._is_slow:
+            longest_us = max(longest_us, round(1_000_000 / self._settings.fps))
         return {
-            "AeExposureMode": 2 if self._slow else 0,
-            "FrameDurationLimits": (_FRAME_US, longest),
-            **flicker,
+            "AeExposureMode": 2 if self._is_slow else 0,
+            "FrameDurationLimits": (_FRAME_DURATION_US, longest_us),
+            "AeFlickerMode": 1,
+            "AeFlickerPeriod": 500_000 // self._settings.mains_hz,
         }
 
-    def _settle(self, request: Any) -> None:
-        """Read the metadata of a picture: its time, its crop, and the values at which focus and
-        exposure are locked.
+    def _read_metadata(self, request: Any) -> None:
+        """Read a picture's time and crop. When focus and exposure have settled, lock them at the
+        values of this picture.
         """
-        measured = request.get_metadata()
-        self._stamp_ns = measured.get("SensorTimestamp", 0)
-        self._until_held -= 1 if self._until_held else 0
-        due = self._due if not self._until_held else set[str]()
+        metadata = request.get_metadata()
+        self._stamp_ns = metadata.get("SensorTimestamp", 0)
         if not self._zoom:
-            whole, crop = (
-                self.device.camera_properties.get("PixelArraySize"),
-                measured.get("ScalerCrop"),
-            )
+            whole = self.device.camera_properties.get("PixelArraySize")
+            crop = metadata.get("ScalerCrop")
+            # `whole` is (width, height), `crop` (x, y, width, height) in the same pixels
             self._zoom = max(1.0, whole[0] / crop[2]) if whole and crop and crop[2] else 1.0
-        if "focus" in due:
-            sharp = measured.get("AfState") == 2
-            self._set(
-                AfMode=0,
-                LensPosition=measured.get("LensPosition", _HALF_A_METRE)
-                if sharp
-                else _HALF_A_METRE,
-            )
+        if self._frames_until_lock:
+            self._frames_until_lock -= 1
+        if self._frames_until_lock:
+            return
+        if "focus" in self._kinds_to_lock:
+            position = _DEFAULT_FOCUS_DIOPTRES
+            is_sharp = metadata.get("AfState") == 2
+            if is_sharp:
+                position = metadata.get("LensPosition", position)
+            self._set(AfMode=0, LensPosition=position)
             self._locks = self._locks._replace(focus=True)
-        if "exposure" in due and "ExposureTime" in measured:
-            self._hold_exposure(measured["ExposureTime"], measured.get("AnalogueGain", 1.0))
+        if "exposure" in self._kinds_to_lock and "ExposureTime" in metadata:
+            self._lock_exposure(metadata["ExposureTime"], metadata.get("AnalogueGain", 1.0))
             self._locks = self._locks._replace(exposure=True)
-        due.clear()
+        self._kinds_to_lock.clear()
 
-    def _hold_exposure(self, exposure_us: int, gain: float) -> None:
-        """Lock the exposure at whole periods of the lamps' flicker unless it is much shorter. The
-        gain makes up for the difference.
+    def _lock_exposure(self, exposure_us: int, gain: float) -> None:
+        """Lock the exposure at whole periods of the lamps' flicker, see `steady_exposure_s`.
+
+        The gain makes up for the difference.
         """
-        held_us = round(1e6 * steady_exposure_s(exposure_us / 1e6, self._settings.mains_hz))
-        gain = max(1.0, gain * exposure_us / held_us) if exposure_us else gain
-        self._set(AeEnable=False, ExposureTime=held_us, AnalogueGain=gain)
+        steady_us = round(1e6 * steady_exposure_s(exposure_us / 1e6, self._settings.mains_hz))
+        gain = max(1.0, gain * exposure_us / steady_us) if exposure_us else gain
+        self._set(AeEnable=False, ExposureTime=steady_us, AnalogueGain=gain)
 
     def _set(self, **controls: Any) -> None:
         """Set those controls that this camera has. Raises `CameraError` when libcamera refuses."""

@@ -1,17 +1,14 @@
 """Cameras on ribbon cables: which there are, and how Picamera2 opens and closes one without leaving
 anything behind.
 
-What Picamera2 0.3.38 does, as real ones on libcamera's virtual cameras have shown:
+What Picamera2 0.3.38 does, as seen with the real library on libcamera's virtual cameras:
 
-* `Picamera2(n)` counts in the order of `global_camera_info()`, which is sorted by `Id`; an entry's
-  `Num` counts in
-  libcamera's own order, which may be another one at every boot.
-* One whose `__init__` fails never closes the writing end of its pipe (`notifyme_w`), and names the
-  reason only as the
-  cause of its error.
-* `stop()` waits for its event loop, for ever when that has ended; `close()` ends the loop first and
-  then stops by
-  itself.
+* `Picamera2(n)` counts in the order of `global_camera_info()`, which is sorted by `Id`. An entry's
+  `Num` counts in libcamera's own order, which may be another one at every boot.
+* If its `__init__` fails, the writing end of its pipe (`notifyme_w`) stays open, and the reason is
+  only in the cause of the error.
+* `stop()` waits for its event loop, for ever when that has ended. `close()` ends the loop first and
+  then stops by itself.
 """
 
 from __future__ import annotations
@@ -32,19 +29,19 @@ from vision.cameras.sensors import lens_of
 
 _log = logging.getLogger(__name__)
 
-CLOSE_S = 5.0
+CLOSE_TIMEOUT_S = 5.0
 """Maximum time for closing a camera in seconds. Picamera2 needs about 0.3 s."""
 
 
 @dataclass(frozen=True)
 class PiDevice:
-    """A camera on a ribbon cable. `id` is libcamera's: it names socket and sensor and stays the
-    same at every boot. `number` is its present place in Picamera2's list.
-    """
+    """A camera on a ribbon cable."""
 
     number: int
+    """Its current place in Picamera2's list."""
     sensor: str
     id: str
+    """libcamera's id. It names socket and sensor and stays the same at every boot."""
 
     @property
     def identity(self) -> str:
@@ -93,19 +90,19 @@ def pi_devices() -> tuple[PiDevice, ...]:
     return tuple(device for device in devices if "usb" not in device.id.lower())
 
 
-def chosen(which: str) -> PiDevice:
-    """Return the camera that `picamera:WORD` in the settings names: by its id, sensor or place. An
-    empty word is the first one.
+def choose_device(which: str) -> PiDevice:
+    """Return the camera that `picamera:WHICH` in the settings names.
 
+    The word is its id, its sensor or its place in the list. An empty word is the first camera.
     Raises `CameraError` when it is not connected.
     """
-    here = pi_devices()
+    connected = pi_devices()
     if not which:
-        devices = here[:1]
+        devices = connected[:1]
     elif which.isdecimal():
-        devices = here[int(which) : int(which) + 1]
+        devices = connected[int(which) : int(which) + 1]
     else:
-        devices = tuple(device for device in here if which in (device.id, device.sensor))
+        devices = tuple(device for device in connected if which in (device.id, device.sensor))
     if devices:
         return devices[0]
     if not which:
@@ -120,7 +117,7 @@ def chosen(which: str) -> PiDevice:
             "No Raspberry Pi camera {which} is connected ({here}): check the ribbon cable, "
             "contacts and direction",
             which=which,
-            here=", ".join(device.id for device in here) or say("none"),
+            here=", ".join(device.id for device in connected) or say("none"),
         )
     )
 
@@ -134,11 +131,12 @@ def open_device(wanted: PiDevice) -> Any:
     Raises `CameraError` with the true reason, and then leaves nothing open.
     """
     kind = picamera2().Picamera2
-    device = kind.__new__(kind)  # held before `__init__` may fail, for what it leaves open then
+    # made before `__init__` may fail, so that what it leaves open can be closed
+    device = kind.__new__(kind)
     try:
         device.__init__(wanted.number)
     except Exception as error:
-        _clear_away(device)
+        _close_remains(device)
         raise CameraError(
             say(
                 "The Raspberry Pi camera cannot be opened: {reason}, check the ribbon cable",
@@ -148,19 +146,20 @@ def open_device(wanted: PiDevice) -> Any:
     return device
 
 
-def _clear_away(device: Any) -> None:
+def _close_remains(device: Any) -> None:
     """Close the parts of a `Picamera2` that failed to start."""
     if getattr(device, "is_open", False):
-        with contextlib.suppress(Exception):  # nothing to release when it was let go before
+        with contextlib.suppress(Exception):  # the camera may already be released
             device.camera.release()
-    device.is_open = False  # else its end, whenever it is collected, tries to close it once more
-    for attribute, closing in (
+    # otherwise `__del__` would try to close it once more
+    device.is_open = False
+    for attribute, close in (
         ("notifymeread", lambda file: file.close()),
         ("notifyme_w", os.close),
     ):
-        if (held := getattr(device, attribute, None)) is not None:
+        if (pipe_end := getattr(device, attribute, None)) is not None:
             with contextlib.suppress(OSError):
-                closing(held)
+                close(pipe_end)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -173,13 +172,14 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a camera does not open or start, and what to do. The first cause of the error
-    decides.
+    """Return why a camera does not open or start, and what to do, as a part of a sentence.
+
+    The first cause of the error decides.
     """
     causes = list(_causes(error))
-    if _is(causes, errno.EBUSY):
+    if _has_errno(causes, errno.EBUSY):
         return say("it is in use by another program: close that one")
-    if _is(causes, errno.ENOMEM):
+    if _has_errno(causes, errno.ENOMEM):
         return say(
             "the contiguous memory is too small (CMA): set dtoverlay=vc4-kms-v3d,cma-128 in "
             "config.txt"
@@ -189,12 +189,13 @@ def reason_of(error: BaseException) -> str:
 
 def is_short_of_memory(error: BaseException) -> bool:
     """Return whether an error comes from too little memory."""
-    return _is(list(_causes(error)), errno.ENOMEM)
+    return _has_errno(list(_causes(error)), errno.ENOMEM)
 
 
-def _is(causes: list[BaseException], number: int) -> bool:
-    """Return whether one of the causes is of this kind. libcamera passes its errors on only as
-    words.
+def _has_errno(causes: list[BaseException], number: int) -> bool:
+    """Return whether one of the causes has this error number.
+
+    libcamera passes its errors on only as words, so these count too.
     """
     return any(
         getattr(cause, "errno", None) == number or os.strerror(number) in str(cause)
@@ -205,31 +206,31 @@ def _is(causes: list[BaseException], number: int) -> bool:
 # ---- closing -------------------------------------------------------------------------------------
 
 
-def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
-    """Close a camera. Raises `CameraError` if that fails or takes longer than `limit_s`.
+def close_device(device: Any, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+    """Close a camera. Raises `CameraError` if that fails or takes longer than `timeout_s`.
 
     Requests that nobody waits for are cancelled first, because Picamera2 serves its queue in order.
     `stop` is not used: see the head of this file.
     """
-    failed: list[Exception] = []
+    errors: list[Exception] = []
 
     def close() -> None:
         for step in ("cancel_all_and_flush", "close"):
             try:
                 getattr(device, step)()
             except Exception as error:
-                failed.append(error)
+                errors.append(error)
 
     thread = threading.Thread(target=close, name="camera-close", daemon=True)
     thread.start()
-    thread.join(limit_s)
+    thread.join(timeout_s)
     if thread.is_alive():
         _log.error("The Raspberry Pi camera does not close: its thread is left behind")
-        failed.append(TimeoutError(f"{limit_s:.0f} s"))
-    if failed:
+        errors.append(TimeoutError(f"{timeout_s:.0f} s"))
+    if errors:
         raise CameraError(
             say(
                 "The Raspberry Pi camera cannot be closed: {error}: restart the program",
-                error=str(failed[0]),
+                error=str(errors[0]),
             )
-        ) from failed[0]
+        ) from errors[0]

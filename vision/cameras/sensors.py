@@ -1,9 +1,10 @@
 """The sensors of Raspberry Pi cameras: the lens of each, and the modes in which it can be read.
 
 Picamera2 lists the modes of a sensor only by configuring the camera for each, with four buffers
-every time (74 MB for an imx477, 60 MB for an imx708). A board with 512 MB has 64 MB of contiguous
-memory. So those modes of known sensors stand here that see all of their width, as
-`rpicam-hello --list-cameras` prints them. libcamera's own choice would crop the view.
+every time (74 MB for an imx477, 60 MB for an imx708). A Raspberry Pi with 512 MB has 64 MB of
+contiguous memory. So the modes of known sensors are listed here, as `rpicam-hello --list-cameras`
+prints them. They are those that use the whole width of the sensor. libcamera's own choice would
+crop the view.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ one.
 
 
 class Mode(NamedTuple):
-    """One way to read a sensor: width and height of the picture in px, bits a pixel."""
+    """One way to read a sensor."""
 
-    size: tuple[int, int]
+    size_px: tuple[int, int]
+    """Width and height of the picture."""
     bit_depth: int
+    """Bits per pixel."""
 
 
 MODES: Mapping[str, tuple[Mode, ...]] = {
@@ -46,10 +49,12 @@ def lens_of(sensor: str) -> str:
     return LENS_BY_SENSOR.get(sensor.removesuffix("_noir"), "webcam")
 
 
-def choices(sensor: str, size: tuple[int, int]) -> tuple[Mode, ...]:
-    """Return the modes worth trying for a picture of this size: the smallest that is large enough,
-    then those with less memory. Empty for an unknown sensor.
+def modes_for(sensor: str, size_px: tuple[int, int]) -> tuple[Mode, ...]:
+    """Return the modes to try for a picture of this size, in order: the smallest that is large
+    enough, then those with less memory. Empty for an unknown sensor.
     """
     modes = MODES.get(sensor.partition("_")[0], ())
-    enough = [mode for mode in modes if mode.size[0] >= size[0] and mode.size[1] >= size[1]]
-    return modes[max(0, len(enough) - 1) :]
+    width, height = size_px
+    large = [mode for mode in modes if mode.size_px[0] >= width and mode.size_px[1] >= height]
+    # the modes are sorted by size, so the last large one is the smallest of them
+    return modes[max(0, len(large) - 1) :]

@@ -16,7 +16,7 @@ from vision.cameras.colours import Colours
 from vision.oddities import Oddity
 
 # Maximum age of a picture in seconds. An older one comes from a driver with another clock.
-_OLDEST_S = 2.0
+_MAX_AGE_S = 2.0
 
 
 class Locks(NamedTuple):
@@ -26,10 +26,11 @@ class Locks(NamedTuple):
     exposure: bool | None
 
 
-class Taken(NamedTuple):
-    """One picture of a source. `luma` is (height, width) uint8 unless the driver is at fault."""
+class Capture(NamedTuple):
+    """A picture as a source takes it, before it is checked, numbered and stamped as a `Frame`."""
 
     luma: Any
+    """Brightness (height, width) uint8, unless the driver is at fault."""
     colours: Callable[[], Colours | None] | None = None
     """Function that returns its colours. None if it has none."""
     age_s: float = 0.0
@@ -37,9 +38,10 @@ class Taken(NamedTuple):
 
 
 class Source(Closeable):
-    """Numbers and stamps frames, and refuses them after `close`.
+    """Gives frames to the thread that watches the table. A context manager, see `Closeable`.
 
-    Must be overridden: `_take`. May be overridden: `_release`.
+    Implements `companion.core.ports.Camera`. Must be overridden: `_take`. May be overridden:
+    `_release`.
     """
 
     name = "camera"
@@ -56,8 +58,8 @@ class Source(Closeable):
         """
         if self._closed:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
-        frame = self._take()
-        luma: Any = frame.luma
+        capture = self._take()
+        luma: Any = capture.luma
         if (
             not isinstance(luma, np.ndarray)
             or luma.dtype != np.uint8
@@ -71,9 +73,9 @@ class Source(Closeable):
                 )
             )
         at_s = self._clock.monotonic_s()
-        if 0 < frame.age_s < _OLDEST_S:
-            at_s -= frame.age_s
-        return Frame(luma, at_s, next(self._numbers), frame.colours)
+        if 0 < capture.age_s < _MAX_AGE_S:
+            at_s -= capture.age_s
+        return Frame(luma, at_s, next(self._numbers), capture.colours)
 
     def close(self) -> None:
         """Close the device. A second call does nothing."""
@@ -81,31 +83,32 @@ class Source(Closeable):
             self._closed = True
             self._release()
 
-    def _take(self) -> Taken:
+    def _take(self) -> Capture:
         """Wait for the next picture. Raises `CameraError`."""
         raise NotImplementedError
 
     def _release(self) -> None:
-        """Release what is held. The base class holds nothing."""
+        """Release the device. It is called once. The base class has nothing to release."""
 
 
 class Device(Source):
     """A real camera. It has a lens that is worth remembering, noise in every picture, and perhaps
     controls.
 
-    `identity` names this very camera while it stays in its socket. `model` is a name among
-    `LENSES`. May be overridden: `locks`, `lock`, `meter`, `pace`, `zoom`, which are called in the
-    thread that takes the frames.
+    May be overridden: `locks`, `lock`, `meter`, `pace`, `zoom`, which are called in the thread that
+    takes the frames.
     """
 
     identity = ""
+    """Names this very camera while it stays in its socket."""
     model = "webcam"
+    """Name of its lens in `vision.pose.optics.LENSES`."""
     oddity: Oddity | None = None
-    """Known oddity of this kind of camera."""
+    """What this kind of camera is known to do wrong."""
 
     @property
     def locks(self) -> Locks | None:
-        """What is locked. None if the camera has no locks."""
+        """Whether focus and exposure are locked. None if the camera can lock neither."""
         return None
 
     @property
@@ -119,22 +122,23 @@ class Device(Source):
         """
 
     def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can
-        """Meter the light again, then lock the exposure. Return whether this camera can.
+        """Measure the light again, then lock the exposure. Return whether this camera can.
 
-        With `slow` it may expose as long as a frame of the reader lasts.
+        With `slow` it may expose for as long as the settings have one frame take.
         """
         return False
 
     def pace(self, is_moving: bool) -> None:
-        """Learn whether something moves. A camera that sends on request may rest while nothing
-        does.
-        """
+        """Adapt the rate of pictures to whether something moves, if they are sent on request."""
 
 
 def steady_exposure_s(seconds: float, mains_hz: int) -> float:
-    """Return the nearest exposure that shows no flicker of lamps: whole periods of it, unless it is
-    shorter than half a period.
+    """Return the nearest exposure that shows no flicker of lamps.
+
+    That is the largest number of whole periods of flicker within `seconds`, at least one. Less than
+    half a period stays as it is.
     """
+    # lamps flicker twice in a period of the mains
     period_s = 0.5 / mains_hz
     if seconds < period_s / 2:
         return seconds

@@ -19,7 +19,7 @@ from companion.core.files import is_video_device
 from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Device, Locks, Taken, steady_exposure_s
+from vision.cameras.source import Capture, Device, Locks, steady_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -37,14 +37,13 @@ _UNITS_PER_S = 10_000
 
 @dataclass(frozen=True)
 class UsbDevice:
-    """A connected camera, /dev/videoN with N = `number`.
-
-    `identity` stays the same when the number changes.
-    """
+    """A connected camera."""
 
     number: int
+    """N of its device file /dev/videoN."""
     name: str
     identity: str
+    """A name that stays the same when the number changes."""
 
 
 def usb_devices() -> tuple[UsbDevice, ...]:
@@ -55,26 +54,26 @@ def usb_devices() -> tuple[UsbDevice, ...]:
     devices = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
         number, path = entry.name.removeprefix("video"), str(entry.resolve())
-        # A camera has more nodes, for metadata. The first one gives the pictures.
-        if not number.isdecimal() or _line(entry / "index") not in ("", "0"):
+        # A camera has several device files. The first one gives the pictures, others metadata.
+        if not number.isdecimal() or _read_line(entry / "index") not in ("", "0"):
             continue
         if "/usb" in path:
             unit = (entry / "device").resolve().parent
-            parts = [_line(unit / part) for part in ("idVendor", "idProduct", "serial")]
+            parts = [_read_line(unit / part) for part in ("idVendor", "idProduct", "serial")]
             identity = "usb " + ":".join(part for part in parts if part)
         elif "/virtual/" in path:
-            identity = f"v4l2 {_line(entry / 'name')}"
+            identity = f"v4l2 {_read_line(entry / 'name')}"
         else:
             continue
-        devices.append(UsbDevice(int(number), _line(entry / "name") or entry.name, identity))
+        devices.append(UsbDevice(int(number), _read_line(entry / "name") or entry.name, identity))
     return tuple(devices)
 
 
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
     """Return the number of the camera that `usb:WORDS` in the settings names.
 
-    The words are a number or a part of the camera's name. Where nothing has that number it is the
-    only camera. Raises `CameraError` when no such camera is connected.
+    The words are a number or a part of the camera's name. If nothing has that number and only one
+    camera is connected, it is that one. Raises `CameraError` when no such camera is connected.
     """
     if words.isdecimal():
         number = int(words)
@@ -96,7 +95,10 @@ def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
 
 
 class UsbCamera(Device):
-    """The USB camera /dev/videoN. Its exposure is automatic until it is locked."""
+    """The USB camera /dev/videoN, opened with the picture's size of the settings.
+
+    Its exposure is automatic until it is locked. The constructor raises `CameraError`.
+    """
 
     def __init__(self, number: int, settings: CameraSettings, clock: Clock) -> None:
         super().__init__(clock)
@@ -140,12 +142,12 @@ class UsbCamera(Device):
 
     # ---- pictures ----
 
-    def _take(self) -> Taken:
+    def _take(self) -> Capture:
         for _ in range(_MAX_DAMAGED):
-            sent = self._read()
-            luma = self._plane(sent)
+            sent = self._read_picture()
+            luma = self._luma_of(sent)
             if luma is not None:
-                return Taken(luma, partial(_colours_of, sent), self._age_s())
+                return Capture(luma, partial(_colours_of, sent), self._age_s())
         raise CameraError(
             say(
                 "USB camera {name} sends only damaged pictures: use a shorter cable, another "
@@ -154,7 +156,7 @@ class UsbCamera(Device):
             )
         )
 
-    def _read(self) -> Any:
+    def _read_picture(self) -> Any:
         try:
             is_good, picture = self._device.read()
         except cv2.error as error:
@@ -176,8 +178,8 @@ class UsbCamera(Device):
             )
         return picture
 
-    def _plane(self, sent: Any) -> Luma | None:
-        """Return the brightness of BGR or of a JPEG. None if that is damaged.
+    def _luma_of(self, sent: Any) -> Luma | None:
+        """Return the brightness of what OpenCV has read: BGR or a JPEG. None if that is damaged.
 
         Raises `CameraError` for anything else.
         """
@@ -185,7 +187,7 @@ class UsbCamera(Device):
             if sent.ndim == 3 and sent.shape[2] == 3:
                 return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), np.uint8)
             if sent.ndim == 1 or 1 in sent.shape:
-                return _decoded(_jpeg_of(sent))
+                return _decode_luma(_jpeg_of(sent))
         raise CameraError(
             say(
                 "USB camera {name} sends what is not read here: choose a camera that sends MJPG or "
@@ -223,13 +225,13 @@ class UsbCamera(Device):
         """Lock focus or exposure at their present values, or make them automatic again. None leaves
         one as it is.
         """
-        here = self.locks or Locks(None, None)
-        if focus is not None and here.focus is not None:
+        current = self.locks or Locks(None, None)
+        if focus is not None and current.focus is not None:
             distance = self._device.get(cv2.CAP_PROP_FOCUS)
             self._device.set(cv2.CAP_PROP_AUTOFOCUS, 0 if focus else 1)
             if focus and distance >= 0:
                 self._device.set(cv2.CAP_PROP_FOCUS, distance)
-        if exposure is not None and here.exposure is not None:
+        if exposure is not None and current.exposure is not None:
             if exposure:
                 self._expose(self._device.get(cv2.CAP_PROP_EXPOSURE) / _UNITS_PER_S)
             else:
@@ -240,8 +242,8 @@ class UsbCamera(Device):
 
         Return False if the camera has no such control.
         """
-        here = self.locks
-        if here is None or here.exposure is None:
+        current = self.locks
+        if current is None or current.exposure is None:
             return False
         if slow:
             self._expose(1 / self._fps)
@@ -257,7 +259,8 @@ class UsbCamera(Device):
             self._device.set(cv2.CAP_PROP_EXPOSURE, max(1, round(steady_s * _UNITS_PER_S)))
 
 
-def _line(path: Path) -> str:
+def _read_line(path: Path) -> str:
+    """Return what a small text file of the kernel says. Empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -265,14 +268,13 @@ def _line(path: Path) -> str:
 
 
 def _jpeg_of(sent: Any) -> bytes:
-    """Return the bytes of a JPEG. The camera's buffer is longer."""
+    """Return the bytes of a JPEG without the zeros that fill the camera's buffer."""
     return bytes(sent.ravel().tobytes().rstrip(b"\0"))
 
 
-def _decoded(jpeg: bytes) -> Luma | None:
-    """Return the brightness of a JPEG. None if it is cut off, because a decoder would fill the rest
-    with grey.
-    """
+def _decode_luma(jpeg: bytes) -> Luma | None:
+    """Return the brightness of a JPEG. None if it is damaged or cut off."""
+    # of a JPEG without its end a decoder would fill the rest with grey
     if not jpeg.startswith(b"\xff\xd8") or not jpeg.endswith(b"\xff\xd9"):
         return None
     try:

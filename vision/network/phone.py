@@ -11,42 +11,42 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras.files import MAX_STREAM_PIXELS, decode_picture
-from vision.cameras.source import Device, Taken
-from vision.network.newest import SILENCE_S, Newest
+from vision.cameras.source import Capture, Device
+from vision.network.newest import PICTURE_TIMEOUT_S, Newest
 
 PHONE = "phone"
 """The source of an old phone in `open_camera`."""
-STILL_S, MOVING_S = 0.25, 0.1
+STILL_PERIOD_S, MOVING_PERIOD_S = 0.25, 0.1
 """Seconds between two pictures: four a second while nothing moves, ten otherwise."""
 MAX_JPEG_BYTES = 2_000_000
 """Maximum size of a picture in bytes. One of 1280 x 960 pixels has about 300 kB."""
 
 
 class PhoneLine:
-    """The newest picture of the phone. The pages put pictures in, the watcher's thread takes them
-    out.
+    """The connection between the phone's page and the camera that the watcher reads.
 
-    `when_back` is called when pictures arrive again after the watcher has waited for them in vain.
+    The routes put pictures in, in any thread. The watcher's thread takes them out.
     """
 
     def __init__(self, clock: Clock) -> None:
         self.newest = Newest[bytes](clock)
         self.phone = ""
-        """Identity of this phone, under which its lens is kept."""
+        """Identity of the phone, under which its lens is kept."""
         self.is_moving = True
         """Whether something moves, so that pictures are needed often."""
-        self.when_back: Callable[[], None] = lambda: None
+        self.on_return: Callable[[], None] = lambda: None
+        """Called when pictures arrive again after the watcher has waited for them in vain."""
 
     @property
     def period_s(self) -> float:
         """Return the seconds between two pictures that the reader needs now."""
-        return MOVING_S if self.is_moving else STILL_S
+        return MOVING_PERIOD_S if self.is_moving else STILL_PERIOD_S
 
     def put(self, jpeg: bytes, at_s: float) -> None:
         """Replace the last picture. Ignore one that is too old to be read as new."""
-        was_missed = self.newest.is_missed
-        if self.newest.put(jpeg, at_s) and was_missed:
-            self.when_back()
+        was_overdue = self.newest.is_overdue
+        if self.newest.put(jpeg, at_s) and was_overdue:
+            self.on_return()
 
 
 class PhoneCamera(Device):
@@ -64,8 +64,8 @@ class PhoneCamera(Device):
         """Ask for pictures often, or seldom."""
         self._line.is_moving = is_moving
 
-    def _take(self) -> Taken:
-        sent = self._line.newest.take(SILENCE_S)
+    def _take(self) -> Capture:
+        sent = self._line.newest.take(PICTURE_TIMEOUT_S)
         if sent is None:
             raise CameraError(
                 say(
@@ -74,7 +74,7 @@ class PhoneCamera(Device):
                 )
             )
         try:
-            picture = decode_picture(sent.what, PHONE, ("JPEG",), MAX_STREAM_PIXELS)
+            picture = decode_picture(sent.picture, PHONE, ("JPEG",), MAX_STREAM_PIXELS)
         except CameraError:
             raise CameraError(
                 say("The phone sends no pictures that can be read: open its page again")

@@ -18,21 +18,25 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras import colours
-from vision.cameras.source import Device, Taken
-from vision.network.newest import SILENCE_S, Newest
+from vision.cameras.source import Capture, Device
+from vision.network.newest import PICTURE_TIMEOUT_S, Newest
 
 ANSWER_TIMEOUT_S = 3.0
 """Timeout in seconds for a connection, and for the next picture on it."""
-MAX_RATE = 100
+MAX_PICTURES_PER_S = 100
 """Maximum number of pictures per second. More would keep a small machine from all other work."""
 TAKE_TIMEOUT_S = 8.0
 """Timeout in seconds for a picture. FFmpeg reads some of a video before it returns the first."""
 PORTS = {"http": 80, "rtsp": 554}
-"""Usual port of each kind of address."""
+"""Default port of each scheme."""
 
 
 class NetworkCamera(Device):
-    """A camera at an address, received and decoded by FFmpeg in OpenCV."""
+    """A camera at an address, received and decoded by FFmpeg in OpenCV.
+
+    A thread of its own receives from the start until `close`. If it fails, `frame` raises its
+    error.
+    """
 
     def __init__(self, address: str, clock: Clock) -> None:
         super().__init__(clock)
@@ -49,7 +53,7 @@ class NetworkCamera(Device):
     # ---- the thread ----
 
     def _run(self) -> None:
-        """Receive pictures, and pass the reason on if it ends."""
+        """Receive pictures. Pass an error on to the watcher's thread."""
         try:
             self._receive()
         except CameraError as error:
@@ -72,18 +76,19 @@ class NetworkCamera(Device):
         # try first, because FFmpeg does not say why it cannot connect
         socket.create_connection((self._host, self._port), ANSWER_TIMEOUT_S).close()
         timeout_ms = int(1000 * ANSWER_TIMEOUT_S)
-        # One connection, to this address only. OpenCV takes these options only from here.
+        # One connection, to this address only. OpenCV takes FFmpeg's options only from here, with
+        # its timeout in microseconds.
         os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = (
             "rtsp_transport;tcp|protocol_whitelist;http,rtsp,rtp,tcp"
             f"|timeout;{1000 * timeout_ms}|analyzeduration;500000|fflags;nobuffer"
         )
         timeouts = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, timeout_ms]
         timeouts += [cv2.CAP_PROP_READ_TIMEOUT_MSEC, timeout_ms]
-        begun_s = time.monotonic()
+        opened_s = time.monotonic()
         video = cv2.VideoCapture()
         try:
             if not video.open(self._address, cv2.CAP_FFMPEG, timeouts):
-                is_late = time.monotonic() - begun_s >= ANSWER_TIMEOUT_S
+                is_late = time.monotonic() - opened_s >= ANSWER_TIMEOUT_S
                 raise self._too_slow() if is_late else self._no_picture()
             self._read(video)
         finally:
@@ -91,17 +96,17 @@ class NetworkCamera(Device):
 
     def _read(self, video: Any) -> None:
         """Put pictures into `_newest` until the camera is closed. Raises `CameraError`."""
-        # pictures are counted anew each second
-        count_since_s, count = time.monotonic(), 0
+        # the number of pictures in the current second
+        second_s, count = time.monotonic(), 0
         while not self._closed:
             is_good, picture = video.read()
             if not is_good or picture is None:
                 raise self._too_slow()
             now_s = time.monotonic()
-            if now_s - count_since_s >= 1:
-                count_since_s, count = now_s, 0
+            if now_s - second_s >= 1:
+                second_s, count = now_s, 0
             count += 1
-            if count > MAX_RATE:
+            if count > MAX_PICTURES_PER_S:
                 raise CameraError(
                     say(
                         "The camera {name} sends too many pictures: choose fewer a second",
@@ -112,14 +117,14 @@ class NetworkCamera(Device):
 
     # ---- the watcher's thread ----
 
-    def _take(self) -> Taken:
+    def _take(self) -> Capture:
         newest = self._newest.take(TAKE_TIMEOUT_S)
         if newest is None:
             raise self._too_slow()
-        picture = newest.what
+        picture = newest.picture
         luma = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
         age_s = self._clock.monotonic_s() - newest.at_s
-        return Taken(luma, lambda: colours.of_bgr(picture), age_s)
+        return Capture(luma, lambda: colours.of_bgr(picture), age_s)
 
     def _release(self) -> None:
         self._thread.join(2 * ANSWER_TIMEOUT_S)
@@ -130,7 +135,7 @@ class NetworkCamera(Device):
                 "The camera {name} is too slow: no picture for {seconds} s. Bring it closer to the "
                 "Wi-Fi",
                 name=self.name,
-                seconds=f"{SILENCE_S:.0f}",
+                seconds=f"{PICTURE_TIMEOUT_S:.0f}",
             )
         )
 

@@ -23,7 +23,7 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Source, Taken
+from vision.cameras.source import Capture, Source
 from vision.pose.pose import Points, flat
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
@@ -368,5 +368,5 @@ class RenderedCamera(Source):
         super().__init__(clock)
         self._table = table
 
-    def _take(self) -> Taken:
-        return Taken(self._table.render_luma(), self._table.tint())
+    def _take(self) -> Capture:
+        return Capture(self._table.render_luma(), self._table.tint())

@@ -27,7 +27,7 @@ from companion.games.base import plain_layout
 from companion.service.app import Companion
 from companion.service.lifecycle import freeze_objects
 from companion.table.listeners import TableListener
-from vision.cameras.source import Source, Taken
+from vision.cameras.source import Capture, Source
 from vision.simulation.table import SimulatedTable
 
 HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
@@ -57,13 +57,13 @@ class PaintedCamera(Source):
         self._head, self._pictures = shared_pictures(path, size, "r")
         self._number = 0
 
-    def _take(self) -> Taken:
+    def _take(self) -> Capture:
         end_s = time.monotonic() + _WAIT_S
         while self._number == int(self._head["number"][0]) and time.monotonic() < end_s:
             time.sleep(_LOOK_S)
         self._number = int(self._head["number"][0])
         luma = np.array(self._pictures[self._number % 2])
-        return Taken(luma, age_s=self._clock.monotonic_s() - float(self._head["at_s"][0]))
+        return Capture(luma, age_s=self._clock.monotonic_s() - float(self._head["at_s"][0]))
 
 
 class StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
