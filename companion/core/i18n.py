@@ -286,8 +286,8 @@ def words_for_scripts(language: str) -> Mapping[str, str]:
 # ---- patterns and their parts --------------------------------------------------------------------
 
 
+# A part with a conversion. See `_convert` for the letters, and `_fill` for `t` and `T`.
 _CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
-"""A part with a conversion. See `_convert` for the letters, and `_fill` for `t` and `T`."""
 
 
 @lru_cache(maxsize=4096)

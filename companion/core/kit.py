@@ -74,8 +74,8 @@ LOOSE_MM = 4.0
 """Difference between a piece of several squares and the size of these squares, so that neither it
 nor its neighbours get stuck.
 """
+# Least difference between a square and a piece on it with a wide rim.
 _SQUARE_PLAY_MM = 0.4
-"""Least difference between a square and a piece on it with a wide rim."""
 
 SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
 """Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as

@@ -34,8 +34,8 @@ NETWORK_FOLDER = Path("/sys/class/net")
 """Folder in which the kernel lists network interfaces. Those with hardware have an entry
 `device`.
 """
+# Request to the Linux kernel for the address of an interface (netdevice(7)).
 _SIOCGIFADDR = 0x8915
-"""Request to the Linux kernel for the address of an interface (netdevice(7))."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from companion.core.i18n import plain_words
 from companion.core.kit import Seat
 from companion.games.base import AnyGame, plain_outcome
 
+# Maximum size of a request, far above any real one: it only bounds the memory.
 _MAX_LINE_BYTES = 1_000_000
-"""Maximum size of a request, far above any real one: it only bounds the memory."""
 _MAX_LEGAL = 50_000
 """Maximum number of listed actions, because sealed orders for many pieces can be millions."""
 

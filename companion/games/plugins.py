@@ -32,8 +32,8 @@ class PluginGame:
     trouble: str = ""
 
 
+# The checked entry points, by their name, their value and their package with its version.
 _plugins: dict[tuple[str, str, str], PluginGame] = {}
-"""The checked entry points, by their name, their value and their package with its version."""
 
 
 def load_games() -> tuple[PluginGame, ...]:

@@ -1,4 +1,10 @@
-"""Robot Arena: secret orders for all robots, carried out together in a fixed order."""
+"""Robot Arena: secret orders for all robots, carried out together in a fixed order.
+
+The files of the game: `board` (maps, terrain, kit, events), `state` (options and positions),
+`orders` (the notation of an action), `turn` (what orders do), `screen` (order sheet and pad),
+`words` (texts for people) and `lesson`. “Ruling 3” in comments is the project's decision on what
+the rulebook leaves open. `words` says it in the rules.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +29,6 @@ from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
 from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.screen import Play
-
-_BOTH = frozenset(SEATS)
-_NOBODY = frozenset[Seat]()
 
 
 class Arena(Game[State, Orders]):
@@ -68,12 +71,12 @@ class Arena(Game[State, Orders]):
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both seats, which give sealed orders, or nobody once the game is over."""
-        return _NOBODY if state.outcome else _BOTH
+        return frozenset() if state.outcome else frozenset(SEATS)
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[Orders]:
-        """Yield all orders lazily: 12^n - 1 for n robots.
+        """Yield all orders lazily: there are 12^n - 1 for n robots.
 
-        They come in the order of `all_orders`, so that the first ones are a fair sample.
+        They come in the sequence of `all_orders`, so that the first ones are a fair sample.
         """
         if state.outcome is None:
             yield from all_orders(state.numbers(seat.number))
@@ -104,8 +107,8 @@ class Arena(Game[State, Orders]):
     def view(self, state: State, seat: Seat | None) -> View:
         """Return the present turn, the outcome, and each side's robots by number.
 
-        A robot is written `{"square": "b1", "points": 30}`. Everything on the board is public, and
-        sealed orders are never part of a state.
+        A robot is `{"square": "b1", "points": 30}`. Everything on the board is public, and sealed
+        orders are never part of a state. So the view is the same for everybody.
         """
         texts = state.terrain.texts
         robots = {

@@ -12,7 +12,11 @@ from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 from companion.games.events import EventKind, Highlight, Look
 
 STANDARD_MAP = ".nN.n.Nn.\n" + 7 * ".........\n" + ".sS.s.Ss."
-"""Standard map: 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3)."""
+"""Standard map: 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3).
+
+In a map, `s` and `n` are starts of South and North, `S` and `N` their spawn points, `#` is a wall
+and `.` any other square. The first line is the highest rank.
+"""
 WALLS_MAP = "\n".join(
     (
         ".nN.n.Nn.",
@@ -32,7 +36,7 @@ MAX_ROBOTS = 8
 DIRECTIONS = "NESW"
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 """(files, ranks) of one step in each direction, in the order of `DIRECTIONS`."""
-WORDS = (say("north"), say("east"), say("south"), say("west"))
+DIRECTION_WORDS = (say("north"), say("east"), say("south"), say("west"))
 INITIALS = (
     initial(say("N for north")),
     initial(say("E for east")),
@@ -57,8 +61,10 @@ ROBOTS = tuple(
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
 """Stack of faces on a robot's square in a layout, by seat and robot number."""
 
+# Marker of each side's robot 1, South's first. The other robots have the following ones.
 _FIRST_MARKERS = (54, 62)
 _CORNERS = (8, 9, 10, 11)
+# Height of a counter under its tag: two draughtsmen or a slice of cork.
 _HEIGHT_MM = 6.0
 
 
@@ -66,7 +72,8 @@ _HEIGHT_MM = 6.0
 class Terrain:
     """A board in the form that the rules use.
 
-    A place is the index of a square in `squares`. Pairs are (South, North).
+    A place is the index of a square in `squares`, which is quicker to look up than the square.
+    Pairs are (South, North).
     """
 
     files: int
@@ -77,24 +84,24 @@ class Terrain:
 
     @cached_property
     def squares(self) -> tuple[Square, ...]:
-        """Return all squares, by file, then rank."""
+        """All squares, by file, then rank."""
         return tuple(Square(file, rank) for file in range(self.files) for rank in range(self.ranks))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Return the names of all squares, such as `c4`, by place."""
+        """Names of all squares, such as `c4`, by place."""
         return tuple(map(str, self.squares))
 
     @cached_property
     def ahead(self) -> tuple[tuple[int | None, ...], ...]:
-        """Return the places to the N, E, S and W of each place. None: off the board or a wall."""
+        """Places to the N, E, S and W of each place. None: off the board, or a wall."""
         return tuple(
             tuple(self._place(square.shifted(*step)) for step in STEPS) for square in self.squares
         )
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], ...]:
-        """Return the up to eight neighbours of each place, without walls."""
+        """Neighbours of each place, up to eight, without walls."""
         around = []
         for square in self.squares:
             neighbours = [
@@ -199,6 +206,7 @@ def kit_of(text: str) -> Kit:
 # ---- events --------------------------------------------------------------------------------------
 
 
+# Weights as in `companion.games.events`: a lost robot weighs more than any hit.
 _SPAWNS = Highlight("spawn-s", lambda n: say_n("{n} new robot", "{n} new robots", n))
 _LOSSES = Highlight(
     "cross", lambda n: say_n("{n} robot lost", "{n} robots lost", n), 3, is_loss=True
@@ -206,10 +214,11 @@ _LOSSES = Highlight(
 
 
 class ArenaEvent(EventKind):
-    """Events of single robots, and spawning that fails."""
+    """Events of single robots, and of spawn points on which none appears."""
 
     DEFEND = "defend", Look(around="shield", size=1.12)
     ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)
     SPAWN = "spawn", Look(swells=True), None, _SPAWNS
     NO_SPAWN = "no_spawn"
     LEAVE = "leave", Look(swells=True), None, _LOSSES
+    """A robot without hit points leaves the board."""

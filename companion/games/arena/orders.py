@@ -26,10 +26,13 @@ NOTHING = "-"
 CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
 """All orders that a robot can be given."""
 
+# Number of choices for one robot: any order, or none.
 _CHOICES = len(CODES) + 1
-_GOLDEN = 0.6180339887
+# Share of the golden section. Multiples of it spread evenly over a circle.
+_GOLDEN_RATIO = 0.6180339887
 _PART = re.compile(r"([1-8]):(a?[NESW]|[DX-])")
-_MAX_SHOWN = 12
+# Maximum number of letters of a wrong order that its message quotes.
+_MAX_QUOTED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,11 @@ def parse_orders(text: str) -> Orders:
     for part in text.split(" "):
         match = _PART.fullmatch(part)
         if not match:
-            shown = part if len(part) <= _MAX_SHOWN else f"{part[:_MAX_SHOWN]}…"
+            quoted = part if len(part) <= _MAX_QUOTED else f"{part[:_MAX_QUOTED]}…"
             text = say(
                 "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of "
                 "{orders}, such as 1:N 2:aE 3:D, separated by single spaces",
-                text=Verbatim(shown),
+                text=Verbatim(quoted),
                 orders=Verbatim(" ".join(CODES)),
             )
             raise Malformed(text)
@@ -79,17 +82,18 @@ def parse_orders(text: str) -> Orders:
 
 
 def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
-    """Yield all orders of these robots, each once.
+    """Yield all orders of the robots with these numbers, each once.
 
-    Every robot has one of `CODES` or no order, and at least one robot has an order. There are 12^n
-    - 1 combinations for n robots, 430 million for eight. The generator steps through the indexes of
-    `orders_at` with a constant stride near the golden section of 12^n, so that any first part of
-    the sequence is a fair sample. The stride is coprime to 12^n, so every index occurs once. Index
-    0, which has no order at all, would come last and is left out.
+    Every robot has one of `CODES` or no order, and at least one robot has an order. There are
+    12^n - 1 combinations for n robots, 430 million for eight.
+
+    The generator steps through the indexes of `orders_at` with a constant stride near the golden
+    section of 12^n, so that any first part of the sequence is a fair sample. The stride is coprime
+    to 12^n, so every index occurs once. Index 0, which has no order at all, would come last and is
+    left out.
     """
     total = _CHOICES ** len(numbers)
-    stride = round(total * _GOLDEN)
-    # a stride without a common divisor visits every index once
+    stride = round(total * _GOLDEN_RATIO)
     while gcd(stride, total) > 1:
         stride += 1
     index = 0

@@ -9,7 +9,7 @@ from functools import lru_cache
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
-from companion.games.arena.board import DIRECTIONS, INITIALS, NAMES, STEPS, WORDS
+from companion.games.arena.board import DIRECTION_WORDS, DIRECTIONS, INITIALS, NAMES, STEPS
 from companion.games.arena.orders import (
     ATTACKS,
     DEFEND,
@@ -37,7 +37,7 @@ _ARROWS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
     Direction(letter, word.capitalize(), step, arrow, initial)
     for letter, word, step, arrow, initial in zip(
-        DIRECTIONS, WORDS, STEPS, _ARROWS, INITIALS, strict=True
+        DIRECTIONS, DIRECTION_WORDS, STEPS, _ARROWS, INITIALS, strict=True
     )
 )
 
@@ -48,14 +48,14 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     Only a seat that may act has an order sheet.
     """
     squares = state.terrain.squares
-    most = state.options.hit_points
+    full_points = state.options.hit_points
     facts: dict[Seat, str] = {}
     badges: dict[Square, Badge] = {}
     for owner, robots in zip(SEATS, state.robots, strict=True):
         points = sum(robot.points for robot in robots)
         facts[owner] = joined(", ", (counted_robots(len(robots)), counted_points(points)))
         for robot in robots:
-            badge = Badge(str(robot.points), robot.points / most)
+            badge = Badge(str(robot.points), robot.points / full_points)
             badges[squares[robot.place]] = badge
     sheet = None
     if seat and state.outcome is None:
@@ -70,6 +70,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
 
 
 def _sign(state: State, seat: Seat | None) -> str:
+    """Return what the table waits for, for a seat or for everybody."""
     if state.outcome:
         return ""
     if seat is None:
@@ -89,10 +90,10 @@ def _hint(state: State) -> str:
     if is_spawning(options, turn):
         return joined(" ", (hint, say("New robots appear in this turn.")))
     # the next multiple of the interval
-    soonest = turn + options.spawn_every - turn % options.spawn_every
-    if soonest > options.turns:
+    next_spawning = turn + options.spawn_every - turn % options.spawn_every
+    if next_spawning > options.turns:
         return hint
-    return joined(" ", (hint, say("New robots appear in turn {turn}.", turn=soonest)))
+    return joined(" ", (hint, say("New robots appear in turn {turn}.", turn=next_spawning)))
 
 
 def opened(
@@ -100,7 +101,7 @@ def opened(
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return each robot's order, blank until the stage that carries it out has been shown.
 
-    After the last stage all orders are open.
+    After the last stage all orders are open. See `Game.opened`.
     """
     shown = {str(part.title) for part in stages[: stage + 1]}
     is_last_stage = stage + 1 >= len(stages)
@@ -124,13 +125,16 @@ _REVEALED = {
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
     NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
 }
-"""For each order the title of the stage that carries it out, and what is then shown."""
+"""For each order the title of the stage that carries it out, and what is then shown of it.
+
+The loops below add moves and attacks. Each robot's number replaces the empty `unit`.
+"""
 for _code, _number in MOVES.items():
-    _words = joined(" ", (_MOVE.label, WORDS[_number]))
+    _words = joined(" ", (_MOVE.label, DIRECTION_WORDS[_number]))
     # the arrow is drawn pointing up, so north needs no rotation
     _REVEALED[_code] = MOVE_STAGE, UnitOrder("", _code, _words, _MOVE.drawing, 90 * _number)
 for _code, _number in ATTACKS.items():
-    _words = joined(" ", (_ATTACK.label, WORDS[_number]))
+    _words = joined(" ", (_ATTACK.label, DIRECTION_WORDS[_number]))
     # the blade is drawn pointing right, so north is rotated back by a quarter turn
     _REVEALED[_code] = (
         ATTACK_STAGE,
@@ -139,7 +143,7 @@ for _code, _number in ATTACKS.items():
 
 
 def order_words(number: int, code: str) -> str:
-    """Return a robot's order in words."""
+    """Return the order of a robot in words, such as “2: attack north”."""
     return say("{unit}: {order}", unit=str(number), order=_REVEALED[code][1].words)
 
 
@@ -151,9 +155,9 @@ def _open_order(unit: str, code: str, shown: Collection[str], *, is_last_stage: 
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
-    """Return the target square of each order entered so far.
+    """Return the target square of each order entered so far. See `Game.plan`.
 
-    It is the square that is entered or attacked, or else the robot's own. None means a wall or a
+    It is the square that the robot would enter or attack, or else its own. None means a wall or a
     square off the board.
     """
     places = {robot.number: robot.place for robot in state.robots[seat.number]}
@@ -170,6 +174,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
 # ---- pads ----------------------------------------------------------------------------------------
 
 
+# The key ready in a draft: a robot does nothing.
 _READY = "ready"
 _SOUTH_DIRECTIONS = {"up": "N", "down": "S", "left": "W", "right": "E"}
 """Directions as South sees them. North sees the opposite ones."""
@@ -207,13 +212,16 @@ class OrdersPad(PadGrammar):
 
         Robots that do nothing are left out. If all do nothing, the text is the first robot's `-`.
         """
-        # robots that the draft has not reached do nothing
-        done = zip(self.numbers, self._codes(draft), strict=False)
-        orders = tuple((number, code) for number, code in done if code)
+        # `zip` leaves out the robots that the draft has not reached
+        pairs = zip(self.numbers, self._codes(draft), strict=False)
+        orders = tuple((number, code) for number, code in pairs if code)
         return str(Orders(orders or ((self.numbers[0], NOTHING),)))
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """Return the keys of orders: one or two for each robot, ready for an idle one."""
+        """Return the keys that spell orders: one or two for each robot, and ready for an idle one.
+
+        Unlike other pads, it can spell every action.
+        """
         orders = dict(parse_orders(text).given)
         pads = {key.letter: (key.pad,) for key in self.keys}
         keys_by_code = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
@@ -222,33 +230,38 @@ class OrdersPad(PadGrammar):
         return tuple(key for code in codes for key in keys_by_code[code])
 
     def _codes(self, draft: Draft) -> list[str]:
-        """Return the codes of the robots that the draft covers. An empty code does nothing."""
+        """Return the orders of the robots that the draft covers. An empty one does nothing."""
         codes: list[str] = []
-        aims = False
+        follows_a = False
         for pad in draft:
             key = self.key(pad)
-            if pad == "a" and not aims:
-                aims = True
+            if pad == "a" and not follows_a:
+                follows_a = True
                 continue
             if pad == "a":
                 codes.append(DESTRUCT)
             elif key is None:
                 # ready: this robot does nothing, and an `a` before it is cancelled
                 codes.append("")
+            elif follows_a and pad != "b":
+                codes.append(f"a{key.letter}")
             else:
-                codes.append(f"a{key.letter}" if aims and pad != "b" else key.letter)
-            aims = False
+                codes.append(key.letter)
+            follows_a = False
         return codes
 
 
 @lru_cache(maxsize=1024)
 def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
-    """Return the pad's grammar for a seat whose robots have these numbers."""
+    """Return the pad's grammar for a seat whose robots have these numbers.
+
+    Directions in the notation are those of the board, so the keys of North have opposite letters.
+    """
     keys = []
     for pad, south_letter in _SOUTH_DIRECTIONS.items():
         letter = south_letter if seat is Seat.SOUTH else _OPPOSITE[south_letter]
         index = DIRECTIONS.index(letter)
-        label = say("move {direction}", direction=WORDS[index])
+        label = say("move {direction}", direction=DIRECTION_WORDS[index])
         keys.append(Key(letter, label, f"order-{pad}", pad, INITIALS[index]))
     keys.append(Key("a", say("attack, then its direction; twice: self-destruct"), "blade", "a"))
     keys.append(Key(DEFEND, say("defend"), "shield", "b"))

@@ -20,9 +20,11 @@ _Damage = Annotated[int, Meta(ge=0, le=999)]
 
 
 class ArenaOptions(Options, frozen=True):
-    """Options of Robot Arena, with the house defaults of Ruling 3.
+    """Options of Robot Arena. Damages are the rulebook's, and the other defaults are Ruling 3.
 
-    Damages are the rulebook's. With `spawn_every` 0 no robots appear.
+    `board` is a text map. `spawn_every` is the number of turns between new robots, 0 for none.
+    `attack` is the damage of an attack to an enemy, `friendly` to a robot of the own side, and
+    `blast` that of a self-destruct.
     """
 
     board: str = STANDARD_MAP
@@ -57,7 +59,9 @@ Robots = tuple[tuple[Robot, ...], tuple[Robot, ...]]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A position: the robots, the number of the present turn (from 1), and the outcome."""
+    """A position between two turns: the robots, the number of the coming turn (from 1), and the
+    outcome.
+    """
 
     options: ArenaOptions
     terrain: Terrain
@@ -66,8 +70,8 @@ class State:
     outcome: Outcome | None = None
 
     def numbers(self, side: int) -> tuple[int, ...]:
-        """Return the numbers of a side's robots in rising order."""
-        return tuple([robot.number for robot in self.robots[side]])
+        """Return the numbers of a side's robots in rising order. `side` is 0 for South."""
+        return tuple(robot.number for robot in self.robots[side])
 
 
 def _starts(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], ...]:
@@ -125,6 +129,6 @@ def is_spawning(options: ArenaOptions, turn: int) -> bool:
 
 
 def lead(state: State) -> float:
-    """Return the hit points of all South robots minus those of all North robots."""
+    """Return the lead of South: its hit points minus those of North, each summed over robots."""
     south, north = (sum(robot.points for robot in robots) for robots in state.robots)
     return float(south - north)

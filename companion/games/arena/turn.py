@@ -1,4 +1,7 @@
-"""Carry out a turn of Robot Arena: defend, arm, move, spawn, attack, blow up, leave.
+"""What a turn of Robot Arena does: defend, arm, move, spawn, attack, blow up, leave.
+
+`play` runs the steps of `_STAGES` (at the end of this file) one after another on a mutable `_Turn`.
+Each step reports its events and headlines, and becomes a stage for the hands if it has any events.
 
 Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and
 "Attacking", and Ruling 3.
@@ -11,7 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from companion.core.i18n import joined, listed, say, say_n
-from companion.games.arena.board import MAX_ROBOTS, NAMES, ROBOTS, STACKS, STEPS, WORDS, ArenaEvent
+from companion.games.arena.board import (
+    DIRECTION_WORDS,
+    MAX_ROBOTS,
+    NAMES,
+    ROBOTS,
+    STACKS,
+    STEPS,
+    ArenaEvent,
+)
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import Robot, State, is_spawning
 from companion.games.arena.words import counted_points, counted_robots
@@ -25,23 +36,23 @@ _MAX_BUMPS = 2
 """Maximum number of failed moves with separate headlines. More than these share one headline."""
 
 
-Tries = Mapping[int, int | None]
-"""Target of each robot that moves. None: off the board or a wall."""
+MoveTargets = Mapping[int, int | None]
+"""Target place of each robot that moves, by its index. None: off the board or a wall."""
 
 
-def failures(places: Sequence[int], tries: Tries) -> list[int]:
-    """Return the robots whose moves fail.
+def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
+    """Return the indexes of the robots whose moves fail.
 
     All other moves succeed, including chains, swaps and rotations. `places` has the place of each
-    robot.
+    robot, by its index.
 
-    >>> failures([0, 1, 2], {0: 1, 1: 2})
+    >>> failed_moves([0, 1, 2], {0: 1, 1: 2})
     [1, 0]
-    >>> failures([0, 1], {0: 1, 1: 0})
+    >>> failed_moves([0, 1], {0: 1, 1: 0})
     []
     """
     entrants: dict[int | None, list[int]] = {}
-    for robot, target in tries.items():
+    for robot, target in targets.items():
         entrants.setdefault(target, []).append(robot)
     failed = entrants.pop(None, [])
     # if several robots want the same square, all of them fail (Ruling 3)
@@ -49,23 +60,24 @@ def failures(places: Sequence[int], tries: Tries) -> list[int]:
         if len(robots) > 1:
             failed += robots
     # a robot that stays blocks its place, so robots that want to enter it stay, too
-    stayed_places = [
-        place for robot, place in enumerate(places) if robot not in tries or robot in failed
+    blocked_places = [
+        place for robot, place in enumerate(places) if robot not in targets or robot in failed
     ]
-    for place in stayed_places:  # grows: a robot that cannot enter blocks its own place
+    # the list grows during the loop: a robot that cannot enter blocks its own place
+    for place in blocked_places:
         for robot in entrants.get(place, ()):
             if robot not in failed:
                 failed.append(robot)
-                stayed_places.append(places[robot])
+                blocked_places.append(places[robot])
     return failed
 
 
 def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     """Carry out South's and North's orders."""
     turn = _Turn(state, orders)
-    for title, act in _STAGES:
-        act(turn)
-        turn.close(title)
+    for title, carry_out in _STAGES:
+        carry_out(turn)
+        turn.end_stage(title)
     sides: tuple[list[Robot], list[Robot]] = ([], [])
     for robot in turn.robots:
         sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
@@ -109,7 +121,7 @@ class _Turn(TurnLog):
             ]
 
     def robots_by_place(self) -> dict[int, _Robot]:
-        """Return the robots by their place."""
+        """Return the robots by their present place."""
         return {robot.place: robot for robot in self.robots}
 
     def add_robot_event(
@@ -126,16 +138,16 @@ class _Turn(TurnLog):
         target = None if to is None else texts[to]
         self.add(kind, robot.side, text, rule, at=texts[robot.place], to=target, **more)
 
-    def close(self, title: str) -> None:
-        """End the current stage, unless it has no events."""
+    def end_stage(self, title: str) -> None:
+        """Add a stage with the events since the last one, unless there are none."""
         # a stage without events would interrupt play for nothing
         if not self.fresh_events:
             return
         squares = self.terrain.squares
-        most = self.options.hit_points
+        full_points = self.options.hit_points
         layout = {squares[robot.place]: STACKS[robot.side][robot.number] for robot in self.robots}
         badges = {
-            squares[robot.place]: Badge(str(robot.points), robot.points / most)
+            squares[robot.place]: Badge(str(robot.points), robot.points / full_points)
             for robot in self.robots
         }
         self.add_stage(title, layout, badges=badges)
@@ -178,19 +190,19 @@ def _move(turn: _Turn) -> None:
     """Carry out all moves together."""
     ahead = turn.terrain.ahead
     texts = turn.terrain.texts
-    tries = {
+    targets = {
         index: ahead[robot.place][MOVES[robot.code]]
         for index, robot in enumerate(turn.robots)
         if robot.code in MOVES
     }
-    failed = failures([robot.place for robot in turn.robots], tries)
-    turn.headlines += _bump_headlines(turn, failed, tries)
-    for index, target in tries.items():
+    failed = failed_moves([robot.place for robot in turn.robots], targets)
+    turn.headlines += _bump_headlines(turn, failed, targets)
+    for index, target in targets.items():
         robot = turn.robots[index]
         direction = MOVES[robot.code]
         here = texts[robot.place]
         if index in failed:
-            why = _failure_text(turn, index, tries)
+            why = _failure_text(turn, index, targets)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
             turn.add_robot_event(
                 CommonEvent.BOUNCE, robot, text, "bounce", why=why, edge=STEPS[direction]
@@ -199,62 +211,63 @@ def _move(turn: _Turn) -> None:
             text = say(
                 "{robot!c} moves {direction}, {origin} to {target}.",
                 robot=robot.name,
-                direction=WORDS[direction],
+                direction=DIRECTION_WORDS[direction],
                 origin=here,
                 target=texts[target],
             )
             turn.add_robot_event(CommonEvent.MOVE, robot, text, "moving", to=target)
     # places change only now, because the sentences above name the old squares
-    for index, target in tries.items():
+    for index, target in targets.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
 
 
-def _bump_headlines(turn: _Turn, failed: Sequence[int], tries: Tries) -> list[Headline]:
+def _bump_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets) -> list[Headline]:
     """Return the headlines of failed moves. Moves to the same square share one headline."""
     names = {index: turn.robots[index].name for index in failed}
     # too many to read one after another: give their number, show the first and the last
     if len(failed) > _MAX_BUMPS:
         first, *_, last = names.values()
         return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
-    at = turn.robots_by_place()
+    robot_at = turn.robots_by_place()
     headlines = []
     for index in failed:
         robot = turn.robots[index]
-        place = tries[index]
-        faces = [names[other] for other in failed if tries[other] == place]
+        place = targets[index]
+        faces = [names[other] for other in failed if targets[other] == place]
         if place is None or len(faces) == 1:
             text = say(
                 "{side!c}’s robot {number} is blocked", side=NAMES[robot.side], number=robot.number
             )
             faces = [robot.name]
             # also show the robot in the way
-            if place in at:
-                faces.append(at[place].name)
+            if place in robot_at:
+                faces.append(robot_at[place].name)
         else:
             text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
         headlines.append(Headline(text, "bump", tuple(faces)))
+    # robots that wanted the same square have made the same headline
     return list(dict.fromkeys(headlines))
 
 
-def _failure_text(turn: _Turn, index: int, tries: Tries) -> str:
+def _failure_text(turn: _Turn, index: int, targets: MoveTargets) -> str:
     """Return a sentence on why a move fails."""
     robot = turn.robots[index]
-    target = tries[index]
+    target = targets[index]
     if target is None:
-        return _barrier(turn, robot, MOVES[robot.code])
+        return _barrier_text(turn, robot, MOVES[robot.code])
     square = turn.terrain.texts[target]
-    entrants = [turn.robots[other].name for other, tried in tries.items() if tried == target]
+    entrants = [turn.robots[other].name for other, place in targets.items() if place == target]
     if len(entrants) > 1:
         return say("{robots!c} try to enter {square}.", robots=listed(entrants), square=square)
-    robot = turn.robots_by_place()[target]
-    return say("{robot!c} does not leave {square}.", robot=robot.name, square=square)
+    blocker = turn.robots_by_place()[target]
+    return say("{robot!c} does not leave {square}.", robot=blocker.name, square=square)
 
 
-def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
-    """Return what blocks a robot in this direction: a wall or the edge of the board."""
+def _barrier_text(turn: _Turn, robot: _Robot, direction: int) -> str:
+    """Return a sentence on what blocks a robot in this direction: a wall or the board's edge."""
     square = turn.terrain.squares[robot.place].shifted(*STEPS[direction])
-    word = WORDS[direction]
+    word = DIRECTION_WORDS[direction]
     if square in turn.terrain.walls:
         return say("{direction!c} leads into the wall on {square}.", direction=word, square=square)
     return say("{direction!c} leads off the board.", direction=word)
@@ -263,17 +276,16 @@ def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
 def _spawn(turn: _Turn) -> None:
     """In a spawning turn, put a new robot on every free spawn point, up to the side's limit."""
     options = turn.options
-    at = turn.robots_by_place()
     if not is_spawning(options, turn.number):
         return
+    robot_at = turn.robots_by_place()
     for side, spawns in enumerate(turn.terrain.spawns):
-        # armed robots count towards the limit, since they leave only at the end of the turn (Ruling
-        # 3)
+        # armed robots count, too, since they leave only at the end of the turn (Ruling 3)
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
             square = turn.terrain.texts[place]
-            if place in at:
-                why = say("{robot!c} stands there.", robot=at[place].name)
+            if place in robot_at:
+                why = say("{robot!c} stands there.", robot=robot_at[place].name)
             elif len(numbers) >= options.max_robots:
                 why = say_n(
                     "{side!c} has {n} robot, as many as a side may have.",
@@ -304,22 +316,22 @@ def _spawn(turn: _Turn) -> None:
 def _attack(turn: _Turn) -> None:
     """Carry out all attacks together, each on the square next to the robot."""
     terrain = turn.terrain
-    at = turn.robots_by_place()
+    robot_at = turn.robots_by_place()
     attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
     for robot in attackers:
         direction = ATTACKS[robot.code]
         target = terrain.ahead[robot.place][direction]
         if target is None:
-            why = _barrier(turn, robot, direction)
-        elif target in at:
-            _hit(turn, robot, at[target])
+            why = _barrier_text(turn, robot, direction)
+        elif target in robot_at:
+            _hit(turn, robot, robot_at[target])
             continue
         else:
             why = say("Nothing stands on {square}.", square=terrain.texts[target])
         text = say(
             "{robot!c} attacks {direction} and hits nothing.",
             robot=robot.name,
-            direction=WORDS[direction],
+            direction=DIRECTION_WORDS[direction],
         )
         turn.add_robot_event(CommonEvent.MISS, robot, text, "attacking", why=why, to=target)
     # show the hardest hit last
@@ -343,7 +355,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} points.",
         damage,
         robot=robot.name,
-        direction=WORDS[ATTACKS[robot.code]],
+        direction=DIRECTION_WORDS[ATTACKS[robot.code]],
         victim=victim.name,
         square=turn.terrain.texts[victim.place],
     )
@@ -372,10 +384,11 @@ def _blow_up(turn: _Turn) -> None:
     Each hits the eight neighbours and leaves its robot with 0 points.
     """
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
-    at = turn.robots_by_place()
+    robot_at = turn.robots_by_place()
     for robot in armed:
         # neighbours of both sides are hit, and walls protect nobody (Ruling 3)
-        victims = [at[place] for place in turn.terrain.around[robot.place] if place in at]
+        neighbours = turn.terrain.around[robot.place]
+        victims = [robot_at[place] for place in neighbours if place in robot_at]
         damages = [_hurt(victim, turn.options.blast) for victim in victims]
         parts = {"robot": robot.name, "square": turn.terrain.texts[robot.place]}
         text = say("{robot!c} blows up on {square} and hits nobody.", **parts)
@@ -445,6 +458,7 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     # tuples compare by robots first, then by points
     scores = list(zip(counts, points, strict=True))
     winner = None if scores[0] == scores[1] else scores.index(max(scores))
+    # the sentences speak of the winner first, or of South in a draw
     side = winner or 0
     parts = {
         "turn": turn.number,
@@ -482,7 +496,7 @@ DEFEND_STAGE = say("Defend")
 ARM_STAGE = say("Armed")
 MOVE_STAGE = say("Moves")
 ATTACK_STAGE = say("Attacks")
-"""Titles of the stages that carry out orders."""
+"""Titles of the stages that carry out orders, from which `screen` knows which orders are open."""
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (
     (DEFEND_STAGE, _shelter),
     (ARM_STAGE, _arm),

@@ -1,4 +1,9 @@
-"""Outbuffered: two robots with three secret orders each capture the flag."""
+"""Outbuffered: two robots with three secret orders each capture the flag.
+
+The files of the game: `board` (maps, terrain, kit, orders, events), `turn` (positions, and what
+orders do), `words` (texts for people) and `lesson`. A “ruling” in comments is the project's
+decision on what the rulebook leaves open. `words` says it in the rules.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,10 @@ _PAD = PadGrammar(tuple(ORDERS.values()), length=3)
 
 
 class Outbuffered(Game[State, str]):
-    """The game Outbuffered. An action is a buffer: exactly three letters of `U D L R I S`."""
+    """The game Outbuffered. An action is a buffer: exactly three letters of `U D L R I S`.
+
+    Each letter is an order: up, down, left, right, idle, shoot.
+    """
 
     name = "outbuffered"
     title = say("Outbuffered")
@@ -101,10 +109,10 @@ class Outbuffered(Game[State, str]):
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn and outcome.
+        """Return robots, flags, the turn and the outcome. The view is the same for everybody.
 
-        Everything on the board is public, and sealed buffers never reach a state. `quiet` is the
-        number of consecutive turns without a flag taken or a robot hit.
+        A flag is `{"on": "b1"}` or `{"carried_by": "north"}`. `quiet` is the number of consecutive
+        turns without a flag taken or a robot hit. Sealed buffers are never part of a state.
         """
         flags = {
             seat: {"on": str(flag)} if flag else {"carried_by": seat.other}
@@ -125,7 +133,7 @@ class Outbuffered(Game[State, str]):
         return layout_of(state.robots, state.flags)
 
     def pad(self, state: State, seat: Seat) -> PadGrammar:
-        """Return the pad, on which each order is one key and three keys make an action."""
+        """Return the pad's grammar: each order is one key, and three keys make an action."""
         return _PAD
 
     def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
@@ -136,21 +144,21 @@ class Outbuffered(Game[State, str]):
         # End of the plan so far, or the robot's own square without a plan.
         before = (state.robots[index], *plan(state, seat, entered))[-1]
         for key in _PAD.keys:
-            there = plan(state, seat, entered + key.letter)[-1]
-            text = say("to {square}", square=there)
+            after = plan(state, seat, entered + key.letter)[-1]
+            text = say("to {square}", square=after)
             if key.letter == "S":
                 text = HELP["shoot"]
             elif key.letter == "I":
                 text = say("you stay on {square}", square=before)
-            elif there == before:
+            elif after == before:
                 text = say("you bounce and stay")
-            elif there == state.robots[1 - index]:
+            elif after == state.robots[1 - index]:
                 text = say("you bounce if {side} stays", side=NAMES[1 - index])
-            elif there == state.flags[1 - index]:
-                text = say("to {square}: you take their flag", square=there)
-            elif there == state.terrain.bases[index]:
-                text = say("to {square}: home", square=there)
+            elif after == state.flags[1 - index]:
+                text = say("to {square}: you take their flag", square=after)
+            elif after == state.terrain.bases[index]:
+                text = say("to {square}: home", square=after)
             # A move that does not change the square bounces.
-            is_barred = key.letter in STEPS and there == before
-            squares = () if there == before else (there,)
+            is_barred = key.letter in STEPS and after == before
+            squares = () if after == before else (after,)
             yield Possible(key.drawing, key.label, text, squares, is_barred)

@@ -1,4 +1,4 @@
-"""The board of Outbuffered: text maps, the terrain for the rules, and the kit."""
+"""The board of Outbuffered: text maps, the terrain for the rules, orders, the kit and events."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ from companion.games.events import EventKind, Highlight, Look
 from companion.games.pads import Key
 
 STANDARD_MAP = ".Nn\n...\n...\nsS."
+"""Standard map: 3 x 4 tiles without walls.
+
+In a map, `s` and `n` are the start tiles of South and North, `S` and `N` their bases, `#` is a wall
+and `.` any other tile. The first line is the highest rank.
+"""
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 
-
+# Indexes of the seats in pairs (South, North).
 SOUTH = 0
 NORTH = 1
 ORDERS = {
@@ -35,6 +40,7 @@ ORDERS = {
 TILE_LETTERS = "UDLRSI"
 """The orders in the sequence in which their tiles are printed."""
 STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
+"""(files, ranks) of each order that moves, as South sees it."""
 
 SIDES = {
     Seat.SOUTH: Side(say("purple"), "purple", "#5B2A9D", "robot-s", "smile-s"),
@@ -45,7 +51,7 @@ ROBOTS = (say("purple robot"), say("lime robot"))
 FLAGS = (say("purple flag"), say("lime flag"))
 """Names of the faces, South's first."""
 OWN = (say("robot"), say("flag"))
-"""Names of a player's own pieces in instructions."""
+"""Names of a player's own pieces in instructions to that player."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,8 @@ class Terrain:
 
     @cached_property
     def _neighbours(self) -> dict[Square, dict[tuple[int, int], Square]]:
-        free = {Square(f, r) for f in range(self.files) for r in range(self.ranks)} - self.walls
+        """Squares after each possible step, by square and step."""
+        free = set(Square(0, 0).area((self.files, self.ranks))) - self.walls
         return {
             square: {
                 step: square.shifted(*step)
@@ -80,22 +87,23 @@ class Terrain:
         If walls block every path, the walls are ignored.
         """
         reached = {origin}
-        front = {origin}
+        frontier = {origin}
         steps = 0
-        # Breadth-first search: `front` holds the squares at a distance of exactly `steps`.
-        while front:
-            if target in front:
+        # Breadth-first search: `frontier` holds the squares at a distance of exactly `steps`.
+        while frontier:
+            if target in frontier:
                 return steps
-            front = {there for here in front for there in self._neighbours[here].values()} - reached
-            reached |= front
+            next_squares = {
+                neighbour for square in frontier for neighbour in self._neighbours[square].values()
+            }
+            frontier = next_squares - reached
+            reached |= frontier
             steps += 1
         return abs(origin.file - target.file) + abs(origin.rank - target.rank)
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:
-        """Return the squares that a shot from each square reaches, along rank and file up to a
-        wall.
-        """
+        """Squares that a shot from each square reaches, along rank and file up to a wall."""
         return {square: frozenset(self._squares_in_sight(square)) for square in self._neighbours}
 
     def _squares_in_sight(self, origin: Square) -> Iterator[Square]:
@@ -113,7 +121,7 @@ def terrain_of(board: str) -> Terrain:
     Each of `s S n N` (starts and bases of South and North) occurs exactly once. Raises `Malformed`.
     """
     tiles = parse_map(board, ".#sSnN")
-    special = {}
+    unique = {}
     for character in "sSnN":
         squares = tiles.squares_of(character)
         if len(squares) != 1:
@@ -123,13 +131,13 @@ def terrain_of(board: str) -> Terrain:
                 count=len(squares),
             )
             raise Malformed(text)
-        special[character] = squares[0]
+        unique[character] = squares[0]
     return Terrain(
         tiles.files,
         tiles.ranks,
         frozenset(tiles.squares_of("#")),
-        (special["s"], special["n"]),
-        (special["S"], special["N"]),
+        (unique["s"], unique["n"]),
+        (unique["S"], unique["N"]),
     )
 
 
@@ -192,13 +200,14 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
 # ---- events --------------------------------------------------------------------------------------
 
 
-_TAKEN = EventCue("flag_taken", "E5 120 ·40 A5 40 ·40 E6 40")
+_FLAG_TAKEN = EventCue("flag_taken", "E5 120 ·40 A5 40 ·40 E6 40")
+# Weights as in `companion.games.events`: a flag weighs more than a hit.
 _FLAGS = Highlight("flag-s", lambda n: say_n("{n} flag taken", "{n} flags taken", n), 3)
 
 
 class OutbufferedEvent(EventKind):
     """Events of flags and of robots that are hit."""
 
-    FLAG_TAKEN = "flag_taken", Look(swells=True), _TAKEN, _FLAGS
+    FLAG_TAKEN = "flag_taken", Look(swells=True), _FLAG_TAKEN, _FLAGS
     FLAG_DROPPED = "flag_dropped"
-    SENT_BACK = "sent_back"
+    SENT_BACK = "sent_back"  # to its start tile, after a hit

@@ -1,6 +1,12 @@
-"""Execution of a turn of Outbuffered. Each pair of orders: moves, win check, shots, win check.
+"""A position of Outbuffered, and what a turn does to it.
 
-Source: the rulebook's sections 2, 3 and "What if", completed by the rulings of the house.
+Both buffers of three orders are carried out pair by pair. For each pair, a step of the turn, these
+follow one another: both moves, a check whether a flag has come home, both shots, and a check
+whether a robot cannot return. `play` does that on a mutable `_Turn`.
+
+A seat is an index here, 0 for South and 1 for North, and `1 - seat` is the other one.
+
+Source: the rulebook's sections 2, 3 and "What if", completed by the project's rulings.
 """
 
 from __future__ import annotations
@@ -33,8 +39,8 @@ _ARROWS = {step: ORDERS[letter].drawing for letter, step in STEPS.items()}
 """Drawing of each direction on a picture with South below."""
 _EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 """Events that restart the count for `quiet_limit`."""
-_SCENES = ("bump", "taken", "hit", "")
-"""Order of the headlines of a step, by their scene."""
+_SCENES_IN_SEQUENCE = ("bump", "taken", "hit", "")
+"""Sequence in which the headlines of a step are read, by their scene."""
 
 
 class OutbufferedOptions(Options, frozen=True):
@@ -57,9 +63,10 @@ class OutbufferedOptions(Options, frozen=True):
 
 @dataclass(frozen=True)
 class State:
-    """A position between two turns.
+    """A position between two turns. Pairs are (South, North).
 
-    `flags[i]` is the square of seat i's flag, or None if the opponent carries it.
+    `flags` has the square of each seat's own flag, or None if the other robot carries it. `turn` is
+    the number of the coming turn, from 1.
     """
 
     options: OutbufferedOptions
@@ -82,7 +89,7 @@ class State:
 
 
 class _Turn(TurnLog):
-    """The position during a turn."""
+    """The mutable position during a turn. `state` is the one before it."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -108,7 +115,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         # The limits count whole turns.
         if number == 3 and turn.outcome is None:
             _end_at_limit(turn, state.turn - last_eventful)
-        turn.headlines.sort(key=lambda headline: _SCENES.index(headline.scene))
+        turn.headlines.sort(key=lambda headline: _SCENES_IN_SEQUENCE.index(headline.scene))
         if turn.outcome:
             turn.headlines.append(_end_headline(turn, turn.outcome))
         elif not turn.headlines and commands == ("I", "I"):
@@ -145,6 +152,7 @@ def _end_at_limit(turn: _Turn, quiet: int) -> None:
 
 
 def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
+    """Return the last headline of a game."""
     if turn.off_board or not outcome.winners:
         return Headline(outcome.reason)
     (seat,) = map(SEATS.index, outcome.winners)
@@ -172,6 +180,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
 
 
 def _order(state: State, seat: int, command: str) -> Order:
+    """Return a revealed order with its drawings."""
     key = ORDERS[command]
     on_board = key.drawing
     if command in STEPS:
@@ -255,13 +264,14 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
         text = say("Both want {square}. Nobody gets it.", square=contested)
         reason = say("Both robots try to enter {square}.", square=contested)
         bounces = dict.fromkeys(targets, (reason, Headline(text, "bump", ROBOTS)))
-    for _ in targets:  # one bounce can make the other bounce
+    # Look twice if both move, because one bounce can make the other bounce.
+    for _ in targets:
         for seat, target in targets.items():
             other = 1 - seat
             stays = other not in targets or other in bounces
             if seat not in bounces and target == turn.robots[other] and stays:
                 bounces[seat] = _bounce_off_robot(turn, seat)
-    # Two bounces off the same tile share one headline.
+    # Two bounces off the same tile have the same headline, which is shown once.
     turn.headlines += dict.fromkeys(bounces[seat][1] for seat in sorted(bounces))
     before = list(turn.robots)
     for seat, target in targets.items():
@@ -319,7 +329,11 @@ def _pick_up(turn: _Turn, seat: int) -> None:
 def _check_homecoming(turn: _Turn) -> None:
     """End the game if a robot has brought a flag home."""
     bases = turn.terrain.bases
-    home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
+    home = [
+        seat
+        for seat in (SOUTH, NORTH)
+        if turn.flags[1 - seat] is None and turn.robots[seat] == bases[seat]
+    ]
     if len(home) == 2:
         text = say("Both bring the flag home in the same step: a draw.")
         turn.end(None, text, "ties", say("Both flags came home."))
@@ -389,7 +403,7 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
     for seat in hit:
         turn.robots[seat] = starts[seat]
     # A start tile is blocked by the opponent or by the robot's own flag, lying or carried (ruling).
-    shut_out = [s for s in hit if starts[s] in (turn.robots[1 - s], turn.flags[s])]
+    shut_out = [seat for seat in hit if starts[seat] in (turn.robots[1 - seat], turn.flags[seat])]
     if len(shut_out) == 2:
         turn.off_board = True
         text = say("Neither robot can return to its start tile: a draw.")
@@ -431,6 +445,7 @@ def lead(state: State) -> float:
 
 
 def _steps_home(state: State, seat: int) -> int:
+    """Return the steps of a seat's robot to the other flag, if it lies somewhere, and home."""
     robot = state.robots[seat]
     home = state.terrain.bases[seat]
     flag = state.flags[1 - seat]
