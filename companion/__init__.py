@@ -5,10 +5,11 @@ import os
 __version__ = "1.0.0"
 
 DEBIAN_HOME = "/usr/lib/tabletop-companion"
-"""The environment (`sys.prefix`) of Debian's package, which apt brings up to date."""
+"""The environment (`sys.prefix`) of the Debian package, which apt updates."""
 
 MAX_PIXELS = 2**26
-"""So many pixels a picture has at most: a small file can say that it is a picture of a billion."""
-os.environ.setdefault(
-    "OPENCV_IO_MAX_IMAGE_PIXELS", str(MAX_PIXELS)
-)  # OpenCV reads it once, when it is imported
+"""Maximum number of pixels of a picture, which has room for a camera of 64 megapixels. A small file
+can claim to be a picture of billions, which would fill the memory.
+"""
+# OpenCV reads the limit once, when it is imported
+os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(MAX_PIXELS))

@@ -1,5 +1,7 @@
-"""Requests from a command to the companion or hub that runs on this machine, and `companion
-host-key`.
+"""Requests from a command to the companion that runs on this machine, and `companion host-key`.
+
+The owner key lets a request do what the owner may do on a page. It is in the journal, so only who
+may read that can send one.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
 
 
 def refusal_in(content: bytes) -> str:
-    """Return the message of a refusal, which pages answer as JSON."""
+    """Return the message in a refusal, which is JSON if it comes from a page."""
     try:
         return str(json.loads(content)["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Tools for developers: benchmarks and self-play with the whole service.
+"""Tools for developers: self-play with the whole service, and a check of a game for its author.
 
 May import everything except `cli`.
 """

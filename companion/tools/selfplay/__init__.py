@@ -29,19 +29,24 @@ def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
 
 
 def _play_game(name: str, seed: int) -> Report:
-    """Play one game on a new installation. `seed` decides how the people play."""
+    """Play one game on a new installation.
+
+    :param seed: decides the options, who has a pad, and how the people play
+    """
     clock = FakeClock()
     game = game_named(name)
     has_cards = game.kit(game.options({})).deck is not None
     # only presets in which the table deals the cards, so that hands are shown on phones
-    ways = [
+    option_sets = [
         preset.options
         for preset in game.presets
         if not game.is_dealt_by_hand(game.options(preset.options))
     ]
-    at_pad = Random(f"{name}/{seed}").choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
+    options = option_sets[seed % len(option_sets)]
+    pad_seats = Random(f"{name}/{seed}").choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
+    # hidden hands need phones
     if has_cards:
-        at_pad = ()  # hidden hands need phones
+        pad_seats = ()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(
             state_dir=folder,
@@ -52,8 +57,9 @@ def _play_game(name: str, seed: int) -> Report:
             players = {}
             for seat in SEATS:
                 rng = Random(f"{seed}/{seat}")
-                player = players[seat] = SimulatedPlayer(seat, None, rng)
-                if seat not in at_pad:
-                    player.phone = Phone(f"http://127.0.0.1:{companion.server.port}", seat)
-            kind = CardMatch if has_cards else PlayMatch
-            return kind(companion, clock, game, seed, ways[seed % len(ways)], players).play()
+                players[seat] = SimulatedPlayer(seat, None, rng)
+                if seat not in pad_seats:
+                    url = f"http://127.0.0.1:{companion.server.port}"
+                    players[seat].phone = Phone(url, seat)
+            match_class = CardMatch if has_cards else PlayMatch
+            return match_class(companion, clock, game, seed, options, players).play()

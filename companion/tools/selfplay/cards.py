@@ -13,18 +13,20 @@ from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, Stuck
 
-WAVERS = 0.1
-"""Probability that a player takes an action back first, where that is allowed."""
+CHANGED_MIND_CHANCE = 0.1
+"""Probability that a player takes an action back first, where that is allowed. Chosen by eye: often
+enough for some times in a game.
+"""
 
 
 class CardMatch(Match):
-    """A game of lanes."""
+    """A game of cards that the table deals. People play it on phones alone."""
 
-    def begin(self) -> None:
-        """Start the clock."""
+    def finish_set_up(self) -> None:
+        """Start the clock with the table button."""
         self.press_button("table")
 
-    def check(self, before: TableView, after: TableView) -> None:
+    def compare_layouts(self, before: TableView, after: TableView) -> None:
         """Do nothing, because no cards are moved by hand."""
 
     def straighten(self) -> None:
@@ -33,11 +35,11 @@ class CardMatch(Match):
     def follow_stage(self) -> None:
         """Wait until all stages of a combat have been shown."""
         for _ in range(people.PATIENCE_FRAMES):
-            if self.look().phase is not Phase.STAGES:
+            if self.view().phase is not Phase.STAGES:
                 return
             self.clock.advance(people.FRAME_S)
             self.companion.step_keys()
-        raise Stuck(f"The combat does not end: the table says “{self.look().sign.text}”")
+        raise Stuck(f"The combat does not end: the table says “{self.view().sign.text}”")
 
     def give_orders(self) -> None:
         """Take a turn. Check that the table shows every viewer the same as the people's game."""
@@ -52,11 +54,11 @@ class CardMatch(Match):
         action = self.game.random_action(self.state, seat, player.rng)
         text = self.game.format(action)
         is_reversible = self.game.is_reversible(self.state, seat, action)
-        moment = self.look().moment
+        moment = self.view().moment
         self.hand_in(seat, text)
         # the table has played the action at once, so taking it back undoes a turn
-        is_possible = is_reversible and self.look().phase is Phase.ORDERS
-        if player.phone and is_possible and player.rng.random() < WAVERS:
+        is_possible = is_reversible and self.view().phase is Phase.ORDERS
+        if player.phone and is_possible and player.rng.random() < CHANGED_MIND_CHANCE:
             player.phone.post("take-back", {"moment": moment})
             self.hand_in(seat, text)
         return action

@@ -19,11 +19,14 @@ from companion.games import GAMES
 from companion.games.base import Game, Step
 from companion.games.plugins import plugin_games
 
-MAX_SUMMARY = 41
-MAX_CAPTION = 34
-"""Maximum lengths of `summary`, and of a caption of `how_to_win`: two lines of 17 characters."""
+MAX_SUMMARY_LENGTH = 41
+"""Maximum number of characters of `summary`, which the lobby shows in one line."""
+MAX_CAPTION_LENGTH = 34
+"""Maximum number of characters of a caption of `how_to_win`: two lines of 17."""
 GAMES_TRIED = 20
+"""Number of random games that are played. More: slower. Fewer: rare faults are missed."""
 MAX_TURNS = 2000
+"""Maximum number of turns of a random game, many times those of a game between people."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
@@ -46,7 +49,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
     game = GAMES[name]
     state = game.setup(game.options({}), Random(0))
     pads = [game.pad(state, seat) for seat in game.to_act(state)]
-    has = {
+    is_there = {
         "lesson: nobody is guided through a first game": game.lesson is not None,
         "how_to_win: the lobby shows no three captions": len(game.how_to_win) == 3,
         "pad: it is played by phones only": any(pads),
@@ -54,7 +57,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
         "lead: nobody can say who is ahead": game.lead(state) is not None,
         "picture to a rule: its rules are words alone": any(rule.example for rule in game.rules),
     }
-    return tuple(f"It has no {wish}." for wish, is_there in has.items() if not is_there)
+    return tuple(f"It has no {part}." for part, has_it in is_there.items() if not has_it)
 
 
 def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
@@ -66,10 +69,10 @@ def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
     for name, rule in (("turn_rule", game.turn_rule), ("end_rule", game.end_rule)):
         if rule not in ids:
             yield f"Its {name} names no paragraph of its rules: {rule}."
-    if len(game.summary) > MAX_SUMMARY:
-        yield f"Its summary has {len(game.summary)} letters: {MAX_SUMMARY} at most."
-    if any(len(caption) > MAX_CAPTION for caption in game.how_to_win):
-        yield f"A caption of how_to_win has more than {MAX_CAPTION} letters."
+    if len(game.summary) > MAX_SUMMARY_LENGTH:
+        yield f"Its summary has {len(game.summary)} letters: {MAX_SUMMARY_LENGTH} at most."
+    if any(len(caption) > MAX_CAPTION_LENGTH for caption in game.how_to_win):
+        yield f"A caption of how_to_win has more than {MAX_CAPTION_LENGTH} letters."
     options = game.options({})
     for row in game.option_rows:
         if getattr(options, row.name) != row.choices[0][1]:
@@ -80,6 +83,7 @@ def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
 
 
 def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
+    """Play random games, and yield a sentence for each fault."""
     options = game.options({})
     for seed in range(GAMES_TRIED):
         rng = Random(seed)
@@ -91,21 +95,10 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
         while (due := game.to_act(state)) and turns < MAX_TURNS:
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             for seat, action in actions.items():
-                yield from _faults_of_action(
-                    game,
-                    state,
-                    seat,
-                    action,
-                )
+                yield from _faults_of_action(game, state, seat, action)
             # seeded by the turn, because the same turn is applied again below
             step = game.apply(state, actions, Random(turns))
-            yield from _faults_of_apply(
-                game,
-                state,
-                actions,
-                step,
-                turns,
-            )
+            yield from _faults_of_apply(game, state, actions, step, turns)
             yield from _faults_of_step(game, step)
             state = step.state
             turns += 1
@@ -118,12 +111,14 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
 
 
 def _plain(game: Game[Any, Any], state: Any) -> bytes:
+    """Return a state as bytes, to compare it with others."""
     return _encode(game.dump(state))
 
 
 def _faults_of_apply(
     game: Game[Any, Any], state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
 ) -> Iterator[str]:
+    """Yield the faults of `apply`, which has made a step of this turn."""
     before = _plain(game, state)
     # applying the same turn again has to give the same state
     again = game.apply(state, actions, Random(turn))
@@ -135,6 +130,7 @@ def _faults_of_apply(
 
 
 def _faults_of_action(game: Game[Any, Any], state: Any, seat: Seat, action: Any) -> Iterator[str]:
+    """Yield the faults of the rules about a legal action, and of its notation."""
     try:
         game.check(state, seat, action)
         text = game.format(action)
@@ -147,6 +143,7 @@ def _faults_of_action(game: Game[Any, Any], state: Any, seat: Seat, action: Any)
 
 
 def _faults_of_step(game: Game[Any, Any], step: Step[Any]) -> Iterator[str]:
+    """Yield what the events and layouts of a step name, but the game does not have."""
     kit = game.kit(game.options({}))
     squares = set(kit.board.squares)
     faces = {face.name for face in kit.faces}

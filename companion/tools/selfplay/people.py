@@ -1,6 +1,7 @@
 """Simulated people who play by phone (HTTP) or pad (mock pins), on a fake clock.
 
 They use the game's own rules and keep their own state, so that the table can be checked against it.
+Time passes in frames, the interval at which the table is stepped. A `Match` is one simulated game.
 """
 
 from __future__ import annotations
@@ -28,12 +29,26 @@ from companion.table.session import Phase, turn_random
 from companion.table.table_view import TableView
 
 FRAME_S = 0.1
+"""Length of a frame on the fake clock in seconds, so that a camera reads ten pictures a second."""
 PATIENCE_FRAMES = 60
+"""Number of frames after which people give up waiting. More: a game that is stuck is reported
+later. Fewer: one that is only slow is reported, too.
+"""
 MAX_TURNS = 400
+"""Maximum number of turns. A game that is longer is reported as not ended."""
 
 
 class Report(msgspec.Struct):
-    """The result of one game."""
+    """The result of one game.
+
+    :param winners: seats that won, none for a draw. None if the game did not end
+    :param reason: why it ended, or what the table was waiting for
+    :param frames: number of frames that were run
+    :param wrong_placements_made: how often hands put a piece on a wrong square on purpose
+    :param wrong_placements_noticed: how often the table reported it
+    :param misread_layouts: how often the table accepted what was not on the board
+    :param seconds: real time that it took
+    """
 
     game: str
     seed: int
@@ -48,20 +63,20 @@ class Report(msgspec.Struct):
 
     def is_good(self) -> bool:
         """Return whether the game ended without a misread layout or an unnoticed placement."""
-        noticed = self.wrong_placements_made == self.wrong_placements_noticed
-        return self.winners is not None and noticed and self.misread_layouts == 0
+        is_all_noticed = self.wrong_placements_made == self.wrong_placements_noticed
+        return self.winners is not None and is_all_noticed and self.misread_layouts == 0
 
     def sentence(self) -> str:
-        """Return the report as a sentence."""
-        who = "draw"
+        """Return the report as sentences in one line."""
+        result = "draw"
         if self.winners is None:
-            who = "did not end"
+            result = "did not end"
         elif self.winners:
-            who = " and ".join(self.winners) + " won"
-        wrong = f"{self.wrong_placements_noticed} of {self.wrong_placements_made}"
+            result = " and ".join(self.winners) + " won"
+        noticed = f"{self.wrong_placements_noticed} of {self.wrong_placements_made}"
         return (
-            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} "
-            f"frames, {wrong} wrong placements noticed, {self.misread_layouts} layouts misread, "
+            f"Game {self.seed}: {result} after {self.turns} turns. {self.reason} {self.frames} "
+            f"frames, {noticed} wrong placements noticed, {self.misread_layouts} layouts misread, "
             f"{self.seconds:.1f} s."
         )
 
@@ -95,24 +110,24 @@ class Phone:
         """Hand in an action of the seat. Raises `Stuck` if it is refused."""
         self.post("hand-in", {"moment": moment, "action": action, "salt": f"{salt:032x}"})
 
-    def get(self, what: str) -> dict[str, Any]:
+    def get(self, resource: str) -> dict[str, Any]:
         """Send a GET request of the seat and return the reply. Raises `Stuck`."""
-        return self._send(what, None, {})
+        return self._send(resource, None, {})
 
-    def _send(self, what: str, data: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-        url = f"{self._base_url}/api/seat/{self._seat}/{what}"
+    def _send(self, name: str, data: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
+        url = f"{self._base_url}/api/seat/{self._seat}/{name}"
         request = urllib.request.Request(url, data, headers)
         try:
             with self._browser.open(request, timeout=30) as answer:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             with error:
-                raise Stuck(f"{what}: {error.read().decode()}") from None
+                raise Stuck(f"{name}: {error.read().decode()}") from None
 
 
 @dataclass
 class SimulatedPlayer:
-    """A simulated person at one seat, with a phone or a pad."""
+    """A simulated person at one seat, with a phone, or with a pad if `phone` is None."""
 
     seat: Seat
     phone: Phone | None
@@ -123,7 +138,8 @@ class SimulatedPlayer:
 class Match(ABC):
     """One simulated game. Subclasses say how a seat acts, and what hands do between two turns.
 
-    `state` is the simulated people's own copy of the game.
+    `state` is the simulated people's own copy of the game, `world` the rendered table, and `report`
+    the report that grows during the game. One thread runs a whole game.
     """
 
     companion: Companion
@@ -155,11 +171,11 @@ class Match(ABC):
         report.reason = "It was broken off."
         try:
             self._play_to_the_end()
-            if outcome := self.look().match.outcome:
+            if outcome := self.view().match.outcome:
                 report.winners = sorted(outcome.winners)
                 report.reason = outcome.reason
-        except Stuck as stuck:
-            report.reason = stuck.message
+        except Stuck as error:
+            report.reason = error.message
         report.seconds = round(time.perf_counter() - began_s, 2)
         return report
 
@@ -169,8 +185,8 @@ class Match(ABC):
             self._sit_down(player)
         self.companion.table.new_game(self.game.name, self.options, self.seed)
         self.world.set_up({})
-        self.begin()
-        while (phase := self.look().phase) is not Phase.OVER and self.report.turns < MAX_TURNS:
+        self.finish_set_up()
+        while (phase := self.view().phase) is not Phase.OVER and self.report.turns < MAX_TURNS:
             if phase is Phase.ORDERS:
                 self.report.turns += 1
                 self.give_orders()
@@ -178,7 +194,7 @@ class Match(ABC):
                 self.follow_stage()
 
     @abstractmethod
-    def begin(self) -> None:
+    def finish_set_up(self) -> None:
         """Do what the table waits for after the set-up."""
 
     @abstractmethod
@@ -191,25 +207,25 @@ class Match(ABC):
 
     def give_orders(self) -> None:
         """Act for all seats that are due, in random order."""
-        # before anybody acts, because the table draws for this turn
-        drawn = self.chance()
-        moment = self.look().moment
+        # before anybody acts, because the numbers depend on the number of turns so far
+        rng = self.turn_rng()
+        moment = self.view().moment
         due = sorted(self.game.to_act(self.state))
         self.rng.shuffle(due)
         actions = {seat: self.act(seat) for seat in due}
-        self.state = self.game.apply(self.state, actions, drawn).state
+        self.state = self.game.apply(self.state, actions, rng).state
 
-        now = self.look()
+        now = self.view()
         if now.moment == moment and now.phase is Phase.ORDERS:
             raise Stuck(f"All have handed in, but the table says “{now.sign.text}”")
 
     def hand_in(self, seat: Seat, text: str, *, is_unsure: bool = False) -> None:
-        """Hand in an action by phone, by pad, or at the table where no keys spell it.
+        """Hand in an action in notation by phone, by pad, or at the table if no keys spell it.
 
         A player who `is_unsure` takes something back first.
         """
         player = self.players[seat]
-        view = self.look()
+        view = self.view()
         if player.phone:
             # an action can be taken back only until both have handed in
             if is_unsure and view.seats[seat.other].sealed_at is None:
@@ -218,69 +234,71 @@ class Match(ABC):
             player.phone.hand_in(view.moment, text, player.rng.getrandbits(128))
             return
 
-        # at a pad: ready alone may already spell the action
+        # at a pad: the key “ready” alone may already spell the action
         grammar = self.game.pad(self.state, seat)
         keys = grammar.spell(text) if grammar else ()
-        is_ready_enough = grammar is not None and grammar.text(()) == text
-        if not keys and not is_ready_enough:
+        needs_only_ready = grammar is not None and grammar.text(()) == text
+        if not keys and not needs_only_ready:
             self.companion.table.hand_in(seat, view.moment, text)
             return
-
-        corrected = (keys[0], "back") if keys and is_unsure else ()
-        for key in (*corrected, *keys, "ready"):
+        correction = (keys[0], "back") if keys and is_unsure else ()
+        for key in (*correction, *keys, "ready"):
             self.press(seat, key)
 
     @abstractmethod
-    def check(self, before: TableView, after: TableView) -> None:
+    def compare_layouts(self, before: TableView, after: TableView) -> None:
         """Compare what the table has just accepted with the truth, and count differences."""
 
-    def mend(self, view: TableView) -> None:  # noqa: B027 - nothing, where hands never go ahead
+    def correct_layout(self, view: TableView) -> None:  # noqa: B027 - nothing, where hands never go ahead
         """Correct pieces that the table reports as misplaced."""
 
     @abstractmethod
     def straighten(self) -> None:
         """Straighten pieces that the camera cannot see."""
 
-    def look(self) -> TableView:
+    def view(self) -> TableView:
         """Return the table's public view."""
         return self.companion.table.view()
 
-    def place(self) -> tuple[str, int, Phase]:
+    def progress_key(self) -> tuple[str, int, Phase]:
         """Return a key that changes whenever the table moves on."""
-        view = self.look()
+        view = self.view()
         return view.moment, view.turn.stage, view.phase
 
-    def chance(self) -> Random:
-        """Return the random numbers of the present turn, the same as the table's."""
+    def turn_rng(self) -> Random:
+        """Return the random numbers of the present turn, the same as those of the table."""
         return turn_random(self.seed, len(self.companion.table.progress().turns) + 1)
 
-    def round(self, frames: int = 1) -> None:
+    def run_frames(self, frames: int = 1) -> None:
         """Run some frames, and check everything that the table accepts."""
         for _ in range(frames):
-            before = self.look()
-            place = self.place()
+            before = self.view()
+            key_before = self.progress_key()
             self.clock.advance(FRAME_S)
             self.companion.step()
             self.report.frames += 1
-            if self.place() != place:
-                self.check(before, self.look())
+            if self.progress_key() != key_before:
+                self.compare_layouts(before, self.view())
 
-    def until(self, done: str, before: object) -> None:
-        """Run frames until `place` differs from `before`.
+    def wait_for_progress(self, done: str, key_before: object) -> None:
+        """Run frames until the table moves on: until `progress_key` differs from `key_before`.
 
         Raises `Stuck` with what the table waits for.
+
+        :param done: what people have done, as a sentence without full stop
         """
         for frame in range(PATIENCE_FRAMES):
-            if self.place() != before:
+            if self.progress_key() != key_before:
                 return
-            view = self.look()
-            # after half of the frames, straighten pieces that may hide something
+            view = self.view()
+            # after a quarter of the frames, look for pieces on wrong squares
+            if frame == PATIENCE_FRAMES // 4:
+                self.correct_layout(view)
+            # after half of them, straighten pieces that may hide something
             if frame == PATIENCE_FRAMES // 2 and view.board.unknown:
                 self.straighten()
-            if frame == PATIENCE_FRAMES // 4:
-                self.mend(view)
-            self.round()
-        sign = self.look().sign
+            self.run_frames()
+        sign = self.view().sign
         raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.small})")
 
     def _sit_down(self, player: SimulatedPlayer) -> None:

@@ -19,26 +19,26 @@ from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, Stuck
 
-ASKEW = 0.12
-NEAT = 0.06
-"""Maximum offset of a piece that is put down, as a share of a square's width.
+# Chosen by eye: as carelessly as people put pieces down, with mistakes a few times in a game.
 
-`NEAT` is for a piece beside others.
-"""
-WRONG = 0.15
+MAX_OFFSET_SHARE = 0.12
+"""Maximum offset of a piece that is put down, as a share of a square's width."""
+MAX_OFFSET_SHARE_BESIDE = 0.06
+"""The same for a piece beside others, where hands are more careful."""
+WRONG_SQUARE_CHANCE = 0.15
 """Probability that a piece is put on a wrong square."""
-WAVERS = 0.2
+CHANGED_MIND_CHANCE = 0.2
 """Probability that a player takes an order back first."""
 
 
 class PieceMatch(Match):
     """A game whose pieces stand on the squares of a board."""
 
-    def begin(self) -> None:
+    def finish_set_up(self) -> None:
         """Wait until the camera has seen the board."""
-        self.round(3)
+        self.run_frames(3)
 
-    def check(self, before: TableView, after: TableView) -> None:
+    def compare_layouts(self, before: TableView, after: TableView) -> None:
         """Check that the layout accepted by the table is the true one.
 
         At the start of stages none of them has been accepted yet. A hand that made the play on the
@@ -51,14 +51,14 @@ class PieceMatch(Match):
         )
         if not is_comparable or after.phase is Phase.SETUP:
             return
-        right = [after.board.layout]
+        right_layouts = [after.board.layout]
         if before.phase is Phase.ORDERS and after.phase is Phase.STAGES and after.board.target:
-            right.append(after.board.target)
-        truth = self.truth()
-        is_right = any(top_faces(self.kit.anchored(layout)) == truth for layout in right)
+            right_layouts.append(after.board.target)
+        truth = self.true_tops()
+        is_right = any(top_faces(self.kit.anchored(layout)) == truth for layout in right_layouts)
         self.report.misread_layouts += not is_right
 
-    def truth(self) -> dict[Square, str]:
+    def true_tops(self) -> dict[Square, str]:
         """Return the top face on each square of the rendered table."""
         pieces = self.world.pieces()
         return {piece.square: piece.face for piece in pieces if piece.square}
@@ -67,53 +67,56 @@ class PieceMatch(Match):
 
     def follow_stage(self) -> None:
         """Follow the instructions of one stage."""
-        place = self.place()
-        self.mend(self.look())
-        view = self.look()
+        key_before = self.progress_key()
+        self.correct_layout(self.view())
+        view = self.view()
         for instruction in view.turn.instructions:
             move = instruction.move
             if move.is_done or self._is_done(move):
                 continue
-            self.follow(move, view.board.target or {})
+            self.carry_out(move, view.board.target or {})
             # the table has moved on, so the other instructions are outdated
-            if self.place() != place:
+            if self.progress_key() != key_before:
                 break
-        self.until("Hands are done", place)
+        self.wait_for_progress("Hands are done", key_before)
 
     def _is_done(self, move: HandMove) -> bool:
         """Return whether a move is already done on the table, though not yet seen."""
         if move.origin == move.target:
             return False
-        lying = [(piece.face, piece.square) for piece in self.world.pieces()]
-        has_come = all((face, move.target) in lying for face in move.faces)
-        has_left = not any((face, move.origin) in lying for face in move.faces)
-        return has_come and has_left
+        placements = [(piece.face, piece.square) for piece in self.world.pieces()]
+        has_arrived = all((face, move.target) in placements for face in move.faces)
+        has_left = not any((face, move.origin) in placements for face in move.faces)
+        return has_arrived and has_left
 
-    def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
-        """Make one move towards a layout, with the probability `wrong` first to a wrong square."""
+    def carry_out(self, move: HandMove, layout: Layout, wrong: float = WRONG_SQUARE_CHANCE) -> None:
+        """Make one move towards a layout.
+
+        :param wrong: probability that it first goes to a wrong square
+        """
         face = move.faces[-1]
         if self._is_big(face):
             self._lay_big(move, layout)
             return
         if move.origin is not None and move.origin == move.target:
-            self.turn_over(self.piece(face, move.origin, is_turned=True))
+            self.turn_over(self.find_piece(face, move.origin, is_turned=True))
             return
-        pieces = [self.piece(face, move.origin) for face in move.faces]
+        pieces = [self.find_piece(face, move.origin) for face in move.faces]
         wrong_square = self._wrong_square(move) if self.rng.random() < wrong else None
         if wrong_square is not None:
             if not self._misplace(pieces.pop(), wrong_square, move):
                 return
             # the rest of a stack belongs below, so lift the piece and put it down again
             if pieces:
-                pieces.append(self.piece(face, move.target))
+                pieces.append(self.find_piece(face, move.target))
         for piece in pieces:
             self.put(piece, move.target)
         on_target = layout.get(move.target, ()) if move.target else ()
         self._restack(on_target, move.target)
-        self.round(1)
+        self.run_frames(1)
         # a piece that has arrived may have to be turned over as well
         for turned in move.faces if move.is_turned_over else ():
-            piece = self.piece(turned, move.target)
+            piece = self.find_piece(turned, move.target)
             if piece.face != turned:
                 self.turn_over(piece)
 
@@ -124,8 +127,8 @@ class PieceMatch(Match):
         # along a file if all of its squares are in that file
         is_along = len(files) == 1
         turn_deg = 90.0 if is_along else 0.0
-        self.put(self.piece(face, move.origin), move.target, turn_deg)
-        self.round(1)
+        self.put(self.find_piece(face, move.origin), move.target, turn_deg)
+        self.run_frames(1)
 
     def _misplace(self, piece: WorldPiece, square: Square, move: HandMove) -> bool:
         """Put a piece on a wrong square, and correct it when the table reports it.
@@ -144,57 +147,55 @@ class PieceMatch(Match):
     def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
         """Put pieces back on top that belong above the one that has arrived, such as a ball."""
         pieces = self.world.pieces()
-        there = [piece.face for piece in pieces if piece.square == square]
+        stack = [piece.face for piece in pieces if piece.square == square]
         # right pieces in the wrong order: lift the upper ones and put them back
-        if set(there) == set(faces) and there != list(faces):
+        if set(stack) == set(faces) and stack != list(faces):
             for face in faces[1:]:
-                self.put(self.piece(face, square), square)
+                self.put(self.find_piece(face, square), square)
 
     def turn_over(self, piece: WorldPiece) -> None:
         """Turn a piece over on its square."""
         # the hand hides the piece meanwhile
         self.world.hold_hand(piece.square)
-        self.round(1)
+        self.run_frames(1)
         self.world.flip(piece.id)
         self.world.hold_hand(None)
-        self.round(1)
+        self.run_frames(1)
 
     def _is_big(self, face: str) -> bool:
         return self.kit.face(face).size != (1, 1)
 
-    def mend(self, view: TableView) -> None:
+    def correct_layout(self, view: TableView) -> None:
         """Straighten pieces that may hide others, then correct the layout if that did not help.
 
         Also correct the layout if hands went ahead of a face-off.
         """
         if view.board.problems and view.board.unknown:
             self.straighten()
-            self.round(4)
-            view = self.look()
-
+            self.run_frames(4)
+            view = self.view()
         target = view.board.target
-        if target is None or not (view.board.problems or self._went_ahead(view)):
+        if target is None or not (view.board.problems or self._are_hands_ahead(view)):
             return
-
         # from the layout as it truly is, stacks from the bottom
-        lying: dict[Square, tuple[str, ...]] = {}
+        true_layout: dict[Square, tuple[str, ...]] = {}
         for piece in self.world.pieces():
             if piece.square is not None:
-                lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
-        for move in hand_moves(self.kit, lying, target):
-            self.follow(move, target, wrong=0.0)
+                true_layout[piece.square] = (*true_layout.get(piece.square, ()), piece.face)
+        for move in hand_moves(self.kit, true_layout, target):
+            self.carry_out(move, target, wrong=0.0)
 
-    def _went_ahead(self, view: TableView) -> bool:
+    def _are_hands_ahead(self, view: TableView) -> bool:
         """Return whether a piece of an instruction is on neither its origin nor its target."""
         # a piece that has been turned over on the way counts as the same
         kind = self.kit.kind
-        lying = {(kind(piece.face), piece.square) for piece in self.world.pieces()}
+        placements = {(kind(piece.face), piece.square) for piece in self.world.pieces()}
         for instruction in view.turn.instructions:
             move = instruction.move
             if not move.origin or move.is_done:
                 continue
             name = kind(move.faces[-1])
-            if lying.isdisjoint({(name, move.origin), (name, move.target)}):
+            if placements.isdisjoint({(name, move.origin), (name, move.target)}):
                 return True
         return False
 
@@ -206,7 +207,9 @@ class PieceMatch(Match):
                 self.world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
                 self.world.move_to(piece.id, piece.square)
 
-    def piece(self, face: str, square: Square | None, *, is_turned: bool = False) -> WorldPiece:
+    def find_piece(
+        self, face: str, square: Square | None, *, is_turned: bool = False
+    ) -> WorldPiece:
         """Return the top piece with this face on a square, or one that shows its other face.
 
         With `is_turned`, return only one that shows its other face. Raises `Stuck` if there is
@@ -226,9 +229,9 @@ class PieceMatch(Match):
 
     def _wrong_square(self, move: HandMove) -> Square | None:
         """Return an empty square that no instruction uses."""
-        view = self.look()
+        view = self.view()
         board = self.kit.board
-        busy: set[Square | None] = {*self.truth(), *board.holes, *view.board.layout}
+        busy: set[Square | None] = {*self.true_tops(), *board.holes, *view.board.layout}
         busy |= {move.target, move.origin}
         for instruction in view.turn.instructions:
             busy |= {instruction.move.target, instruction.move.origin}
@@ -248,13 +251,13 @@ class PieceMatch(Match):
         uniform = self.rng.uniform
         # show the hand over the square, put the piece down, remove the hand
         self.world.hold_hand(square)
-        self.round(1)
+        self.run_frames(1)
         self.world.turn(piece.id, turn_deg + uniform(-askew_deg, askew_deg))
         self.world.move_to(piece.id, square)
         east_mm = uniform(-askew_mm, askew_mm)
         north_mm = uniform(-askew_mm, askew_mm)
         self.world.nudge(piece.id, east_mm, north_mm)
-        self.round(1)
+        self.run_frames(1)
         self.world.hold_hand(None)
 
     def _max_offsets(self, face: str, square: Square) -> tuple[float, float]:
@@ -266,9 +269,9 @@ class PieceMatch(Match):
             return 2.0, 5.0
         # beside another piece there is less room
         near = {square.shifted(*step) for step in product((-1, 0, 1), repeat=2)} - {square}
-        if near.isdisjoint(self.truth()):
-            return self.kit.board.square_mm * ASKEW, 40.0
-        return self.kit.board.square_mm * NEAT, 10.0
+        if near.isdisjoint(self.true_tops()):
+            return self.kit.board.square_mm * MAX_OFFSET_SHARE, 40.0
+        return self.kit.board.square_mm * MAX_OFFSET_SHARE_BESIDE, 10.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
         """Return the problem that the table reports on a wrong square, or None if it reports none.
@@ -276,11 +279,11 @@ class PieceMatch(Match):
         After half of the frames, pieces are straightened if the camera cannot see all squares.
         """
         for frame in range(people.PATIENCE_FRAMES):
-            self.round()
-            for problem in self.look().board.problems:
+            self.run_frames()
+            for problem in self.view().board.problems:
                 if problem.square == square:
                     return problem
-            if frame == people.PATIENCE_FRAMES // 2 and self.look().board.unknown:
+            if frame == people.PATIENCE_FRAMES // 2 and self.view().board.unknown:
                 self.straighten()
         return None
 
@@ -290,13 +293,16 @@ class PieceMatch(Match):
         """Hand in an action. Sometimes the player changes their mind first."""
         rng = self.players[seat].rng
         action = _choose_action(self.game, self.state, seat, rng)
-        is_unsure = rng.random() < WAVERS
+        is_unsure = rng.random() < CHANGED_MIND_CHANCE
         self.hand_in(seat, self.game.format(action), is_unsure=is_unsure)
         return action
 
 
 def _choose_action(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
-    """Return an action that wins in this turn if a sample has one, otherwise a random one."""
+    """Return an action that wins in this turn if a sample has one, otherwise a random one.
+
+    So games come to an end. The sizes of the samples were chosen by eye: more are slower.
+    """
     own = [game.random_action(state, seat, rng) for _ in range(48)]
     others = [other for other in game.to_act(state) if other is not seat]
     replies = []

@@ -11,8 +11,10 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import PieceMatch
 
-BY_HAND = 0.75
-"""Probability that a play is made on the board. Otherwise it is tapped, and hands follow."""
+BY_HAND_CHANCE = 0.75
+"""Probability that a play is made on the board. Otherwise it is tapped, and hands follow. Chosen by
+eye, so that a game has both.
+"""
 
 
 class PlayMatch(PieceMatch):
@@ -23,8 +25,9 @@ class PlayMatch(PieceMatch):
 
     def give_orders(self) -> None:
         """Make one decision: of both seats together, or of the seat on turn."""
-        clock = self.look().time.clock
-        if clock and clock.paused:  # a chess clock waits for a key
+        clock = self.view().time.clock
+        # a chess clock waits for a key
+        if clock and clock.paused:
             self.companion.table.resume("table")
         super().give_orders()
 
@@ -34,22 +37,23 @@ class PlayMatch(PieceMatch):
             return super().act(seat)
         play = self._choose_play(seat)
         action = self.game.parse(play.text)
-        step = self.game.apply(self.state, {seat: action}, self.chance())
+        step = self.game.apply(self.state, {seat: action}, self.turn_rng())
         layouts = self.game.layouts_by_hand(self.state, seat, action, step)
-        before = self.place()
+        key_before = self.progress_key()
         # only a play that changes the board can be made there
-        is_seen = bool(layouts) and dict(layouts[0]) != dict(self.look().board.layout)
-        if play.is_by_hand and is_seen and self.players[seat].rng.random() <= BY_HAND:
+        is_seen = bool(layouts) and dict(layouts[0]) != dict(self.view().board.layout)
+        if play.is_by_hand and is_seen and self.players[seat].rng.random() <= BY_HAND_CHANCE:
             self._play_on_board(seat, play, layouts[0])
         else:
             self.hand_in(seat, play.text)
-        self.until(f"{play.text} is made", before)
+        self.wait_for_progress(f"{play.text} is made", key_before)
         return action
 
     def _choose_play(self, seat: Seat) -> Play:
         """Return a play that the phone offers, chosen by the game's random player if possible."""
         rng = self.players[seat].rng
         plays = {play.text: play for play in self.game.plays(self.state, seat)}
+        # twenty attempts nearly always suffice
         for _ in range(20):
             action = self.game.random_action(self.state, seat, rng)
             play = plays.get(self.game.format(action))
@@ -59,14 +63,17 @@ class PlayMatch(PieceMatch):
 
     # ---- hands -----------------------------------------------------------------------------------
 
-    def _play_on_board(self, seat: Seat, play: Play, laid: Layout) -> None:
-        """Make a play on the board, and choose it on the page if the board is ambiguous."""
-        before = self.place()
-        for move in hand_moves(self.kit, self.look().board.layout, laid):
-            self.follow(move, laid, wrong=0.0)
+    def _play_on_board(self, seat: Seat, play: Play, layout: Layout) -> None:
+        """Make a play on the board, and choose it on the page if the board is ambiguous.
+
+        :param layout: the layout after the play
+        """
+        key_before = self.progress_key()
+        for move in hand_moves(self.kit, self.view().board.layout, layout):
+            self.carry_out(move, layout, wrong=0.0)
         for _ in range(people.PATIENCE_FRAMES):
             now = self.companion.table.view(seat)
-            if self.place() != before:
+            if self.progress_key() != key_before:
                 return
             if now.own.possible_actions:
                 if play.text not in now.own.possible_actions:
@@ -74,4 +81,4 @@ class PlayMatch(PieceMatch):
                     raise Stuck(f"{play.text} was played, the table asks for one of {choices}")
                 self.hand_in(seat, play.text)
                 return
-            self.round()
+            self.run_frames()
