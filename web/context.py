@@ -88,15 +88,16 @@ class Presence:
 
 
 class FragmentKey(NamedTuple):
-    """Key of a cached fragment: everything on which it depends besides the table's version."""
+    """Key of a cached fragment: everything on which it depends besides the table's version.
+
+    `viewer` is None for spectators. `own_screen` means that the machine's own screen shows it, and
+    `at_table` that the viewer may know how to join.
+    """
 
     page: str
     viewer: Seat | None
-    """The seat that views it, None for spectators."""
     own_screen: bool
-    """Whether the machine's own screen shows it."""
     at_table: bool
-    """Whether the viewer is at the table, and so may know how to join."""
     language: str
     root: str
     """Prefix of all addresses, see `request.script_root`."""

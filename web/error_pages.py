@@ -79,7 +79,7 @@ def status_of(error: CompanionError) -> int:
 
 
 def _answer_known(error: CompanionError) -> Response:
-    # only what breaks a rule has these
+    # only errors that break a rule have these
     rule, reason = getattr(error, "rule", None), getattr(error, "reason", None)
     return _answer(status_of(error), error.kind, error.message, rule=rule, reason=reason)
 
@@ -130,6 +130,7 @@ def _answer(
     reason: str | None = None,
     link: tuple[str, str] | None = None,
 ) -> Response:
+    # a link is an address and its text, by default those of the paragraph about the rule
     link = link or current_app.extensions["paragraph"](rule)
     if wants_page():
         page = render_template(

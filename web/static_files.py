@@ -27,7 +27,7 @@ _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 
 
 class StaticFiles:
-    """The routes that are the same for everybody."""
+    """The routes that are the same for everybody. Every application has them."""
 
     name = "pages"
 
@@ -59,12 +59,12 @@ class StaticFiles:
         content = self._static.get(name) or script_words(name)
         if content is None:
             raise NotFound
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        answer = Response(content, mimetype=kind)
+        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        answer = Response(content, mimetype=media_type)
         # a file requested under an older version must not be cached for ever
-        fresh = version == self._static_version
+        is_current = version == self._static_version
         answer.headers["Cache-Control"] = (
-            f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
+            f"public, max-age={YEAR_S}, immutable" if is_current else "no-cache"
         )
         answer.add_etag()
         answer.make_conditional(request)

@@ -45,7 +45,7 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
             Event(CommonEvent.BOUNCE, "…", edge=(1, 0), square="c4"),
             Event(CommonEvent.SHOT, "…", square="a1", to="c4"),
         ),
-        wrong=(Problem("lime robot", Square(1, 1), c4, "…", "…"),),
+        problems=(Problem("lime robot", Square(1, 1), c4, "…", "…"),),
         unknown=frozenset({a2}),
     )
     svg = board_svg(scene)

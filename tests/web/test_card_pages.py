@@ -33,17 +33,17 @@ def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None
 
 
 def test_seconds_are_cut_into_beats() -> None:
-    assert cards.beats_of(0.25) == (0.0,)
-    assert cards.beats_of(2.5) == (0.0, 0.4, 0.8)
-    assert len(cards.beats_of(60)) == 12
+    assert cards.second_marks(0.25) == (0.0,)
+    assert cards.second_marks(2.5) == (0.0, 0.4, 0.8)
+    assert len(cards.second_marks(60)) == 12
 
 
 def test_stacks_show_their_last_cards_and_how_many_more() -> None:
-    known, _ = cards.stack_of(None, ("5&", "3%"), (None, "3%"))
+    known, _ = cards.visible_cards(None, ("5&", "3%"), (None, "3%"))
     assert known == [("5&", True), ("3%", False)]
-    full, more = cards.stack_of(None, tuple("abcdefgh"), (None,) * 8)
+    full, more = cards.visible_cards(None, tuple("abcdefgh"), (None,) * 8)
     assert (len(full), more) == (8, 0)
-    last, more = cards.stack_of(None, tuple("abcdefghijk"), (None,) * 11)
+    last, more = cards.visible_cards(None, tuple("abcdefghijk"), (None,) * 11)
     assert ("".join(text for text, _ in last), more) == ("efghijk", 4)
 
 

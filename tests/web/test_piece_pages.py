@@ -140,7 +140,7 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     page = page_of(place.browser(), "/")
     scene = scene_of(place.table.view())
     assert scene
-    assert [problem.square for problem in scene.wrong] == [sq("c3")]
+    assert [problem.square for problem in scene.problems] == [sq("c3")]
     assert not scene.layout.get(sq("c1")), "it is drawn where it lies alone"
     for mark in (
         'href="/rules/scouts#jump"',

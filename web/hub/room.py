@@ -52,26 +52,24 @@ class ShownRecord:
 
 @dataclass(frozen=True)
 class RoomTable:
-    """What the hub knows of a table. A change makes a new object."""
+    """What the hub knows of a table. A change makes a new object.
+
+    `id` is its name in the subjects of messages, `number` and `name` are for people. `shown` is its
+    last record, without the delay for spectators, and `state` its last state. `heard_s` is the time
+    of its last message, 0 if there was none since the hub's start. `refusal` says why that was
+    refused. `is_shut_out` means that it has sent too much, `is_waiting` that it has joined, but the
+    owner has not admitted it yet.
+    """
 
     id: str
-    """Its name in the subjects of messages."""
     number: int
-    """Its number for people."""
     name: str
-    """Its name for people."""
     shown: ShownRecord | None = None
-    """Its last record, without the delay for spectators."""
     state: PublicState | None = None
-    """Its last state."""
     heard_s: float = 0.0
-    """Time of its last message, 0 if there was none since the hub's start."""
     refusal: str = ""
-    """Why its last message was refused, as a sentence."""
     is_shut_out: bool = False
-    """Whether it has sent too much."""
     is_waiting: bool = False
-    """Whether it has joined, but the owner has not admitted it yet."""
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENCE_TIMEOUT_S`."""

@@ -24,15 +24,16 @@ from web.server.sse import Audience
 
 @dataclass(frozen=True)
 class Tile:
-    """A table on the wall."""
+    """A table on the wall.
+
+    `state` is its state in two words, `drawing` the name of an icon (or empty), and `kind` its CSS
+    class.
+    """
 
     table: RoomTable
     state: str
-    """Its state in two words."""
     drawing: str
-    """Name of an icon, or empty."""
     kind: str
-    """CSS class."""
     seats: tuple[ShownSeat, ...]
 
 

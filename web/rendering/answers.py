@@ -100,6 +100,13 @@ class ChanceJson(TypedDict):
 class ViewJson(TypedDict):
     """Everything that one viewer may know of the table. With `viewer` null it is what everybody may
     know.
+
+    `told` is the number of the headline that is shown. `opened` are the orders of the turn that
+    were revealed. `standing` describes the pieces and the score of a game of pieces, `tableau` the
+    lanes of a game of cards. `fans` are open cards as the camera reads them. `laid` is the action
+    that it reads from laid tiles or cards. `choices` are the possible actions. `back` is the moment
+    whose order the seat can take back, and `back_wanted` the seat that asks to undo a turn.
+    `watched` is whether the camera sees the board. `suggested` is the game whose kit it sees.
     """
 
     version: int

@@ -3,7 +3,11 @@
 Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. The
 picture is rotated clockwise by `quarters` of a full turn: 0 puts South at the bottom, 1 at the left
 (file a on top), 2 at the top, 3 at the right. Pieces and labels stay upright. Colours come from the
-style sheet through classes. No style attribute is written.
+style sheet through classes. No style attribute is written, because the pages' security policy
+forbids them. Offsets and sizes in units were chosen by eye.
+
+`data-` attributes are for the scripts of the page. The marks with `data-beat` are animated by
+`web/static/live.js`, one beat after the other.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ picture.
 _GOAL = 36.0
 """Depth of the goals."""
 _FRAME = 6.0
+"""Width of the frame around a board of two tones."""
 _ARROW_OVERHANG = 22.0
 """Distance from the board's edge to the end of an arrow that leads off the board."""
 
@@ -64,7 +69,7 @@ def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
         if event.kind is CommonEvent.MOVE and event.square and event.to
     )
     layout = stage.expected or {}
-    scene = BoardPicture(kit, layout, events=stage.events, badges=stage.badges, ways=ways)
+    scene = BoardPicture(kit, layout, events=stage.events, badges=stage.badges, finished_moves=ways)
     return _Sketch(scene, quarters).svg()
 
 
@@ -84,7 +89,7 @@ class _Strike(NamedTuple):
 
 
 class _Sketch:
-    """Draws one picture."""
+    """Draws one picture of a board. Methods return SVG, points are in the rotated picture."""
 
     def __init__(self, scene: BoardPicture, quarters: int) -> None:
         self.scene = scene
@@ -160,7 +165,7 @@ class _Sketch:
             colour = side_class(self.kit, mark.seat)
             parts.append(use(mark.drawing, self.centre(mark.square), 100, colour))
         parts += [self._tile(square, "unseen") for square in sorted(self.scene.unknown)]
-        for square in sorted(self.scene.came_from):
+        for square in sorted(self.scene.origins):
             # two dots on the square's lower edge
             parts += [
                 circle("trace", self.centre(square) + dot, 7) for dot in (-12 + 38j, 12 + 38j)
@@ -234,7 +239,7 @@ class _Sketch:
                 struck = ' class="on-struck"' if square == self.scene.hit else ""
                 attributes = f'data-at="{square}"{struck}{self._swell(square)}'
                 parts.append(self._mark_bump(square, f"<g {attributes}>{drawing}</g>"))
-        parts += [self._problem(problem) for problem in self.scene.wrong]
+        parts += [self._problem(problem) for problem in self.scene.problems]
         return "".join(parts) + self._breach()
 
     def _big(self, face: str, squares: Sequence[Square]) -> str:
@@ -285,8 +290,8 @@ class _Sketch:
 
     def _breach(self) -> str:
         """Draw a cross on the square that breaks a rule, at the upper right if a piece is there."""
-        square = self.scene.breaks
-        if square is None or any(problem.square == square for problem in self.scene.wrong):
+        square = self.scene.breach
+        if square is None or any(problem.square == square for problem in self.scene.problems):
             return ""
         centre = self.centre(square)
         if self.scene.layout.get(square):
@@ -298,7 +303,7 @@ class _Sketch:
     def _hands(self) -> str:
         """Draw the moves to be made by hand: a frame with a faint piece in it, and an arrow."""
         moves = "".join(map(self._move, self.scene.moves))
-        return moves + "".join(self._arrow(*way) for way in self.scene.ways)
+        return moves + "".join(self._arrow(*way) for way in self.scene.finished_moves)
 
     def _move(self, move: HandMove) -> str:
         origin, target = move.origin, move.target
@@ -358,7 +363,10 @@ class _Sketch:
         start, end = self.centre(origin), self.centre(target)
         ahead = unit(end - start)
         normal = 1j * ahead
-        ways = {*self.scene.ways, *((move.origin, move.target) for move in self.scene.moves)}
+        ways = {
+            *self.scene.finished_moves,
+            *((move.origin, move.target) for move in self.scene.moves),
+        }
         inward = self.size / 2 - (start + end) / 2
         # The scalar product is positive if the normal points to the middle of the board.
         if (target, origin) not in ways and (normal.conjugate() * inward).real < 0:

@@ -19,26 +19,27 @@ from web.rendering.pieces import big_pieces, is_big
 
 @dataclass(frozen=True)
 class BoardPicture:
-    """Contents of a picture of a board.
+    """Contents of a picture of a board. `web.rendering.board` draws it.
 
-    `wrong` and `moves` are drawn over the pieces of `layout`. `unknown` squares are drawn as closed
-    by a shutter.
+    `layout` has the pieces. `moves` to be made by hand, `events` of the step and `problems`
+    (misplaced pieces) are drawn over them. `unknown` squares, which the camera cannot see, are
+    drawn as closed by a shutter.
     """
 
     kit: Kit
     layout: Layout
     moves: tuple[HandMove, ...] = ()
     events: tuple[Event, ...] = ()
-    wrong: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()
     unknown: frozenset[Square] = frozenset()
     target: Layout = field(default_factory=dict)
     """Layout once all moves are made, from which the squares of a big piece are taken."""
-    came_from: frozenset[Square] = frozenset()
+    origins: frozenset[Square] = frozenset()
     """Squares from which pieces were moved already."""
-    breaks: Square | None = None
+    breach: Square | None = None
     """Square that breaks a rule, on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
-    ways: tuple[tuple[Square, Square], ...] = ()
+    finished_moves: tuple[tuple[Square, Square], ...] = ()
     """Origin and target of pieces that are in their new places already."""
     hit: Square | None = None
     """Square of the hit that the sign announces."""
@@ -65,11 +66,11 @@ def scene_of(view: TableView) -> BoardPicture | None:
         layout,
         todo,
         events=tuple(event for event in view.turn.events if hit is None or event.to == str(hit)),
-        wrong=board.problems,
+        problems=board.problems,
         unknown=board.unknown,
         target=target,
-        came_from=frozenset(m.origin for m in done if m.origin and m.origin != m.target),
-        breaks=Square.parse(breach) if breach else None,
+        origins=frozenset(m.origin for m in done if m.origin and m.origin != m.target),
+        breach=Square.parse(breach) if breach else None,
         badges=board.board_ui.badges if board.board_ui else {},
         hit=hit,
     )
@@ -81,9 +82,9 @@ def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
         kit,
         scene.layout,
         events=scene.events,
-        came_from=frozenset(origin for origin, _ in scene.moves),
+        origins=frozenset(origin for origin, _ in scene.moves),
         badges=scene.badges,
-        ways=scene.moves,
+        finished_moves=scene.moves,
     )
 
 
@@ -171,8 +172,8 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     return places[0] if len(places) == 1 else None
 
 
-# ---- the reveal as a play: hands' moves slide in beat 0, and every further beat shows what
-# happened ----
+# ---- the beats of a reveal ----
+# In beat 0 pieces slide that hands move. Each further beat shows events of one kind.
 
 
 def beats_of(events: Sequence[Event]) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 """Cards, counters and clocks on pages: the ring of turns and seconds, stacks, fans and keys.
 
+A lane has a stack of each side and a deck. A fan is the open cards of a hand as the camera sees it.
+
 `_cards.html` draws the ring. It is 720 units wide with its centre at (0, 0). `_lanes_picture.html`
 and `_lanes_sign.html` draw lanes, which needs an application context.
 """
@@ -21,9 +23,9 @@ from web.rendering.svg import xy
 
 MAX_TICKS = 120
 """Maximum number of ticks, because more would run together."""
-MAX_BEATS = 30
-"""Maximum limit in seconds that is divided into seconds. Longer limits have twelve parts."""
-ROOM = 4
+MAX_SECOND_MARKS_S = 30
+"""Maximum limit in seconds whose ring is divided into seconds. Longer limits have twelve parts."""
+MAX_COLUMN_CARDS = 4
 """Maximum number of cards in one column. Two columns hold twice as many."""
 
 
@@ -42,11 +44,11 @@ def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
     return "".join(parts)
 
 
-def beats_of(limit_s: float) -> tuple[float, ...]:
+def second_marks(limit_s: float) -> tuple[float, ...]:
     """Return the start of each second of a limit as a fraction of a full turn. Long limits have
     twelve parts.
     """
-    if limit_s > MAX_BEATS:
+    if limit_s > MAX_SECOND_MARKS_S:
         return tuple(part / 12 for part in range(12))
     return tuple(second / limit_s for second in range(math.ceil(limit_s)))
 
@@ -78,7 +80,7 @@ def cards_of(kit: Kit | None) -> Mapping[str, Card]:
     return {card.name: card for card in kit.deck.cards} if kit and kit.deck else {}
 
 
-def shown(kit: Kit | None, name: str) -> str:
+def card_text(kit: Kit | None, name: str) -> str:
     """Return a card's printed text, such as `10&` for `a&`. Unknown names are returned
     unchanged.
     """
@@ -86,23 +88,26 @@ def shown(kit: Kit | None, name: str) -> str:
     return f"{card.value}{card.suit}" if card else name
 
 
-def stack_of(
-    kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM
+def visible_cards(
+    kit: Kit | None, pile: Pile, public_pile: Pile, column_cards: int = MAX_COLUMN_CARDS
 ) -> tuple[list[tuple[str, bool]], int]:
     """Return the top cards of a stack, bottom first, and the number of cards below them.
 
     Each card is its text (empty for a card back), and whether it is face down but known to the
-    viewer. `known` is the stack as spectators see it. More than `room` cards take two columns.
+    viewer. `public_pile` is the stack as spectators see it. More than `column_cards` take two
+    columns.
     """
     cards = []
     for place, name in enumerate(pile):
         # stacks of different heights cannot be compared card by card, so all cards count as face up
-        is_open = len(known) != len(pile) or known[place] is not None
-        cards.append(("" if name is None else shown(kit, name), name is not None and not is_open))
-    fits = 2 * room if len(cards) > room else room
+        is_public = len(public_pile) != len(pile) or public_pile[place] is not None
+        cards.append(
+            ("" if name is None else card_text(kit, name), name is not None and not is_public)
+        )
+    max_cards = 2 * column_cards if len(cards) > column_cards else column_cards
     # the number of hidden cards takes the place of one card
-    more = len(cards) - fits + 1 if len(cards) > fits else 0
-    return cards[more:], more
+    hidden_count = len(cards) - max_cards + 1 if len(cards) > max_cards else 0
+    return cards[hidden_count:], hidden_count
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
@@ -126,7 +131,7 @@ def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
 def _pile_words(kit: Kit | None, pile: Pile) -> str:
     if not pile:
         return say("no card")
-    known = " ".join(shown(kit, card) for card in pile if card is not None)
+    known = " ".join(card_text(kit, card) for card in pile if card is not None)
     count = say_n("{n} card", "{n} cards", len(pile))
     return joined(" ", (count, f"({known})")) if known else count
 
@@ -154,7 +159,7 @@ def plain_choices(card_ui: CardUi) -> list[list[str | None]]:
     return [[choice.text, choice.key, choice.card, choice.lane] for choice in card_ui.choices]
 
 
-def straight_keys(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
+def keys_without_card(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
     """Return the keys that need neither card nor lane, each with its action or None."""
     actions = {
         choice.key: choice.text
@@ -169,7 +174,7 @@ def main_action(view: TableView) -> tuple[str, str] | None:
     if view.own.laid_action:
         return say("That is right"), view.own.laid_action
     if view.board.card_ui:
-        for key, text in straight_keys(view.board.card_ui):
+        for key, text in keys_without_card(view.board.card_ui):
             if key.is_main and text:
                 return key.label, text
     return None

@@ -15,12 +15,13 @@ from web.rendering.json_view import plain, plain_json
 from web.rendering.pieces import piece, side_class
 from web.templating.phrases import tenths
 
-_TENTHS_S = 30.0
+_TENTHS_BELOW_S = 30.0
+"""Remaining seconds below which a clock shows tenths, as in `web/static/live.js`."""
 
 
 def clock_words(clock: ClockView) -> str:
     """Return the text of a clock: `6:42`, or `9.3` in the last 30 seconds."""
-    if clock.left_s < _TENTHS_S:
+    if clock.left_s < _TENTHS_BELOW_S:
         return tenths(clock.left_s)
     whole = int(clock.left_s)
     return f"{whole // 60}:{whole % 60:02}"

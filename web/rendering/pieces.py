@@ -15,11 +15,11 @@ from companion.core.kit import Face, Kit, Layout, Seat
 from companion.games.screen import Badge
 from web.rendering.svg import ornament, text, use
 
-PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
+PIECE_SIZE, SMALL_SIZE, BURDEN_SIZE = 72.0, 52.0, 46.0
 """Sizes of a piece, of a carriable piece without a carrier, and of one at its carrier's
 shoulder.
 """
-PIECE_WITH_BAR = 58.0
+SIZE_WITH_BAR = 58.0
 """Size of a piece that leaves room for a bar below it."""
 _STEP = 12 - 12j
 """Offset from a piece to the piece on top of it: right and up."""
@@ -30,7 +30,7 @@ def side_class(kit: Kit, seat: Seat | None) -> str:
     return f"side-{kit.sides[seat].colour}" if seat else "side-none"
 
 
-def piece(kit: Kit, name: str, centre: complex, size: float = PIECE) -> str:
+def piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str:
     """Draw a face of a piece with its letter, as an outline if the piece is turned over."""
     face = kit.face(name)
     colour = side_class(kit, face.seat)
@@ -57,16 +57,16 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
     if not standing:
         # carriable pieces without a carrier are drawn side by side
         for place, face in enumerate(carried):
-            parts.append(piece(kit, face, centre + (4 + 3j) + 8 * place, SMALL))
+            parts.append(piece(kit, face, centre + (4 + 3j) + 8 * place, SMALL_SIZE))
         return "".join(parts)
     has_bar = badge is not None and badge.share is not None
-    size, middle = (PIECE_WITH_BAR, centre - 19j) if has_bar else (PIECE, centre + 3j)
+    size, middle = (SIZE_WITH_BAR, centre - 19j) if has_bar else (PIECE_SIZE, centre + 3j)
     # centre the stack by moving its lowest piece back by half of all steps
     lowest = middle - _STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):
         parts.append(piece(kit, face, lowest + level * _STEP, size))
     for place, face in enumerate(carried):
-        parts.append(piece(kit, face, centre + (33 - 31j) - 14 * place, BURDEN))
+        parts.append(piece(kit, face, centre + (33 - 31j) - 14 * place, BURDEN_SIZE))
     if badge and badge.text:
         parts.append(text(escape(badge.text), centre + 45j, ' class="points"'))
     return "".join(parts)
@@ -98,10 +98,10 @@ def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
     middle = complex(max(xs) + min(xs), max(ys) + min(ys)) / 2
     is_square = face.size[0] == face.size[1]
     size = max(width, height) if is_square else 2 * min(width, height)
-    return _owned(kit, face, middle, size, 34, degrees=90 if width > height else 0)
+    return _big_with_owner(kit, face, middle, size, 34, degrees=90 if width > height else 0)
 
 
-def _owned(
+def _big_with_owner(
     kit: Kit, face: Face, middle: complex, size: float, print_size: float, *, degrees: float = 0
 ) -> str:
     """Draw a big piece with its owner's shape, because those of both sides have the same colour."""
@@ -119,7 +119,7 @@ def _owned(
 def picture(kit: Kit, name: str, burden: str = "") -> Markup:
     """Draw a piece as an icon for text or a key. `burden` is the face that it carries."""
     if is_big(kit, name):
-        drawing = _owned(kit, kit.face(name), 50 + 50j, 84, 30)
+        drawing = _big_with_owner(kit, kit.face(name), 50 + 50j, 84, 30)
     else:
         drawing = stack(kit, (name, burden) if burden else (name,), 50 + 47j)
     return ornament("ic piece", "8 8 84 84", drawing)

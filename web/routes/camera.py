@@ -38,17 +38,18 @@ FRAME_PX = (960, 540)
 
 @dataclass(frozen=True)
 class CameraReport:
-    """How well the camera sees, in words for pages."""
+    """How well the camera sees, in words for pages.
+
+    `todo` is the one thing to do about it, or empty. `board` is the reading, None if no board is
+    seen. `per_s` is pictures per second, 0 if unknown.
+    """
 
     state: CameraState
     is_well: bool
     sentence: str
     todo: str = ""
-    """The one thing to do about it, empty for nothing."""
     board: BoardSeen | None = None
-    """The reading of the board, None if no board is seen."""
     per_s: float = 0.0
-    """Pictures per second, 0 if unknown."""
 
 
 class CameraReports:

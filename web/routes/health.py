@@ -70,16 +70,14 @@ SOLUTIONS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class FirstAdvice:
-    """The most urgent problem, and the link to its solution.
+    """The most urgent problem, and the link to its solution: its text `way` and its address `href`.
 
     Without a link the problem is solved at the table itself.
     """
 
     text: str
     way: str = ""
-    """Text of the link."""
     href: str = ""
-    """Address of the link."""
 
 
 @dataclass

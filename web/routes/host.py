@@ -35,12 +35,13 @@ RETURN_PATHS = (
 
 @dataclass(frozen=True)
 class ChosenRow:
-    """What is chosen for an option of a game."""
+    """What is chosen for an option of a game.
+
+    `place` is the index of the choice, or None for a custom text. `text` is that text, or a sample.
+    """
 
     place: int | None
-    """Index of the choice, or None for a custom text."""
     text: str
-    """The custom text, or a sample for one."""
 
 
 class HostPages(PageGroup):

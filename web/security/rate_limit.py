@@ -32,12 +32,13 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate limit: how many are permitted at once, and how many per second after that."""
+    """A rate limit: how many are permitted at once, and how many per second after that.
+
+    `burst` is the size of a bucket in tokens, `per_s` the tokens per second that refill it.
+    """
 
     burst: float
-    """Size of a bucket in tokens."""
     per_s: float
-    """Tokens per second by which a bucket is refilled."""
 
 
 class TokenBuckets:

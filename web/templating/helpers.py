@@ -60,7 +60,7 @@ def register_template_helpers(app: Flask) -> None:
     """Register the functions and filters of an application's templates."""
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.finalize = _in_words
+    app.jinja_env.finalize = _translate_output
     app.jinja_env.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     app.jinja_env.globals.update(
         say=say,
@@ -160,13 +160,14 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
     if view.phase is Phase.OVER and view.match.outcome:
         for seat in view.match.outcome.winners:
             side = view.seats[seat].side
-            if side and side.cheering:  # only now robots smile
+            # the winner's pieces get another drawing, such as a robot that smiles
+            if side and side.cheering:
                 drawing = Markup(str(drawing).replace(f'#{side.drawing}"', f'#{side.cheering}"'))
     _BOARD_CACHE.append((key, drawing))
     return drawing
 
 
-def _in_words(value: Any) -> Any:
+def _translate_output(value: Any) -> Any:
     """Translate a sentence to the viewer's language. Return other values unchanged."""
     return translate(value) if isinstance(value, Sentence) else value
 
@@ -174,7 +175,7 @@ def _in_words(value: Any) -> Any:
 class CompiledTemplates(FileSystemBytecodeCache):
     """Cache of compiled templates in a folder. Neither a damaged file nor a full disk stops a page.
 
-    To compile the templates of the first page is most of the time until it is shown.
+    Compiling the templates takes most of the time until the first page of a start is shown.
     """
 
     def __init__(self, folder: Path) -> None:

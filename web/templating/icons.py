@@ -39,8 +39,8 @@ def notice_drawing(notice: str) -> str:
 
 def pointing(drawing: str, degrees: int) -> Markup:
     """Draw an icon in a line of text, rotated clockwise."""
-    turned = f'transform="rotate({degrees % 360} 50 50)"'
-    return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {turned}/>')
+    rotation = f'transform="rotate({degrees % 360} 50 50)"'
+    return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {rotation}/>')
 
 
 def game_picture(game: Game[Any, Any], name: str) -> Markup:
@@ -64,14 +64,14 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
     pictures = {}
     for name, box, content in _PICTURE.findall(path.read_text(encoding="utf-8")):
         # ways to win fill their frame, but the emblem is never cropped
-        cut = "" if name == "emblem" else ' preserveAspectRatio="xMidYMid slice"'
-        pictures[name] = ornament("picture", box, content, cut)
+        cropping = "" if name == "emblem" else ' preserveAspectRatio="xMidYMid slice"'
+        pictures[name] = ornament("picture", box, content, cropping)
     return pictures
 
 
-def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
-    """Draw the start of a game with these options as South sees it. Raises `Malformed`."""
-    options = game.options(raw or {})
+def start_board(game: Game[Any, Any], chosen: Mapping[str, Any] | None = None) -> Markup:
+    """Draw the start of a game with these chosen options as South sees it. Raises `Malformed`."""
+    options = game.options(chosen or {})
     if game.kit(options).deck:
         return lanes_sign(game.kit(options))
     # any seed works, because only the start position is drawn

@@ -75,8 +75,8 @@ def end_words(finale: Finale, reader: Seat | None) -> Sign:
         text = say("You win")
     elif len(finale.winners) == 1:
         text = say("{name} wins", name=finale.names[finale.winners[0]])
-    is_said = finale.ending_words == say("A draw.")
-    return Sign(text, "" if is_said else finale.ending_words)
+    is_reason_in_text = finale.ending_words == say("A draw.")
+    return Sign(text, "" if is_reason_in_text else finale.ending_words)
 
 
 def score_words(score: float) -> str:
