@@ -25,7 +25,11 @@ from web.server.server import Server, serve
 
 
 class Hub(Closeable):
-    """A running hub. `close` may be called twice. Raises `SystemTrouble` if it cannot start."""
+    """A running hub, started when it is made. Raises `SystemTrouble` if it cannot start.
+
+    `close` may be called twice. Tests and the command line use its parts, such as `room`, `league`
+    and `members`.
+    """
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
         self._settings = settings
@@ -75,13 +79,13 @@ class Hub(Closeable):
     def _open(self, known: HubFile, clock: Clock, desired: DesiredState) -> None:
         """Start the parts in the order in which they need each other.
 
-        The pages bind their port first, because tables may ask for addresses as soon as the store
-        runs. People get in last.
+        The pages bind their port first, because tables may ask for addresses as soon as NATS runs.
+        They are served last.
         """
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
         self.members.update_permissions()
-        # closed in reverse order: the pages close before the store
+        # closed in reverse order: the pages close before NATS
         self._stack.callback(self.nats_connection.close)
         site = Site(
             web,

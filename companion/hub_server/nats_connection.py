@@ -82,8 +82,8 @@ MAX_PAIR_MESSAGE_BYTES, MAX_NUMBER_DIGITS = 4096, 4
 """Maximum size of a message between two tables in bytes with its headers, and of its number in
 digits.
 
-So one table can send at most some 20 MB, which does not displace other tables' messages in the
-store.
+So one table can store at most some 40 MB for a game, which does not displace other tables'
+messages.
 """
 DUPLICATE_WINDOW_S = 0.1
 """Time in seconds for which JetStream looks for duplicate message ids, the shortest that it allows.
@@ -163,7 +163,7 @@ class NatsConnection:
             raise self._start_error
 
     def command(self, table: str, payload: bytes) -> None:
-        """Send a command to a table. Nobody is told if the table is offline."""
+        """Send a command to a table. It is lost if the table is not connected."""
         self._thread.call(
             lambda: asyncio.ensure_future(self._publish(command_subject(table), payload))
         )

@@ -165,6 +165,7 @@ class Companion(Closeable):
         self._open_history()
         self._open_speech()
         self._open_own_wifi()
+        self._open_upkeep()
         self._open_health()
         self._open_network()
         self._open_machines()
@@ -172,7 +173,6 @@ class Companion(Closeable):
             self.settings, self.clock, self.board, self.table, self.urls
         )
         self.phone_server = self._stack.enter_context(phone_server)
-        self._open_upkeep()
         self.server = self._open_server()
         self.phone_server.app = self.server.app
         if self.phone_server.phone_camera.is_camera:
@@ -239,7 +239,7 @@ class Companion(Closeable):
                 self.clock,
                 bell=broker.bell,
                 health=self.health.worst_finding,
-                change_settings=lambda typed: self.upkeep.change_for_hub(typed),  # noqa: PLW0108 - `upkeep` is opened later
+                change_settings=self.upkeep.change_for_hub,
             )
         )
 
@@ -302,18 +302,18 @@ class Companion(Closeable):
             self._report(problem)
         self._report(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
         self.table.set_panel_notice(joined(" ", panel.problems))
-        self.panel_trial = check = PanelTrial(panel, self.clock)
+        self.panel_trial = trial = PanelTrial(panel, self.clock)
 
-        def end_check(game: int, _: int) -> None:
+        def end_trial(game: int, _: int) -> None:
             if game:  # a game has begun, and its keys are secret
-                check.end()
+                trial.end()
 
         self.table.connect(
             TableListener(
                 on_signal=panel.signal,
                 on_lamps=panel.show,
                 on_alarms=panel.alarms,
-                on_game=end_check,
+                on_game=end_trial,
             )
         )
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
