@@ -11,7 +11,8 @@ from pathlib import Path
 
 
 class FileCache:
-    """Cached files by game and stamp. The stamp of a game changes whenever the game does.
+    """Cached files by game and fingerprint. The fingerprint of a game changes whenever the game
+    does.
 
     Errors of the disk are ignored, since a missing file only costs time. Without `folder` nothing
     is stored. `max_files` is the maximum number of files, of which the newest stay (None: no
@@ -23,20 +24,20 @@ class FileCache:
         self._suffix = suffix
         self._max_files = max_files
 
-    def get(self, number: int, stamp: str) -> bytes | None:
-        """Return the file of a game with this stamp, or None."""
+    def get(self, number: int, fingerprint: str) -> bytes | None:
+        """Return the file of a game with this fingerprint, or None."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
-                return self._path(self._folder, number, stamp).read_bytes()
+                return self._path(self._folder, number, fingerprint).read_bytes()
         return None
 
-    def store(self, number: int, stamp: str, content: bytes) -> None:
+    def store(self, number: int, fingerprint: str, content: bytes) -> None:
         """Store a file atomically, and delete the oldest ones beyond the limit."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            path = self._path(self._folder, number, stamp)
+            path = self._path(self._folder, number, fingerprint)
             unfinished = path.with_suffix(".part")
             unfinished.write_bytes(content)
             unfinished.replace(path)
@@ -54,5 +55,6 @@ class FileCache:
                 for path in self._folder.glob(f"{game}{self._suffix}"):
                     path.unlink(missing_ok=True)
 
-    def _path(self, folder: Path, number: int, stamp: str) -> Path:
-        return folder / f"{number}-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}{self._suffix}"
+    def _path(self, folder: Path, number: int, fingerprint: str) -> Path:
+        digest = hashlib.sha256(fingerprint.encode()).hexdigest()
+        return folder / f"{number}-{digest[:16]}{self._suffix}"

@@ -85,12 +85,12 @@ class History:
     def lines(self, first: int = 0, limit: int = 50) -> Sequence[GameLine]:
         """Return up to `limit` lines of the list of games from index `first` on, newest first."""
         numbers = self._summaries.numbers()[first : first + limit]
-        return [self._line(number, stamp) for number, stamp in numbers]
+        return [self._line(number, fingerprint) for number, fingerprint in numbers]
 
     def line(self, number: int) -> GameLine | None:
         """Return the line of one game, or None if there is no such game."""
-        stamp = self._summaries.stamp(number)
-        return None if stamp is None else self._line(number, stamp)
+        fingerprint = self._summaries.fingerprint(number)
+        return None if fingerprint is None else self._line(number, fingerprint)
 
     def _require_line(self, number: int) -> GameLine:
         line = self.line(number)
@@ -100,8 +100,8 @@ class History:
             )
         return line
 
-    def _line(self, number: int, stamp: str) -> GameLine:
-        summary = self._summaries.summary(number, stamp)
+    def _line(self, number: int, fingerprint: str) -> GameLine:
+        summary = self._summaries.summary(number, fingerprint)
         game = GAMES.get(summary.game)
         return GameLine(
             number=number,
@@ -115,7 +115,7 @@ class History:
             ending=self._ending(number, summary),
             winners=summary.winners,
             reason=reason_of(summary),
-            is_imported=is_imported(stamp),
+            is_imported=is_imported(fingerprint),
             chosen=_chosen_text(summary),
             coached=summary.coached,
         )
@@ -165,7 +165,8 @@ class History:
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         # the key includes photographs and names, which can disappear while the game stays the same
-        key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
+        shown = f"{len(photographs)} {line.players}"
+        key = (number, str(self._summaries.fingerprint(number)), shown)
         with self._lock:
             replay = self._replays.get(key)
             if replay is None:
@@ -194,10 +195,10 @@ class History:
             yield line
             return
         evening = evening_of(line.begun)
-        for number, stamp in self._summaries.numbers():
+        for number, fingerprint in self._summaries.numbers():
             if number > line.number:
                 continue
-            other = self._line(number, stamp)
+            other = self._line(number, fingerprint)
             # games come newest first, so all that follow are from earlier evenings
             if other.begun and evening_of(other.begun) < evening:
                 return
@@ -237,14 +238,14 @@ class History:
         Raises the same errors as `replay`.
         """
         replay = self.replay(number)
-        stamp = self._summaries.stamp(number) or ""
-        cached = self._pictures.get(number, stamp)
+        fingerprint = self._summaries.fingerprint(number) or ""
+        cached = self._pictures.get(number, fingerprint)
         if cached is not None:
             return cached
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
         picture = self._paint(replay)
-        self._pictures.store(number, stamp, picture)
+        self._pictures.store(number, fingerprint, picture)
         return picture
 
     # ---- importing, removing, forgetting ---------------------------------------------------------
@@ -259,8 +260,8 @@ class History:
         check_game(played)
         # compare receipts, because the same game may come with other names
         digest = digest_of(played.game, played.turns)
-        for number, stamp in self._summaries.numbers():
-            if self._summaries.summary(number, stamp).digest == digest:
+        for number, fingerprint in self._summaries.numbers():
+            if self._summaries.summary(number, fingerprint).digest == digest:
                 words = say("This game is here already: number {number}", number=number)
                 raise Illegal(Refusal.WRONG_PHASE, words)
         content = msgspec.json.encode(played)
@@ -315,9 +316,9 @@ class History:
     def statistics(self) -> Sequence[PlayerRecord]:
         """Return the statistics of each player over all finished games, most games first."""
         games = []
-        for number, stamp in reversed(self._summaries.numbers()):
-            if self._summaries.summary(number, stamp).is_over:
-                games.append(self._line(number, stamp))
+        for number, fingerprint in reversed(self._summaries.numbers()):
+            if self._summaries.summary(number, fingerprint).is_over:
+                games.append(self._line(number, fingerprint))
         return records_of(games)
 
 

@@ -20,7 +20,7 @@ from companion.core.i18n import pack, say
 from companion.storage.journal import Entry, Journal
 
 _IMPORTED_PREFIX = "brought "
-"""Prefix of the stamp of an imported game."""
+"""Prefix of the fingerprint of an imported game."""
 _MAX_INTEGER = 2**63 - 1
 """Largest integer of SQLite."""
 
@@ -29,7 +29,7 @@ class SummaryStore:
     """The summaries of one journal's games. It may be used from any thread.
 
     A game is folded when its summary is first wanted. `folder` is the cache for games that are over
-    (None: no cache). A game's stamp is a text that changes with the game.
+    (None: no cache). A game's fingerprint is a text that changes with the game.
     """
 
     def __init__(self, journal: Journal, folder: Path | None) -> None:
@@ -40,13 +40,13 @@ class SummaryStore:
         # the inputs that changed seats, up to the input of this number
         self._seat_changes: tuple[int, list[Entry]] = (-1, [])
 
-    def stamp(self, number: int) -> str | None:
-        """Return the stamp of a game, or None if there is no such game."""
+    def fingerprint(self, number: int) -> str | None:
+        """Return the fingerprint of a game, or None if there is no such game."""
         if number > _MAX_INTEGER:
             return None
-        stamp = self._journal.archive.fingerprint(number)
-        if stamp is not None:
-            return stamp
+        fingerprint = self._journal.archive.fingerprint(number)
+        if fingerprint is not None:
+            return fingerprint
         digest = self._journal.archive.imported_digest(number)
         return None if digest is None else f"{_IMPORTED_PREFIX}{digest}"
 
@@ -58,36 +58,37 @@ class SummaryStore:
         }
         return sorted({**imported, **self._journal.archive.fingerprints()}.items(), reverse=True)
 
-    def summary(self, number: int, stamp: str) -> Summary:
+    def summary(self, number: int, fingerprint: str) -> Summary:
         """Return the summary of a game: from memory, from its file, or folded now.
 
         Only one game is folded at a time.
         """
         cached = self._cache.get(number)
-        if cached and cached[0] == stamp:
+        if cached and cached[0] == fingerprint:
             return cached[1]
         with self._lock:
-            summary = self._read(number, stamp)
+            summary = self._read(number, fingerprint)
             if summary is None:
-                summary = self._fold(number, stamp)
+                summary = self._fold(number, fingerprint)
                 if summary.is_over:
                     # files from before the game's last change are of no use any more
                     self._files.remove(number)
-                    self._files.store(number, _cache_stamp(stamp), msgspec.json.encode(summary))
-            self._cache[number] = (stamp, summary)
+                    content = msgspec.json.encode(summary)
+                    self._files.store(number, _cache_fingerprint(fingerprint), content)
+            self._cache[number] = (fingerprint, summary)
         return summary
 
-    def _read(self, number: int, stamp: str) -> Summary | None:
+    def _read(self, number: int, fingerprint: str) -> Summary | None:
         """Return the summary in the cache's file, or None without a readable one."""
-        content = self._files.get(number, _cache_stamp(stamp))
+        content = self._files.get(number, _cache_fingerprint(fingerprint))
         try:
             return msgspec.json.decode(content or b"", type=Summary)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def _fold(self, number: int, stamp: str) -> Summary:
+    def _fold(self, number: int, fingerprint: str) -> Summary:
         """Make the summary of a game from its file or from the journal."""
-        if is_imported(stamp):
+        if is_imported(fingerprint):
             try:
                 played = self.imported(number)
                 return summary_of_file(played, end_reason(played))
@@ -125,14 +126,14 @@ class SummaryStore:
         self._files.remove(number)
 
 
-def _cache_stamp(stamp: str) -> str:
-    """Return the cache's stamp, which includes the version because it may change the figures."""
-    return f"{__version__} {stamp}"
+def _cache_fingerprint(fingerprint: str) -> str:
+    """Return the fingerprint in the cache. It includes the version, which may change figures."""
+    return f"{__version__} {fingerprint}"
 
 
-def is_imported(stamp: str) -> bool:
-    """Return whether a stamp is that of an imported game."""
-    return stamp.startswith(_IMPORTED_PREFIX)
+def is_imported(fingerprint: str) -> bool:
+    """Return whether a fingerprint is that of an imported game."""
+    return fingerprint.startswith(_IMPORTED_PREFIX)
 
 
 def _broken_summary(trouble: str) -> Summary:

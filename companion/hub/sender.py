@@ -44,7 +44,6 @@ from companion.table.public.messages import PublicRecord, encode_public, read_re
 
 log = logging.getLogger(__name__)
 ANSWER_TIMEOUT_S = 3.0
-"""Timeout in seconds for JetStream's answer."""
 RECONNECT_S, MAX_RECONNECT_S = 0.25, 5.0
 """Minimum and maximum pause in seconds before reconnecting. The hub's owner may be admitting this
 table at this moment.

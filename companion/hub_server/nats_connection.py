@@ -75,7 +75,6 @@ RETRY_S = 0.25
 MAX_UNANSWERED = 3
 """Number of unanswered requests after which the server is restarted."""
 ANSWER_TIMEOUT_S = 5.0
-"""Timeout in seconds for JetStream's answer to one request."""
 MIN_FREE_BYTES = 32 * 1024 * 1024
 """Minimum free space in bytes. With less, the hub reports that its disk is full."""
 MAX_PAIR_MESSAGE_BYTES, MAX_NUMBER_DIGITS = 4096, 4

@@ -52,11 +52,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
-"""Names of the loops that must not hang."""
 MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
-"""Maximum time in seconds between two rounds of a loop. The table's loop has ten a second, and the
-journal is checked every two seconds. The camera's loop has one for every frame, or every ten
-seconds while it retries to open a camera, which may take a while longer.
+"""The loops that must not hang, with the maximum time in seconds between two rounds. The table's
+loop has ten a second, and the journal is checked every two seconds. The camera's loop has one for
+every frame, or every ten seconds while it retries to open a camera, which may take a while longer.
 """
 PULSE_S = 2.0
 """Interval in seconds at which journal and camera are checked."""

@@ -135,7 +135,7 @@ def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
 def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_out(
     hub: Hub, table: TableAtHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown, process, show = [], hub.league.results.process_record, hub.room.record
+    shown, process, show = [], hub.league.results.process_record, hub.room.receive_record
     refusals = [SystemTrouble("The disk is full")] * 2
 
     def refuse_twice(*given: Any) -> None:
@@ -150,7 +150,7 @@ def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_o
     whole(hub, table)
     before = table.entries()
     monkeypatch.setattr(hub.league.results, "process_record", refuse_twice)
-    monkeypatch.setattr(hub.room, "record", note)
+    monkeypatch.setattr(hub.room, "receive_record", note)
     table.play(2)
     whole(hub, table)
     assert not refusals
