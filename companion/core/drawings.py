@@ -1,9 +1,13 @@
 """Every piece, mark and order as SVG, the same on screen and on paper.
 
+`DRAWINGS` has them all by name. Games, kits and pages refer to a drawing only by this name. Pages
+show them by a `sprite`, and `companion.printing` takes each one `standalone`.
+
 All drawings use a box of 100 x 100, x to the right, y down. South is round and plain, North angular
-and dotted. Colours come from outside: `currentColor` is the side's fill, `--edge` (else `--line`)
-the outline, `--face` anything drawn on the fill, `--stone` the rocks, `--stop` and `--on-stop`
-refusals, `--hatch-a` and `--hatch-b` the shutter.
+and dotted, so that the sides differ without colour. Colours come from outside: `currentColor` is
+the side's fill, `--edge` (else `--line`) the outline, `--face` anything drawn on the fill,
+`--stone` the rocks, `--stop` and `--on-stop` refusals, `--hatch-a` and `--hatch-b` the shutter over
+what a seat hides.
 """
 
 from __future__ import annotations
@@ -18,21 +22,28 @@ SIGN = "#FFC20E"
 """Colour of the sign in print, in moving pictures and for a lamp. It equals `--sign` of the
 pages.
 """
+# North's dots, chosen by eye: their distance, the middle of the first one, and their radius.
 _DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
 
 
+# ---- parts of drawings ---------------------------------------------------------------------------
+
+
 def _solid(path: str, width: float, more: str = "") -> str:
-    """Return a path filled with the side's colour, with its outline."""
+    """Return a path filled with the side's colour, with an outline of this width.
+
+    `more` has further attributes.
+    """
     return f'<path d="{path}" fill="currentColor" stroke="{_EDGE}" stroke-width="{width:g}"{more}/>'
 
 
 def _dotted(path: str) -> str:
-    """Draw North's dots over a shape."""
+    """Return North's dots over a shape."""
     return f'<path d="{path}" fill="url(#dots)"/>'
 
 
 def _cased(path: str) -> str:
-    """Return a line in the side's colour between two thin outlines."""
+    """Return a line in the side's colour, with a thin outline on both sides."""
     return (
         f'<path d="{path}" fill="none" stroke="var(--line)" stroke-width="8" '
         'stroke-linecap="square"/>'
@@ -41,7 +52,7 @@ def _cased(path: str) -> str:
     )
 
 
-def _arrow(path: str) -> str:
+def _filled(path: str) -> str:
     return f'<path d="{path}" fill="currentColor"/>'
 
 
@@ -50,29 +61,36 @@ def _stroke(path: str) -> str:
     return f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="12"/>'
 
 
-_DOME = "M14 84V54a36 36 0 0 1 72 0v30a8 8 0 0 1-8 8H22a8 8 0 0 1-8-8z"
-_ANGULAR = "M26 22H74L90 46V92H10V46z"
+_BODY_SOUTH = "M14 84V54a36 36 0 0 1 72 0v30a8 8 0 0 1-8 8H22a8 8 0 0 1-8-8z"
+_BODY_NORTH = "M26 22H74L90 46V92H10V46z"
 _PENNANT = "M25 10L84 38L25 66z"
 _RHOMB = "M50 5L95 50L50 95L5 50z"
-_BLACK_RHOMB = "M50 7L93 50L50 93L7 50z"
-_ALMOND = "M26 50a30 30 0 0 1 48 0a30 30 0 0 1-48 0z"
-_ROUND = ' stroke-linejoin="round"'
-_BLACK = (
-    f'<path d="{_BLACK_RHOMB}" fill="{_INK}" stroke="var(--edge,{_INK})" stroke-width="5"{_ROUND}/>'
+_SCOUT_RHOMB = "M50 7L93 50L50 93L7 50z"
+_EYE_SHAPE = "M26 50a30 30 0 0 1 48 0a30 30 0 0 1-48 0z"
+_ROUND_JOIN = ' stroke-linejoin="round"'
+_SCOUT_NORTH = (
+    f'<path d="{_SCOUT_RHOMB}" fill="{_INK}" stroke="var(--edge,{_INK})" '
+    f'stroke-width="5"{_ROUND_JOIN}/>'
 )
-_WHITE = f'<circle cx="50" cy="50" r="38" fill="{_PAPER_WHITE}" stroke="{_INK}" stroke-width="6"/>'
-_STONE = f'fill="var(--stone)" stroke="var(--line)" stroke-width="4"{_ROUND}'
+_SCOUT_SOUTH = (
+    f'<circle cx="50" cy="50" r="38" fill="{_PAPER_WHITE}" stroke="{_INK}" stroke-width="6"/>'
+)
+_STONE_STYLE = f'fill="var(--stone)" stroke="var(--line)" stroke-width="4"{_ROUND_JOIN}'
 
 _ROBOT_SOUTH = (
     f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" '
-    f'fill="{_EDGE}"/>' + _solid(_DOME, 5)
+    f'fill="{_EDGE}"/>' + _solid(_BODY_SOUTH, 5)
 )
 _ROBOT_NORTH = (
     f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
-    + _solid(_ANGULAR, 5)
-    + _dotted(_ANGULAR)
+    + _solid(_BODY_NORTH, 5)
+    + _dotted(_BODY_NORTH)
 )
 """Robots without a face."""
+
+
+# ---- the drawings --------------------------------------------------------------------------------
+
 
 _PIECES = {
     "robot-s": (
@@ -92,17 +110,20 @@ _PIECES = {
     "disc": f'<circle cx="50" cy="50" r="42" fill="currentColor" stroke="{_EDGE}" '
     'stroke-width="6"/>',
     "diamond": (
-        _solid(_RHOMB, 6, _ROUND)
+        _solid(_RHOMB, 6, _ROUND_JOIN)
         + _dotted(_RHOMB)
         + '<path d="M50 22L78 50L50 78L22 50z" fill="currentColor"/>'
     ),
-    "scout-s": f'{_WHITE}<circle cx="50" cy="50" r="26" fill="none" stroke="{_INK}" '
+    "scout-s": f'{_SCOUT_SOUTH}<circle cx="50" cy="50" r="26" fill="none" stroke="{_INK}" '
     'stroke-width="3"/>',
-    "scout-s2": f'{_WHITE}<path d="{_ALMOND}" fill="{_INK}"/><circle cx="50" cy="50" r="8" '
+    "scout-s2": f'{_SCOUT_SOUTH}<path d="{_EYE_SHAPE}" fill="{_INK}"/>'
+    '<circle cx="50" cy="50" r="8" '
     f'fill="{_PAPER_WHITE}"/>',
-    "scout-n": f'{_BLACK}<path d="M50 24L76 50L50 76L24 50z" fill="none" stroke="{_PAPER_WHITE}" '
+    "scout-n": f'{_SCOUT_NORTH}<path d="M50 24L76 50L50 76L24 50z" fill="none" '
+    f'stroke="{_PAPER_WHITE}" '
     'stroke-width="3"/>',
-    "scout-n2": f'{_BLACK}<path d="{_ALMOND}" fill="{_PAPER_WHITE}"/><circle cx="50" cy="50" r="8" '
+    "scout-n2": f'{_SCOUT_NORTH}<path d="{_EYE_SHAPE}" fill="{_PAPER_WHITE}"/>'
+    '<circle cx="50" cy="50" r="8" '
     f'fill="{_INK}"/>',
     "ball": (
         '<g transform="rotate(-35 50 50)">'
@@ -112,23 +133,24 @@ _PIECES = {
         'stroke-width="4"/></g>'
     ),
     "boulder": (
-        f'<path d="M12 20L24 8L74 9L92 28L91 74L70 92L22 90L10 70z" {_STONE}/>'
+        f'<path d="M12 20L24 8L74 9L92 28L91 74L70 92L22 90L10 70z" {_STONE_STYLE}/>'
         '<path d="M24 8L38 38L92 28M38 38L22 90" fill="none" stroke="var(--line)" '
         'stroke-width="2.5"/>'
     ),
     "rock": (
-        f'<g transform="translate(25 0)"><path d="M8 16L22 7L42 14L44 82L26 93L7 84z" {_STONE}/>'
+        f'<g transform="translate(25 0)"><path d="M8 16L22 7L42 14L44 82L26 93L7 84z" '
+        f"{_STONE_STYLE}/>"
         '<path d="M8 16L27 28L42 14M27 28L26 93" fill="none" stroke="var(--line)" '
         'stroke-width="2.5"/></g>'
     ),
 }
 
 _ORDERS = {
-    "order-up": _arrow("M50 10L88 52H64V90H36V52H12z"),
-    "order-down": _arrow("M50 90L12 48H36V10H64V48H88z"),
-    "order-left": _arrow("M10 50L52 12V36H90V64H52V88z"),
-    "order-right": _arrow("M90 50L48 88V64H10V36H48V12z"),
-    "order-idle": _arrow("M22 14H42V86H22zM58 14H78V86H58z"),
+    "order-up": _filled("M50 10L88 52H64V90H36V52H12z"),
+    "order-down": _filled("M50 90L12 48H36V10H64V48H88z"),
+    "order-left": _filled("M10 50L52 12V36H90V64H52V88z"),
+    "order-right": _filled("M90 50L48 88V64H10V36H48V12z"),
+    "order-idle": _filled("M22 14H42V86H22zM58 14H78V86H58z"),
     "order-shoot": (
         '<circle cx="50" cy="50" r="15" fill="currentColor"/>'
         '<path d="M42 4H58V28H42zM42 72H58V96H42zM4 42H28V58H4zM72 42H96V58H72z" '
@@ -154,7 +176,7 @@ _SIGNS = {
         'stroke="currentColor"'
         ' stroke-width="10"/>'
     ),
-    "burst": _arrow(
+    "burst": _filled(
         "M50 4L60 30L84 16L72 42L96 50L72 58L84 84L60 70L50 96L40 70L16 84L28 58L4 50L28 42L16 "
         "16L40 30z"
     ),
@@ -188,8 +210,8 @@ _GROUND = {
 }
 
 _SUITS = {
-    # The suits' signs & % + ! ^ #, as heavy as the figures beside them. They differ by shape, not
-    # by colour.
+    # The suits & % + ! ^ # of BINMAT, with lines as heavy as those of the digits beside them. They
+    # differ by shape, not by colour.
     "suit-form": _stroke(
         "M82 88L34 36C22 22 30 9 46 9C62 9 68 24 58 34C48 44 17 48 17 69C17 83 30 91 44 91C66 91 "
         "82 74 82 52"
@@ -198,30 +220,30 @@ _SUITS = {
         "M10 27a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M60 73a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M80 "
         "10L20 90"
     ),
-    "suit-data": _arrow("M40 8H60V40H92V60H60V92H40V60H8V40H40z"),
-    "suit-chaos": _arrow("M37 6H63L57 62H43z")
+    "suit-data": _filled("M40 8H60V40H92V60H60V92H40V60H8V40H40z"),
+    "suit-chaos": _filled("M37 6H63L57 62H43z")
     + '<circle cx="50" cy="82" r="12" fill="currentColor"/>',
-    "suit-void": _arrow("M50 12L94 74H70L50 44L30 74H6z"),
+    "suit-void": _filled("M50 12L94 74H70L50 44L30 74H6z"),
     "suit-choice": _stroke("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
 }
 
-_LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
-_PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND}'
-_RUN = (
+_FACE_LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
+_FACE_PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND_JOIN}'
+_PLAYER_LINE = (
     'fill="none" stroke="currentColor" stroke-width="11" '
     'stroke-linecap="round" stroke-linejoin="round"'
 )
 
 
 def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
-    """Draw a rugby player: a head, limbs, and speed lines behind a fast one."""
+    """Return a rugby player of Kahmate: the middle of the head, the limbs, and speed lines."""
     trail = (
         f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>'
         if speed
         else ""
     )
     face = f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/>'
-    return f'{face}<path d="{limbs}" {_RUN}/>{trail}'
+    return f'{face}<path d="{limbs}" {_PLAYER_LINE}/>{trail}'
 
 
 _PLAYERS = {
@@ -246,22 +268,25 @@ _FACES = {
     # The machine's three characters: neither round like South nor angular like North, in the
     # colours of plate and ink.
     "face-pip": (
-        f'<path d="M50 27c-7-5 7-9 0-15" {_LINE}/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
+        f'<path d="M50 27c-7-5 7-9 0-15" {_FACE_LINE}/>'
+        f'<circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
         '<path d="M50 26c23 0 34 21 34 40c0 19-15 28-34 28s-34-9-34-28c0-19 11-40 34-40z" '
-        f"{_PLATE}/>"
-        f'<circle cx="50" cy="54" r="15" {_LINE}/><circle cx="55" cy="50" r="6.5" fill="{_EDGE}"/>'
-        f'<path d="M34 77q16 12 32 0" {_LINE} stroke-linecap="round"/>'
+        f"{_FACE_PLATE}/>"
+        f'<circle cx="50" cy="54" r="15" {_FACE_LINE}/>'
+        f'<circle cx="55" cy="50" r="6.5" fill="{_EDGE}"/>'
+        f'<path d="M34 77q16 12 32 0" {_FACE_LINE} stroke-linecap="round"/>'
     ),
     "face-bo": (
-        f'<path d="M31 20V10H69V20" {_LINE}/><path d="M14 20H86V70L73 94H27L14 70z" {_PLATE}/>'
+        f'<path d="M31 20V10H69V20" {_FACE_LINE}/>'
+        f'<path d="M14 20H86V70L73 94H27L14 70z" {_FACE_PLATE}/>'
         f'<path d="M2 40H14V62H2zM86 40H98V62H86z" fill="{_EDGE}"/>'
         '<path d="M24 46h22a11 11 0 0 1-22 0zM54 46h22a11 11 0 0 1-22 0zM20 46H48M52 46H80" '
-        f"{_LINE}/>"
-        f'<path d="M33 70H67M33 80H67" {_LINE}/>'
+        f"{_FACE_LINE}/>"
+        f'<path d="M33 70H67M33 80H67" {_FACE_LINE}/>'
     ),
     "face-zeno": (
-        f'<path d="M50 15V4M38 8H62" {_LINE}/>'
-        + _solid("M50 14L80 34L72 96H28L20 34z", 5, _ROUND)
+        f'<path d="M50 15V4M38 8H62" {_FACE_LINE}/>'
+        + _solid("M50 14L80 34L72 96H28L20 34z", 5, _ROUND_JOIN)
         + "<path"
         ' d="M27 44L46 51V58L28 53zM73 44L54 51V58L72 53zM50 26l7 7l-7 7l-7-7z" '
         'fill="var(--face,#fff)"/>'
@@ -337,6 +362,9 @@ _KEYS = {
     ),
 }
 
+# ---- what others use -----------------------------------------------------------------------------
+
+
 DRAWINGS: dict[str, str] = {
     **_PIECES,
     **_ORDERS,
@@ -348,8 +376,9 @@ DRAWINGS: dict[str, str] = {
     **_CHEERING,
     **_KEYS,
 }
-"""The inner SVG of every drawing, by name. Drawings of external games are added at the start of the
-program.
+"""The inner SVG of every drawing, by name.
+
+`add` puts in the drawings of plug-in games at the start of the program. Later nothing changes it.
 """
 ON_PAPER = frozenset(_PLAYERS)
 """Drawings that are only printed and appear on no page."""
@@ -357,7 +386,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def add(drawings: Mapping[str, str]) -> None:
-    """Add drawings of a game.
+    """Add the drawings of a plug-in game to `DRAWINGS`.
 
     Raises ValueError, and adds none, for an existing or invalid name and for invalid SVG.
 
@@ -392,8 +421,7 @@ PATTERNS = (
 
 
 def sprite(names: Collection[str] | None = None) -> str:
-    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch`, and symbols of all
-    drawings or of those named.
+    """Return one hidden `<svg>` for a page, with the patterns and the named drawings (None: all).
 
     Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`, and set `color`,
     `--edge` and `--face`.
@@ -404,18 +432,18 @@ def sprite(names: Collection[str] | None = None) -> str:
 
 
 def symbols(names: Iterable[str]) -> str:
-    """Return a `<symbol>` for each drawing."""
+    """Return a `<symbol>` for each of these drawings. Raises KeyError for an unknown name."""
     return "".join(
         f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in names
     )
 
 
 def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
-    """Return a complete SVG document of one drawing for a converter without CSS variables and
-    patterns.
+    """Return a complete SVG document of one drawing, without CSS variables and patterns.
 
-    Colours are `#rrggbb`: `colour` fills, `edge` outlines, `face` is drawn on the fill. Dots become
-    circles in a plain colour half-way between fill and face. Raises KeyError for an unknown name.
+    It is for converters that know neither. Colours are `#rrggbb`: `colour`
+    fills, `edge` outlines, `face` is drawn on the fill. Dots become circles in a plain colour
+    half-way between fill and face. Raises KeyError for an unknown name.
     """
     values = {
         "edge": edge,
@@ -435,14 +463,19 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
     return f"{opening}{inner}</svg>"
 
 
+# A path of `_dotted`, and a CSS variable that may have a fallback, which may be another variable.
 _DOTTED_PATH = re.compile(r'<path d="([^"]*)" fill="url\(#dots\)"/>')
 _VARIABLE = re.compile(r"var\(--([a-z-]+)(?:,(?:var\([^()]*\)|[^()]*))?\)")
 
 
 def _dots(colour: str, face: str) -> str:
-    """Return the dots of the pattern `dots` all over the box, as dashed lines with round ends."""
+    """Return the dots of the pattern `dots` all over the box, as dashed lines with round ends.
+
+    A dash of almost no length shows only its round ends, which are a dot.
+    """
     channels = zip(bytes.fromhex(colour[1:]), bytes.fromhex(face[1:]), strict=True)
     mixed = bytes((one + other) // 2 for one, other in channels)
+    # eleven rows, 9 apart, fill the height of 100
     rows = "".join(f"M{_DOT_AT:g} {_DOT_AT + row * _DOT_PITCH:g}H100" for row in range(11))
     return (
         f'<path d="{rows}" fill="none" stroke="#{mixed.hex()}" stroke-width="{2 * _DOT_RADIUS:g}" '
@@ -451,7 +484,10 @@ def _dots(colour: str, face: str) -> str:
 
 
 def _cut_out(dots: str, path: str, number: int) -> str:
-    """Return dots within a path, with its outline once more over the dots that it cuts."""
+    """Return the dots within a path, and its outline once more over the dots that it cuts.
+
+    `number` makes the id of the clip path unique in the document.
+    """
     return (
         f'<clipPath id="inside{number}"><path d="{path}"/></clipPath>'
         f'<g clip-path="url(#inside{number})">{dots}</g>'

@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
-"""Random opponent for Outbuffered. It speaks JSON lines on standard input and output."""
+"""Random opponent for Outbuffered. It speaks JSON lines on standard input and output.
+
+The table starts it as a process of its own and sends one request a line: `new` before a game,
+`see` after each turn, `choose` when it has to act. Each gets one answer, also on one line.
+"""
 
 import json
 import random
 import sys
+
+ORDERS = "UDLRSI"  # up, down, left, right, shoot, idle
 
 for line in sys.stdin:
     request = json.loads(line)
@@ -12,8 +18,8 @@ for line in sys.stdin:
     elif "see" in request:
         answer = {"ok": True}
     elif "choose" in request:
-        orders = "".join(random.choices("UDLRSI", k=3))
-        answer = {"action": orders, "nodes": 1, "why": [f"{orders} came up."]}
+        action = "".join(random.choices(ORDERS, k=3))
+        answer = {"action": action, "nodes": 1, "why": [f"{action} came up."]}
     else:
         answer = {"error": {"kind": "malformed", "message": "Send new, see or choose"}}
     print(json.dumps(answer), flush=True)

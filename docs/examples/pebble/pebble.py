@@ -1,6 +1,9 @@
 """Pebble: one pebble on a row of seven squares.
 
 The sides take turns and move it one or two squares. Whoever reaches the last square wins.
+
+This is about the least that a game needs. `companion.games.base` explains each method, and says
+what else a game may have.
 """
 
 from companion.core.grid import Square
@@ -8,19 +11,18 @@ from companion.core.kit import Board, Face, Kit, Seat, Side
 from companion.games.base import Event, Game, Outcome, Rule, Stage, Step
 from companion.games.events import CommonEvent
 
-LAST = 6
+LAST = 6  # the file of g1, counted from 0
 SIDES = {
     Seat.SOUTH: Side("ice", "ice", "#8ED6EA", "disc"),
     Seat.NORTH: Side("crimson", "crimson", "#A8143C", "diamond"),
 }
+# Markers 24 to 28 belong to no game of the project.
 BOARD = Board("a row", 7, 1, square_mm=40, gap_mm=2, corners=(24, 25, 26, 27))
 KIT = Kit("pebble", "Pebble", BOARD, SIDES, (Face("pebble", "disc", (28,), 8.0),), (("pebble",),))
 
 
 class Pebble(Game[tuple[int, Seat], str]):
-    """A state is the position of the pebble and the side to move. An action is a number of
-    squares.
-    """
+    """A state is a pair: the file of the pebble and the seat to move. An action is `1` or `2`."""
 
     name, title, summary = "pebble", "Pebble", "Move one pebble to the end"
     sides = SIDES
@@ -34,26 +36,35 @@ class Pebble(Game[tuple[int, Seat], str]):
         return 0, Seat.SOUTH
 
     def to_act(self, state):
-        return frozenset() if state[0] == LAST else frozenset({state[1]})
+        file, seat = state
+        return frozenset() if file == LAST else frozenset({seat})
 
     def legal_actions(self, state, seat):
-        return [steps for steps in ("1", "2") if state[0] + int(steps) <= LAST]
+        file, _ = state
+        return [steps for steps in ("1", "2") if file + int(steps) <= LAST]
 
     def apply(self, state, actions, rng):
-        ((seat, steps),) = actions.items()
-        after = state[0] + int(steps), seat.other
-        here, there = str(Square(state[0], 0)), str(Square(after[0], 0))
+        file, seat = state
+        steps = actions[seat]
+        target = file + int(steps)
+        after = target, seat.other
         text = f"{SIDES[seat].name.capitalize()} moves {steps}."
-        move = Event(CommonEvent.MOVE, text, seat, here, there, rule="moving")
-        return Step(after, (move,), (Stage("Move", {}, (move,), self.expected(after)),))
+        origin_name, target_name = str(Square(file, 0)), str(Square(target, 0))
+        move = Event(CommonEvent.MOVE, text, seat, origin_name, target_name, rule="moving")
+        # Hands carry out the whole turn at once, so it has one stage.
+        stage = Stage("Move", {}, (move,), self.expected(after))
+        return Step(after, (move,), (stage,))
 
     def outcome(self, state):
-        if state[0] < LAST:
+        file, seat = state
+        if file < LAST:
             return None
-        return Outcome(frozenset({state[1].other}), "The pebble lies on g1.")
+        # The other side made the last move.
+        return Outcome(frozenset({seat.other}), "The pebble lies on g1.")
 
     def view(self, state, seat):
         return self.common_view(state)
 
     def expected(self, state):
-        return {Square(state[0], 0): ("pebble",)}
+        file, _ = state
+        return {Square(file, 0): ("pebble",)}
