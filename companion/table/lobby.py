@@ -1,6 +1,7 @@
-"""The lobby between two games: the next game, its options, and changing sides.
+"""The lobby between two games: which game begins next, and with which options.
 
-Callers of the functions hold the table.
+The words on the table screen are in `web/templates/_lobby.html`, and the sign's are in
+`prompts/sign.py`. Callers of the functions hold the table.
 """
 
 from __future__ import annotations
@@ -27,15 +28,19 @@ def begin_game(
     seed: int | None = None,
     score: Score = (0, 0, 0),
 ) -> None:
-    """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
-    _require_room(store)
+    """Start a game with its set-up.
+
+    `seed` chooses its chance, `score` is that of the match so far. Raises `Malformed` for unknown
+    games and options, `Illegal` during a game, and `JournalError` on a full disk.
+    """
+    _require_disk_space(store)
     store.accept(new_game_record(store, game, options or {}, seed, score))
 
 
 def begin_for_owner(
     store: TableStore, game: str, options: GameOptions, seed: int | None = None
 ) -> None:
-    """Start a game for the owner, and store the choice. Raises `Malformed`."""
+    """Start a game for the owner, and remember the choice. Raises what `begin_game` raises."""
     begin_game(store, game, options, seed)
     store.last_choices.remember(game, options)
     store.publish(replace(store.live, remembered_game=game))
@@ -46,13 +51,13 @@ def begin_lesson(store: TableStore, game: str) -> None:
     lesson = game_named(game).lesson
     if lesson is None:
         raise Malformed(say("{game} has no lesson", game=game_named(game).title))
-    _require_room(store)
+    _require_disk_space(store)
     record = new_game_record(store, game, lesson.options)
     store.accept(msgspec.structs.replace(record, is_guided=True))
 
 
 def choose_game(store: TableStore, game: str) -> None:
-    """Show a game to everybody before it begins.
+    """Choose the game that everybody sees before it begins.
 
     Raises `Malformed` for an unknown game, and `Illegal` during a game.
     """
@@ -63,7 +68,7 @@ def choose_game(store: TableStore, game: str) -> None:
 
 
 def return_to_lobby(store: TableStore) -> None:
-    """Return to the list of all games. Raises `Illegal` during a game."""
+    """Return to the lobby with its list of all games. Raises `Illegal` during a game."""
     if not store.session.is_between:
         raise wrong_phase(say("A game is on: end it before you start another one"))
     session = store.session.in_lobby() if store.session.phase is Phase.OVER else store.session
@@ -81,10 +86,10 @@ def begin_chosen(store: TableStore) -> None:
 
 
 def begin_by_key(store: TableStore, is_guided: bool = False) -> None:
-    """Start the round's game, else the chosen one, else the one whose board is on the table, else
-    the last one.
+    """Start a game, or its lesson, by a key of a pad.
 
-    A lesson is not affected by the round. Raises `Illegal` if there is no such game.
+    It is the game of the tournament's round, else the chosen one, else the one whose board lies on
+    the table, else the last one. A round has no lesson. Raises `Illegal` if there is no such game.
     """
     live = store.live
     if store.round_game is not None and not is_guided:
@@ -109,7 +114,7 @@ def begin_round(store: TableStore) -> None:
 def rematch(store: TableStore, swap: bool = False) -> None:
     """Start the same game with the same options again, as the next game of the match.
 
-    With `swap` the players change sides, if possible.
+    With `swap` the players change sides, if possible. After a lesson, start the game itself.
     """
     session = store.session
     if session.phase is not Phase.OVER:
@@ -127,7 +132,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
 
 
 def _begin_as_before(store: TableStore, game: str) -> None:
-    """Start a game with the options of the last time."""
+    """Start a game with its options of the last time."""
     rules, options = game_named(game), _options_of(store, game)
     # A machine does not know cards that people deal.
     if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):
@@ -135,7 +140,8 @@ def _begin_as_before(store: TableStore, game: str) -> None:
     begin_game(store, game, options)
 
 
-def _require_room(store: TableStore) -> None:
+def _require_disk_space(store: TableStore) -> None:
+    """Raise `JournalError` if the disk has no room for another game."""
     if not store.has_disk_space:
         raise JournalError(
             say("The disk is full: no game can start. Remove old games or other files first.")
@@ -150,6 +156,6 @@ def _options_of(store: TableStore, game: str) -> GameOptions:
     if options is not None:
         try:
             game_named(game).options(options)
-        except Malformed:  # chosen in an older version of the program
+        except Malformed:  # an older version of the program had other options
             options = None
     return game_named(game).presets[-1].options if options is None else options

@@ -1,6 +1,8 @@
-"""The state of a table: its lock, the journal, the listeners, and a thread for time.
+"""The table store: the state of a table with its lock, the journal, the listeners, and a thread for
+time.
 
-The reducer checks an input, then it is written and synced, and only then shown to anybody.
+Every input takes the same way: the reducer checks it, the journal writes and syncs it, and only
+then anybody sees its effect.
 """
 
 from __future__ import annotations
@@ -42,26 +44,34 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 WRITE_RETRY_S = 2.0
-"""Seconds after which the table retries after a failed write."""
-LESSON_READING_FACTOR = 3
-"""Factor by which texts of a lesson stay on the screen longer than those of a game."""
-BEAT_S = 0.05
-"""Maximum time in seconds between two checks of what is due."""
-FIRST_S, WORD_S = 1.0, 0.3
-"""Reading time in seconds: to find a sentence, and for each of its words."""
-DEFAULT_READING_TIME_S = 3.0
-"""Default of the reading-time setting in seconds. The setting scales the other times relative to
-it.
+"""Seconds after a failed write in which the table does nothing by itself. Shorter: a full disk is
+tried, and the log filled, more often. Longer: the game stands still after the disk has recovered.
 """
+LESSON_READING_FACTOR = 3
+"""Factor by which texts of a lesson stay on the screen longer than those of a game, because a
+beginner reads them for the first time.
+"""
+BEAT_S = 0.05
+"""Maximum time in seconds between two checks of what is due. Longer: time-outs and headlines come
+late. Shorter: an idle table takes more of the processor.
+"""
+FIND_SENTENCE_S, READ_WORD_S = 1.0, 0.3
+"""Reading time in seconds with the default setting: to find a sentence, and for each of its words.
+"""
+DEFAULT_READING_TIME_S = 3.0
+"""Default of the setting `reading_time_s`. The setting scales the other times relative to it."""
 MOVES_SHOWN_S = 1.4
-"""Seconds for which pieces move and then rest before the sign shows the effect."""
+"""Seconds for which pages show pieces that move and then rest, before the sign shows the effect."""
 LOCK_TIMEOUT_S = 30.0
-"""Timeout in seconds for the table's lock. After that the table counts as hung."""
+"""Timeout in seconds for the table's lock. An input takes milliseconds, or seconds on a failing
+disk, so after that the table counts as hung.
+"""
 
 
 class RecordJournal(Protocol):
-    """The journal of accepted inputs, synced to disk before anybody sees their effect. Methods
-    raise `JournalError`.
+    """The journal of accepted inputs, as the table uses it (`companion.storage` has the real one).
+
+    A record is synced before the method returns. Methods raise `JournalError`.
     """
 
     @property
@@ -99,16 +109,18 @@ class RecordJournal(Protocol):
 
 
 class TableStore:
-    """Holds the one `TableState` of a table.
+    """Holds the one `TableState` of a table, called `live`.
 
-    Callers hold the table (`hold`) for every method except `hold`, `hold_for_device`, `submit` and
-    those of the thread. So do callers of the functions of `turns`, `lobby`, `seating` and
-    `game_chance`, which work on it. A published state never changes, so reading it needs no lock.
-    These functions set `live` if nobody can see the difference, and call `publish` if somebody can.
-    What must survive a restart goes through `accept` only.
+    The functions of `turns`, `lobby`, `seating`, `pads` and `game_chance` work on it. They set
+    `live` if nobody can see the difference, and call `publish` if somebody can. What must survive a
+    restart goes through `accept` only.
 
-    `start` runs the thread that calls `do_due` at every beat and after every input. Without the
-    thread (tests, fast simulation) time passes after each input and in `step`.
+    "To hold the table" means to have its lock. Callers hold it for every method except `hold`,
+    `hold_for_device`, `submit` and those of the thread. A `TableState` never changes, so reading
+    `live` needs no lock.
+
+    `start` runs the thread that calls `act_in_time` at every beat and after every input. Without
+    the thread (tests, fast simulation) time passes after each input and in `step`. `close` ends it.
     """
 
     def __init__(
@@ -116,7 +128,7 @@ class TableStore:
         journal: RecordJournal,
         clock: Clock,
         settings: TableSettings,
-        do_due: Callable[[], None],
+        act_in_time: Callable[[], None],
         choices: Choices | None = None,
     ) -> None:
         self.clock = clock
@@ -127,8 +139,8 @@ class TableStore:
         self.journal = journal
         self.listeners = Listeners(clock)
         self.last_beat_s = clock.monotonic_s()
-        """Monotonic time of the thread's last round, even a failed one. It shows that the table is
-        alive.
+        """Monotonic time of the thread's last beat, even a failed one. The health check sees by it
+        that the table is alive.
         """
         self.has_disk_space = True
         """Whether the disk has enough free space for a game."""
@@ -137,16 +149,18 @@ class TableStore:
         round.
         """
         self.open_seat: Seat | None = None
-        """The pad's seat that is open to the next phone, until `open_seat_until_s`."""
+        """The seat that is open to the next phone, because its player at the pad wants that."""
         self.open_seat_until_s = 0.0
-        self.refused_place: object = None
-        """`Session.place` at which ready was pressed last to confirm a step by a pad or the table's
-        button. While the place is the same, that press was refused.
+        """Monotonic time until which that seat is open."""
+        self.refused_step: object = None
+        """`Session.shown_step` when a key was pressed last to confirm a step. While that step is
+        still shown, the press was refused.
         """
-        self._do_due = do_due
+        self._act_in_time = act_in_time
         self._lock = threading.RLock()
         self._depth = 0
         """Number of nested holds of the thread that holds the table."""
+        # Appending to a deque is atomic, so it counts callers without a lock of its own.
         self._waiting = deque[None]()
         self._is_closed = False
         self._wake = threading.Event()
@@ -155,8 +169,9 @@ class TableStore:
         """Functions that are called after every accepted input."""
         self.next_write_s = -math.inf
         """Monotonic time before which the table does not act by itself, after a failed write."""
-        self._noted_s = -math.inf
+        self._clock_noted_s = -math.inf
         self._has_ended_turn = False
+        """Whether appended records should go into the journal's file, because a turn is over."""
         session = journal.restore()
         noted_s = journal.noted_clock_s(session.moment)
         session, pause = clock_after_restart(session, noted_s, clock.monotonic_s())
@@ -167,7 +182,7 @@ class TableStore:
                 journal.append_together(
                     session.number, (pause,), clock.wall_s(), clock.monotonic_s()
                 )
-        # new players did not see the game
+        # Whoever comes after a restart has not seen the game.
         if session.phase is Phase.OVER and session.remote is None:
             session = session.in_lobby()
         self.live = TableState(
@@ -213,20 +228,22 @@ class TableStore:
     ) -> Callable[_Parameters, _Result]:
         """Return a function of the store as a public method that holds the table."""
 
-        def door(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        def method(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
             with self.hold():
                 return act(self, *args, **kwargs)
 
-        return door
+        return method
 
     def as_input(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
-        """Return a method of a part as a public method for a device, which never raises."""
+        """Return a function as a public method for a device, which holds the table and never
+        raises.
+        """
 
-        def door(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
+        def method(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
             with self.hold_for_device():
                 act(*args, **kwargs)
 
-        return door
+        return method
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
@@ -249,7 +266,7 @@ class TableStore:
 
     @property
     def waiting_callers(self) -> int:
-        """Number of callers that wait for the table."""
+        """Number of callers that wait for the lock, or are just taking it."""
         return len(self._waiting)
 
     def start(self) -> None:
@@ -264,7 +281,7 @@ class TableStore:
                 return
             self._depth += 1
             try:
-                self._do_due()
+                self._act_in_time()
                 # Once a turn is over and shown, appended records go into the file.
                 if self._has_ended_turn:
                     self._has_ended_turn = False
@@ -296,7 +313,8 @@ class TableStore:
     # ---- accepting -------------------------------------------------------------------------------
 
     def accept(self, *records: AnyRecord) -> None:
-        """Check records of one kind, write and sync them, and only then show their effect.
+        """Check records of one game or of the seats, write and sync them, and only then show their
+        effect.
 
         If it raises a `CompanionError`, nothing has happened. Nobody ever sees a state between two
         of the records.
@@ -323,8 +341,8 @@ class TableStore:
             in_stages = session.phase is Phase.STAGES
             live = replace(live, headline=self.start_headline(session) if in_stages else None)
         self.publish(live, signals)
-        for follow in self.on_accepted:
-            follow(self)
+        for act in self.on_accepted:
+            act(self)
         if session.moment != before.moment or session.phase is Phase.OVER:
             self._has_ended_turn = True
 
@@ -334,15 +352,15 @@ class TableStore:
             self.accept(record)
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
-        """Accept a record that was stamped at a time, after the time-out that was due by then."""
+        """Accept a record that was stamped at `at_s`, after the time-out that was due by then."""
         if self.session.countdown and (time_out := time_out_of(self.session, at_s)):
             self.accept(time_out)
         self.accept(record)
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         # Seats and commitments outlast a game, so they are stored under the number 0.
-        is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
-        game = 0 if is_beside else session.number
+        is_of_no_game = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
+        game = 0 if is_of_no_game else session.number
         try:
             self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:
@@ -357,24 +375,25 @@ class TableStore:
         self.listeners.show(self.live, signals)
 
     def set_notice(self, topic: str, sentence: str) -> None:
-        """Set the lasting trouble of a topic. An empty sentence removes it."""
-        troubles = {**self.live.notices, "journal": self.journal.notice, topic: sentence}
-        self.publish(replace(self.live, notices=troubles))
+        """Set the notice of a topic, which stays on the pages. An empty sentence removes it."""
+        notices = {**self.live.notices, "journal": self.journal.notice, topic: sentence}
+        self.publish(replace(self.live, notices=notices))
 
     def start_headline(self, session: Session, number: int = 0) -> TimedHeadline | None:
         """Return a headline of the current stage that starts now. None after the last one.
 
-        A scene lasts twice as long, after a delay for moving the pieces of its stage. Everything
-        lasts longer in a lesson.
+        A scene (a headline with a drawing) lasts twice as long, after a delay for moving the pieces
+        of its stage. In a lesson everything lasts `LESSON_READING_FACTOR` times as long.
         """
         headline = headline_at(session, number)
         if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:
             return headline
         content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
-        times = 2 if content.scene else 1
+        factor = 2 if content.scene else 1
         if session.lesson_step:
-            times = LESSON_READING_FACTOR
-        lasts_s = scale * times * (FIRST_S + WORD_S * len(content.text.split()))
+            factor = LESSON_READING_FACTOR
+        reading_s = FIND_SENTENCE_S + READ_WORD_S * len(content.text.split())
+        lasts_s = scale * factor * reading_s
         due_s = self.now_s() + lasts_s
         if content.scene and number == 0:
             due_s += scale * MOVES_SHOWN_S
@@ -383,21 +402,18 @@ class TableStore:
     # ---- a disk that refuses ---------------------------------------------------------------------
 
     def report_write_error(self, error: JournalError) -> None:
-        """Show that the journal cannot be written.
-
-        Automatic actions are retried only after a while.
-        """
+        """Show that the journal cannot be written, and let the table rest for `WRITE_RETRY_S`."""
         self.next_write_s = self.now_s() + WRITE_RETRY_S
         if self.live.notices.get(WRITE_ERROR) != error.message:
             self.set_notice(WRITE_ERROR, error.message)
 
     def note_clock(self) -> None:
-        """Record a running clock at intervals."""
+        """Record the time of a running clock every `CLOCK_NOTE_INTERVAL_S`, for a restart."""
         session, now_s = self.session, self.now_s()
         is_running = session.countdown is not None and session.countdown.started_s is not None
-        if not is_running or now_s - self._noted_s < CLOCK_NOTE_INTERVAL_S:
+        if not is_running or now_s - self._clock_noted_s < CLOCK_NOTE_INTERVAL_S:
             return
-        self._noted_s = now_s
+        self._clock_noted_s = now_s
         try:
             self.journal.note_clock(session.moment, now_s)
         except JournalError as error:

@@ -1,7 +1,10 @@
-"""The table: the inputs of seats, host and devices, and the views of its state.
+"""The table: the inputs of seats, owner and devices, and the views of its state.
 
 Each caller takes the table's lock, so inputs are handled one after the other. An accepted input is
 in the journal and synced before `view` or a cue shows its effect.
+
+Inputs name their source as `by`: a seat, `host` (the owner), `table` (the table screen or the
+table's button), `camera` or `clock`.
 """
 
 from __future__ import annotations
@@ -49,10 +52,15 @@ from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
 UNDO_ANSWER_TIMEOUT_S = 20.0
-"""Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no."""
+"""Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no. The
+clock stands still meanwhile. Shorter: nobody can think about the answer. Longer: somebody who has
+left holds the game up.
+"""
 
 LOBBY_TIMEOUT_S = 600.0
-"""Timeout in seconds after which the lobby replaces the end of a game or a chosen game."""
+"""Time in seconds without input after which the lobby replaces the end of a game or a chosen game.
+Shorter: the result is gone before everybody has seen it. Longer: new guests find an old game.
+"""
 
 Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
 """Topics of notices: damaged games on the disk, opponents whose program fails, games only in
@@ -62,14 +70,14 @@ restart.
 
 
 class Table(Closeable):
-    """The public methods of one table. They may be called from any thread.
+    """The public methods of one table. The service makes it, pages and adapters call it.
 
-    A method that changes something waits for the lock, and raises a `CompanionError` if it is
-    refused. Input of devices and adapters (`handle_reading`, `press`, `set_notice` and the like)
-    never raises.
+    Any thread may call. A method that changes something waits for the lock, and raises a
+    `CompanionError` if it is refused. Input of devices and adapters (`handle_reading`, `press`,
+    `set_notice` and the like) never raises.
 
-    `start` runs the thread for time. Without it (tests, fast simulation) time passes with each
-    input and in `step`. `close` may be called twice.
+    `start` runs the thread for time (see `TableStore`). Without it (tests, fast simulation) time
+    passes with each input and in `step`. `close` may be called twice.
     """
 
     def __init__(
@@ -80,7 +88,7 @@ class Table(Closeable):
         choices: Choices | None = None,
     ) -> None:
         self._store = store = TableStore(
-            journal, clock, settings or TableSettings(), self._do_due, choices
+            journal, clock, settings or TableSettings(), self._act_in_time, choices
         )
         self._board = BoardFollower(store)
         self.machines = MachineSeats(store)
@@ -92,7 +100,7 @@ class Table(Closeable):
         self.now_s = store.now_s
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
-        # Public methods that are functions of the store. Their docstrings and errors are theirs.
+        # Public methods that are functions of the store. See there for what they do and raise.
         self.swap_seats = store.as_method(seating.swap_seats)
         self.free_seat = store.as_method(seating.free_seat)
         self.move_to_phone = store.as_method(seating.move_to_phone)
@@ -110,13 +118,13 @@ class Table(Closeable):
         self.ask_back = store.as_method(turns.ask_back)
         self.show_help = store.as_method(turns.show_help)
         self.set_tiles_ready = store.as_method(turns.set_tiles_ready)
-        # Public methods for devices.
+        # Public methods for devices, which never raise.
         self.handle_reading = store.as_input(self._board.handle_reading)
         self.set_camera_status = store.as_input(self._board.set_camera_status)
         self.handle_rows = store.as_input(partial(turns.handle_rows, store))
         self.press = store.as_input(partial(handle_press, store))
 
-    # ---- looking ---------------------------------------------------------------------------------
+    # ---- reading ---------------------------------------------------------------------------------
 
     def player_names(self) -> Mapping[str, str]:
         """Return the player of each side, by the side's name, for sentences shown at this table."""
@@ -152,7 +160,7 @@ class Table(Closeable):
 
     @property
     def last_beat_s(self) -> float:
-        """Monotonic time of the last round of the table's thread."""
+        """Monotonic time of the last beat of the table's thread."""
         return self._store.last_beat_s
 
     @property
@@ -185,15 +193,18 @@ class Table(Closeable):
         """Stop the thread. Accepted records are already on disk."""
         self._store.close()
 
-    def _do_due(self) -> None:
-        """Do what is due now."""
+    def _act_in_time(self) -> None:
+        """Do what the present time demands: answer, time out, read on, return to the lobby.
+
+        The store calls it at every beat. After the cheap steps at most one step changes the game.
+        """
         store = self._store
         now_s = store.now_s()
         if store.open_seat:
             seating.close_seat_if_due(store)
-        rows = store.live.tiles.wanted
-        if rows and now_s >= rows.since_s + turns.CAMERA_ANSWER_TIMEOUT_S:
-            turns.report_unseen_rows(store, rows)
+        wanted_rows = store.live.tiles.wanted
+        if wanted_rows and now_s >= wanted_rows.since_s + turns.CAMERA_ANSWER_TIMEOUT_S:
+            turns.report_unseen_rows(store, wanted_rows)
         if store.listeners.delayed_signals:
             store.listeners.send_delayed()
         if now_s < store.next_write_s:
@@ -201,8 +212,7 @@ class Table(Closeable):
         self._board.judge_again()
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
-        # No answer means no. A time from before a restart is by another clock, so it means no as
-        # well.
+        # No answer means no. After a restart the clock may be behind the request: that is a no too.
         if (
             session.undo_requester
             and not 0 <= now_s - session.undo_requested_s < UNDO_ANSWER_TIMEOUT_S
@@ -239,7 +249,9 @@ class Table(Closeable):
             store.note_clock()
 
     def _stamp(self, at_s: float | None) -> float:
-        """Return the time at which an input counts: when it came in, but never in the future."""
+        """Return the monotonic time at which an input counts: when it came in, but never in the
+        future.
+        """
         now_s = self.now_s()
         return now_s if at_s is None else min(at_s, now_s)
 
@@ -256,14 +268,17 @@ class Table(Closeable):
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
         """Show a player's card for the player of a seat, or remove it (empty).
 
-        `sitting` as for `seating.free`.
+        `sitting` as for `seating.free_seat`.
         """
         with self._store.hold():
             seating.require_sitting(self._store, seat, sitting)
             self._store.accept(ShowCard(seat, card))
 
     def change_door(self, seat: Seat, door: str, sitting: str | None = None) -> None:
-        """Continue by `pad` or `phone`, with the same token. `sitting` as for `seating.free`."""
+        """Let the player of a seat continue by `pad` or `phone`, with the same token.
+
+        `sitting` as for `seating.free_seat`.
+        """
         with self._store.hold():
             seating.require_sitting(self._store, seat, sitting)
             self._store.accept(MoveSeat(seat, door))
@@ -285,11 +300,10 @@ class Table(Closeable):
     def hand_in(
         self, seat: Seat, moment: str, action: str, salt: str = "", at_s: float | None = None
     ) -> str:
-        """Seal a seat's action, and return its receipt. The same order may be sent again and gets
-        the same answer.
+        """Seal a seat's action, and return its receipt (see `turns.hand_in`).
 
-        `at_s` is its time of arrival by `now_s`. An action within its turn counts, even if it
-        reaches the table later.
+        `at_s` is its time of arrival by `now_s`. An action that arrived within its turn counts,
+        even if the table comes to it later.
         """
         order = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
         with self._store.hold():
@@ -307,11 +321,11 @@ class Table(Closeable):
         self._store.submit(record)
 
     def decline(self, seat: Seat) -> None:
-        """Decline the other's offer of a draw or request to undo, or withdraw one's own."""
+        """Decline the other seat's offer of a draw or request to undo, or withdraw an own one."""
         self._store.submit(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
-        """Pause the turn's clock. `by` is a seat, `host` or `table`."""
+        """Pause the turn's clock."""
         stamp_s = self._stamp(at_s)
         with self._store.hold():
             self._store.accept_in_time(stamp_s, Pause(by, stamp_s))
@@ -331,12 +345,12 @@ class Table(Closeable):
     # ---- devices and adapters --------------------------------------------------------------------
 
     def set_panel_notice(self, sentence: str) -> None:
-        """Show a sentence about the pads. Empty removes it."""
+        """Show a sentence about the pads. An empty one removes it."""
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, panel=sentence))
 
     def set_notice(self, topic: Topic, sentence: str) -> None:
-        """Show a lasting trouble that stops nothing. Empty removes it."""
+        """Show a lasting trouble that stops nothing. An empty sentence removes it."""
         with self._store.hold_for_device():
             self._store.set_notice(topic, sentence)
 
@@ -346,15 +360,15 @@ class Table(Closeable):
             self._store.publish(replace(self._store.live, has_own_wifi=is_own))
 
     def report_disk(self, sentence: str, may_begin: bool) -> None:
-        """Show how full the disk is, and set whether it has enough room for a game."""
+        """Show how full the disk is, and set whether a game may begin."""
         with self._store.hold_for_device():
             self._store.has_disk_space = may_begin
-            self._store.set_notice(WRITE_ERROR, "")  # the next write tells again
+            self._store.set_notice(WRITE_ERROR, "")  # a write that fails again sets it again
             self._store.set_notice("disk", sentence)
 
     def set_round(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
-        """Set the players of a tournament's round at this table, as a sentence, and its game with
-        options.
+        """Set the tournament's round at this table: its players, as a sentence, and its game with
+        options. An empty sentence and None if there is none.
         """
         with self._store.hold_for_device():
             self._store.round_game = game

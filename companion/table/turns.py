@@ -20,10 +20,15 @@ from companion.table.state import NO_TILES, TileState, instructions, must_wait_f
 from companion.table.store import TableStore
 
 MAX_SALT = 64
+"""Maximum number of characters of a salt. The one that fills a missing salt has 32."""
 MIN_DISAGREEMENT_S = 5.0
-"""Time in seconds for which the camera has to disagree before players can overrule it."""
+"""Time in seconds for which the camera has to disagree before players can overrule it. Shorter: a
+hand over the board is overruled by mistake. The refusal's sentence has this number, too.
+"""
 CAMERA_ANSWER_TIMEOUT_S = 12.0
-"""Timeout in seconds for the camera's answer. After that the board counts as not visible."""
+"""Timeout in seconds for the camera's answer about rows of tiles. After that the board counts as
+not visible.
+"""
 
 
 def hand_in(store: TableStore, order: HandIn) -> str:
@@ -32,18 +37,21 @@ def hand_in(store: TableStore, order: HandIn) -> str:
 
     The same order with the same salt may be sent again and gets the same answer. A second press of
     a chess clock has no effect and no receipt. A missing salt and the time of day are filled in.
+
+    Raises `Malformed` for a bad salt or action, `Stale` for another moment, and `Illegal` if the
+    rules or the phase do not allow the action.
     """
     session = store.session
     seat, moment, salt = order.seat, order.moment, order.salt
     if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
         raise Malformed(say("A salt is at most {number} letters and digits", number=MAX_SALT))
-    before = session.sealed_at(seat, moment)
-    if before and salt and (before.action, before.salt) == (order.action, salt):
-        return before.receipt
+    known = session.sealed_at(seat, moment)
+    if known and salt and (known.action, known.salt) == (order.action, salt):
+        return known.receipt
+    # `read_s` is set if this press has already waited for the camera.
     if session.chess_clocks and not order.read_s:
         early = store.live.early_press
-        # This is a second press of the key. The first one waits for the camera, or has ended the
-        # turn.
+        # A second press of the key: the first one waits for the camera, or has ended the turn.
         if early and (early.seat, early.action) == (seat, order.action):
             return ""
         if session.has_counted(seat, moment, order.action):
@@ -60,11 +68,14 @@ def hand_in(store: TableStore, order: HandIn) -> str:
 
 
 def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
-    """Act for the seat on turn, if anybody at the table may do so in this game."""
+    """Act for the seat on turn, if anybody at the table may do so in this game.
+
+    `at_s` is the monotonic time of the press. Raises `Illegal` for an action that is not open.
+    """
     session = store.session
     session.require_moment(moment)
-    laid = store.live.laid_actions.values() if session.is_open else ()
-    if action not in session.open_actions and action not in laid:
+    laid_actions = store.live.laid_actions.values() if session.is_open else ()
+    if action not in session.open_actions and action not in laid_actions:
         raise Illegal(
             Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone")
         )
@@ -84,10 +95,10 @@ def undo(store: TableStore, moment: str | None = None) -> None:
     if moment is not None:
         _require_open(store, moment)
         if len(session.last_turn.sealed) == 1:
-            (doer,) = session.last_turn.sealed
+            (mover,) = session.last_turn.sealed
             # Act as if the other seat had asked, so that the player of the turn has to agree.
-            if doer.other in session.seats and not session.is_machine_seat(doer.other):
-                store.accept(AskBack(doer.other, session.moment, store.now_s()))
+            if mover.other in session.seats and not session.is_machine_seat(mover.other):
+                store.accept(AskBack(mover.other, session.moment, store.now_s()))
                 return
     store.accept(Undo())
 
@@ -99,16 +110,16 @@ def ask_back(store: TableStore, seat: Seat, moment: str) -> None:
 
 
 def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = False) -> None:
-    """Confirm that the board is right, in the set-up or after a stage.
+    """Confirm for `by` that the board is right, in the set-up or after a stage.
 
-    If the camera sees the board and disagrees, this raises `Illegal` unless `force` overrules the
-    camera.
+    `moment` and `stage` name the step that is meant, else this raises `Stale`. If the camera sees
+    the board and disagrees, this raises `Illegal` unless `force` overrules the camera.
     """
     session = store.session
     if (moment, stage) != (session.moment, session.stage):
         raise Stale(say("That step is already done"))
     if store.live.sees_board:
-        _refuse_if_disagreeing(store, by, force)
+        _require_agreement(store, by, force)
     end_step(store, by)
     live = store.live
     # Overruled problems are not reported again in this step.
@@ -161,7 +172,7 @@ def _require_open(store: TableStore, moment: str) -> None:
         raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
 
-def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
+def _require_agreement(store: TableStore, by: str, force: bool) -> None:
     """Raise `Illegal` if the camera sees another layout, with a sentence on what it sees.
 
     `force` overrules a camera that has disagreed for `MIN_DISAGREEMENT_S`. The owner need not wait.
@@ -184,12 +195,13 @@ def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
 
 # ---- orders as tiles behind walls ----------------------------------------------------------------
 #
-# The rows are read once all seats with orders due are ready. They are handed in by the same call as
-# a pad's orders. Nothing of them is shown, logged or stored before.
+# In some games players may lay their orders as a row of tiles behind a wall. The camera reads the
+# rows once all seats with orders due are ready. They are handed in by the same call as a pad's
+# orders. Nothing of them is shown, logged or stored before.
 
 
 def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool = True) -> None:
-    """Note that a seat's tiles lie, or no longer.
+    """Note whether a seat's row of tiles lies ready to be read.
 
     Raises `Illegal` if no tiles are read or no order is due, and `Stale` for another moment.
     """
@@ -210,7 +222,10 @@ def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool =
 
 
 def handle_rows(store: TableStore, answer: RowsSeen) -> None:
-    """Process the camera's answer. An answer to an older request is ignored."""
+    """Hand in the rows that the camera has read, or show which ones it could not read.
+
+    An answer to an older request is ignored.
+    """
     tiles = store.live.tiles
     if tiles.wanted is None or tiles.wanted.number != answer.number:
         return
@@ -228,12 +243,13 @@ def handle_rows(store: TableStore, answer: RowsSeen) -> None:
     try:
         for seat in sorted(answer.rows):
             hand_in(store, HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s))
-    except CompanionError:  # the disk's error is shown, and ready tries again
+    # Such as a full disk, which is shown elsewhere. The players press ready again.
+    except CompanionError:
         _show_tiles(store, NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
 
 def request_rows(store: TableStore) -> None:
-    """Request the rows once all people with orders due are ready."""
+    """Ask the camera for the rows once all people with orders due are ready."""
     if not store.live.tiles.ready:
         return
     live, session = store.live, store.session
@@ -251,7 +267,7 @@ def request_rows(store: TableStore) -> None:
 
 
 def report_unseen_rows(store: TableStore, wanted: RowsWanted) -> None:
-    """Answer a request like a camera that does not see the board."""
+    """Answer a request in place of a camera that does not see the board."""
     rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
     handle_rows(store, RowsSeen(wanted.number, rows))
 

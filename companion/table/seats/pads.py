@@ -111,8 +111,8 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
         if not press.is_held:
             turns.read_headline(store, by, session.moment, session.stage, headline.number)
     # A press that has ended another step, or started the clock, does not overrule the camera.
-    elif not press.is_held or store.refused_place == session.shown_step:
-        store.refused_place = session.shown_step
+    elif not press.is_held or store.refused_step == session.shown_step:
+        store.refused_step = session.shown_step
         turns.confirm(store, by, session.moment, session.stage, force=press.is_held)
 
 
