@@ -1,8 +1,13 @@
-"""The fold of a journal: the next session after a record, and the cues that announce it.
+"""The reducer, which folds a journal: the next session after a record, and the cues that announce
+it.
 
 The functions are pure. They either raise, and nothing has happened, or return the result. The table
 writes the record to disk before anybody sees the new session. After a restart, folding the same
-records leads to the same session. All times come with the records.
+records leads to the same session. All times come with the records, as monotonic seconds.
+
+`_FOLDS` at the end names the function for each kind of record. Those for seats are in
+`seats/seat_fold.py`, those that undo something in `undo.py`. `remote/fold.py` comes before this
+module in a game at two tables.
 """
 
 from __future__ import annotations
@@ -78,16 +83,20 @@ def fold(session: Session, record: AnyRecord) -> Advance:
 
 
 def _new_game(session: Session, record: NewGame) -> Advance:
+    """Begin a game with its set-up, or with its first orders if it has no board to set up.
+
+    Raises `Illegal` during a game, and `Malformed` for unknown games and options.
+    """
     game = game_named(record.game)
     options = game.options(record.options)
-    has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
-    if session.is_in_play or has_begun:
+    is_undoing = session.phase is Phase.SETUP and session.tick > 0
+    if session.is_in_play or is_undoing:
         raise wrong_phase(say("A game is on: end it before you start another one"))
     # Without fair chance the record itself has the seed.
     seed = record.chance.seed if record.chance else record.seed
     state = game.setup(options, turn_random(seed, 0))
     board = game.expected(state)
-    fresh = Session(
+    begun = Session(
         seats=_seats_of(session, record),
         number=record.number,
         game=game,
@@ -104,15 +113,15 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         remote=RemoteGame(record.remote) if record.remote else None,
     )
     if board is None:
-        return _await_orders(fresh, 0.0)
-    return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
+        return _await_orders(begun, 0.0)
+    return begun, (Signal(Cue.HANDS_WANTED, BOTH),)
 
 
 def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Return the players as a game begins. The player of another table stays for that game only."""
     seats = session.seats_here
     if remote := record.remote:
-        # The sides have changed since the last game.
+        # This table now plays the other seat, so its player changes sides.
         if remote.seat in seats and remote.seat.other not in seats:
             seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
@@ -120,6 +129,7 @@ def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
 
 
 def _begin(session: Session, record: Begin) -> Advance:
+    """End the set-up. After an undone turn its clock starts at once."""
     if session.phase is not Phase.SETUP:
         raise wrong_phase(say("There is nothing to set up now"))
     if session.undone_layout and session.paused_by == "undo":
@@ -128,51 +138,53 @@ def _begin(session: Session, record: Begin) -> Advance:
 
 
 def _await_orders(session: Session, now_s: float) -> Advance:
-    """Begin a new turn: nothing is sealed, and every seat in `to_act` is asked.
-
-    The clock of a game is stopped at first.
-    """
-    opened = replace(
+    """Begin a new turn: nothing is sealed, and every seat in `to_act` is asked."""
+    awaiting = replace(
         session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False
     )
-    return _with_clock(opened, now_s)
+    return _with_clock(awaiting, now_s)
 
 
-def _with_clock(opened: Session, now_s: float) -> Advance:
+def _with_clock(session: Session, now_s: float) -> Advance:
     """Set the clock of the decision that is due, and return the cue that asks for it.
 
-    A lesson has no clock. After a lesson the clock starts paused. A chess clock keeps running for
-    the same seat, or passes to the other.
+    A lesson has no clock. The first clock of a game, or after its lesson, is paused until somebody
+    starts it. A chess clock keeps running for the same seat, or passes to the other.
     """
-    game, due, before = opened.playing, opened.awaited, opened.chess_clocks
-    is_learning = opened.is_guided and opened.lesson_number is not None
-    clock = None if is_learning else game.chess_clock(opened.state)
-    limit_s = None if is_learning else game.time_limit(opened.state)
+    game, due, clocks_before = session.playing, session.awaited, session.chess_clocks
+    is_learning = session.is_guided and session.lesson_number is not None
+    chess_clock = None if is_learning else game.chess_clock(session.state)
+    limit_s = None if is_learning else game.time_limit(session.state)
     countdown = Countdown(limit_s, limit_s) if limit_s is not None else None
-    # The first clock of a game, or after its lesson, waits until somebody starts it.
-    is_first = opened.countdown is None and (not opened.turns or opened.is_guided)
-    goes_on = len(due) == 1 and due == opened.last_turn.sealed.keys()
-    if clock:
+    is_first_clock = session.countdown is None and (not session.turns or session.is_guided)
+    is_same_seat = len(due) == 1 and due == session.last_turn.sealed.keys()
+    if chess_clock:
         (seat,) = due
-        bank = next_chess_clocks(before, opened.countdown, clock, seat)
-        opened = replace(opened, chess_clocks=bank)
-        countdown = Countdown(clock.seconds, bank.left_s[seat])
-        is_first = before is None and opened.is_guided
-        goes_on = before is not None and before.seat is seat
+        clocks = next_chess_clocks(clocks_before, session.countdown, chess_clock, seat)
+        session = replace(session, chess_clocks=clocks)
+        countdown = Countdown(chess_clock.seconds, clocks.left_s[seat])
+        # The store pauses the first chess clock of a game without a lesson.
+        is_first_clock = clocks_before is None and session.is_guided
+        is_same_seat = clocks_before is not None and clocks_before.seat is seat
     if countdown is None:
-        opened = replace(opened, countdown=None, paused_by="")
-    elif is_first:
-        return replace(opened, countdown=countdown, paused_by="start"), (Signal(Cue.PAUSED, BOTH),)
+        session = replace(session, countdown=None, paused_by="")
+    elif is_first_clock:
+        paused = replace(session, countdown=countdown, paused_by="start")
+        return paused, (Signal(Cue.PAUSED, BOTH),)
     else:
-        opened = replace(
-            opened, countdown=countdown if opened.paused_by else countdown.start(now_s)
-        )
-    if goes_on:
-        return opened, ()
-    return opened, (Signal(Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES, due),)
+        is_paused = bool(session.paused_by)
+        session = replace(session, countdown=countdown if is_paused else countdown.start(now_s))
+    if is_same_seat:
+        return session, ()
+    return session, (Signal(Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES, due),)
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
+    """Seal a seat's action, and reveal the turn if it was the last one that was missing.
+
+    Raises `Stale` for another moment, `Malformed` for an action that is not in notation, and
+    `Illegal` if the seat may not take it.
+    """
     # An order given before the time-out counts, even if it reaches the table later.
     earlier = _before_time_out(session, record) if session.last_turn.is_timed_out else None
     if earlier is not None:
@@ -200,28 +212,30 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
     text = game.format(action)
-    asked = session.lesson_action(seat) if session.is_guided else None
-    if asked is not None and text != asked:
-        raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
+    wanted = session.lesson_action(seat) if session.is_guided else None
+    if wanted is not None and text != wanted:
+        raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, wanted))
     # A later player of this seat may take the order back, but never see it.
     owner = session.nonce_of(seat) or ""
-    opened = receipt_of(session.moment, seat, text, record.salt)
-    sealed = Sealed(text, record.salt, record.at, opened, owner)
-    full = replace(session, sealed={**session.sealed, seat: sealed})
+    receipt = receipt_of(session.moment, seat, text, record.salt)
+    sealed = Sealed(text, record.salt, record.at, receipt, owner)
+    session = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
-    if full.awaited:
-        return full, (signal,)
+    if session.awaited:
+        return session, (signal,)
     # The seat's own clock stops at the press. The next one waits until the camera has read the
     # board.
-    revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
-    return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
+    next_s = max(record.now_s, record.read_s)
+    revealed, signals = _reveal(session, record.now_s, next_clock_s=next_s)
+    return revealed, ((signal, *signals) if len(session.sealed) > 1 else signals)
 
 
 def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
+    """Leave the lesson. The decision that is due gets the clock of a normal game."""
     if session.lesson_number is None:
         raise wrong_phase(say("No lesson is on"))
-    alone = replace(session, has_left_lesson=True)
-    return _with_clock(alone, record.now_s) if session.phase is Phase.ORDERS else (alone, ())
+    session = replace(session, has_left_lesson=True)
+    return _with_clock(session, record.now_s) if session.phase is Phase.ORDERS else (session, ())
 
 
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
@@ -242,21 +256,21 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
         return None
     limit_s = earlier.countdown.limit_s
-    # A clock that runs out at the same time as the original.
+    # Start a clock so that it runs out when the original did.
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
     return replace(with_lasting_parts(session, earlier), tick=earlier.tick, countdown=countdown)
 
 
 def _reveal(
-    session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None
+    session: Session, now_s: float, is_timed_out: bool = False, next_clock_s: float | None = None
 ) -> Advance:
     """Resolve all sealed actions at `now_s` with one `apply`, and begin the stages.
 
-    The next clock runs from `go_on_s`.
+    The next clock runs from `next_clock_s`, None for `now_s`. `is_timed_out` as in `Turn`.
     """
     if session.remote is not None:
         session = _with_chance_of_orders(session, session.remote)
-    go_on_s = now_s if go_on_s is None else go_on_s
+    next_clock_s = now_s if next_clock_s is None else next_clock_s
     game, countdown = session.playing, session.countdown
     actions = {}
     for seat, sealed in session.sealed.items():
@@ -268,12 +282,12 @@ def _reveal(
         session.sealed,
         step.stages,
         step.events,
-        now_s,
-        by_time,
-        due_s,
-        session.due_turn_number,
+        completed_s=now_s,
+        is_timed_out=is_timed_out,
+        due_s=due_s,
+        number=session.due_turn_number,
     )
-    # If the turn is taken back, the seat gets the time back that it had left.
+    # If the turn is taken back, the seat has as much time left as it had when it acted.
     before = replace(session, countdown=countdown.stop(now_s) if countdown else None)
     after = replace(
         before,
@@ -288,14 +302,20 @@ def _reveal(
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
-        settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
-        # Play only one cue: the end of the game, else the events, else the next turn.
-        cues = () if settled.outcome else event_signals(step.events)
-        return settled, (*signals, *(cues or more))
+        next_session, next_signals = _next_turn(
+            replace(after, board=game.expected(step.state)), next_clock_s
+        )
+        # Signal only one thing: the end of the game, else the events, else the next turn.
+        cues = () if next_session.outcome else event_signals(step.events)
+        return next_session, (*signals, *(cues or next_signals))
     return after, (*signals, *stage_signals(after))
 
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
+    """Show the next stage, or begin the next turn after the last one.
+
+    Raises `Stale` if another stage is shown.
+    """
     last = session.last_turn
     if last.moment == record.moment and record.stage >= max(len(last.stages), 1):
         return session, ()  # an older version split this turn into more stages
@@ -312,6 +332,7 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
 
 
 def _next_turn(session: Session, now_s: float) -> Advance:
+    """End the game if it has an outcome. Otherwise begin a new turn."""
     outcome = session.playing.outcome(session.state)
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
 
@@ -346,9 +367,10 @@ def _contribute(session: Session, record: Contribute) -> Advance:
 
 
 def _time_out(session: Session, record: TimeOut) -> Advance:
-    """End the turn, or keep it with an expired clock if the game only sounds an alarm.
+    """End the turn with the action that the rules take for a timed-out seat.
 
-    The alarm itself is not a cue.
+    If they take none, the turn goes on with an expired clock. On a chess clock the game is lost.
+    The alarm itself is not among the cues, because the panel sounds it on time.
     """
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
@@ -365,7 +387,8 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
         return expired, ()
     text = game.format(action)
     sealed = Sealed(text, "", 0.0, receipt_of(session.moment, seat, text, ""))
-    after, signals = _reveal(replace(session, sealed={seat: sealed}), record.now_s, by_time=True)
+    session = replace(session, sealed={seat: sealed})
+    after, signals = _reveal(session, record.now_s, is_timed_out=True)
     # The alarm has already announced the change of turn.
     return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
 
@@ -395,6 +418,7 @@ def _resume(session: Session, record: Resume) -> Advance:
 
 
 def _finish(session: Session, outcome: Outcome) -> Advance:
+    """End the game with an outcome, and count it. Raises `Illegal` if the game is over."""
     if session.outcome is not None or session.phase in (Phase.LOBBY, Phase.OVER):
         raise Illegal(Refusal.GAME_OVER, say("The game is already over"))
     south, north, ties = session.score
@@ -403,6 +427,9 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         north + (outcome.winners == {Seat.NORTH}),
         ties + (not outcome.winners),
     )
+    clocks = session.chess_clocks
+    if clocks:
+        clocks = replace(clocks, left_s=clocks.left_by_seat(session.countdown))
     over = replace(
         session,
         phase=Phase.OVER,
@@ -412,11 +439,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         draw_offer=None,
         undo_requester=None,
         countdown=None,
-        chess_clocks=replace(
-            session.chess_clocks, left_s=session.chess_clocks.left_by_seat(session.countdown)
-        )
-        if session.chess_clocks
-        else None,
+        chess_clocks=clocks,
         paused_by="",
         tick=session.tick + 1,
     )

@@ -90,68 +90,76 @@ class ClockView:
 
 @dataclass(frozen=True)
 class TurnView:
-    """The turn that is due or shown, as far as its stages have been revealed."""
+    """The turn that is due or shown, as far as its stages have been revealed.
+
+    - `number`: the game's number of the turn, 0 during the game's set-up.
+    - `stage`: place of the stage that is shown, counted from 0.
+    - `title`: title of the stage that is shown.
+    - `step_count`: number of stages that a turn can have. The number of this turn stays secret
+      until its last stage.
+    - `instructions`: what hands have to do now.
+    - `orders`: orders of the revealed stages, by seat.
+    - `sheets`: orders of each seat's pieces, as far as the shown stages have revealed them.
+    - `events`: events of the stage that is shown.
+    - `revealed_orders`: sealed orders of the last turn that is completely revealed, for
+      checking the receipts.
+    - `tallies`: sums to show with the stage: its own, or the last ones before it in this turn.
+    - `is_open`: whether anybody at the table may act for the seat on turn, as on a chess clock.
+    - `headline`: the current headline. None while hands are at work or no stage is shown.
+    - `previous_stages`: stages of the last turn of both seats, while the next orders are due.
+    """
 
     number: int
-    """The game's number of the turn, 0 during the game's set-up."""
     stage: int
-    """Place of the stage that is shown, counted from 0."""
     title: str
-    """Title of the stage that is shown."""
     step_count: int
-    """Number of stages that a turn can have. The number of this turn stays secret until its last
-    stage.
-    """
     instructions: tuple[Instruction, ...]
-    """What hands have to do now."""
     orders: tuple[Mapping[Seat, Order], ...]
-    """Orders of the revealed stages, by seat."""
     sheets: Mapping[Seat, tuple[UnitOrder, ...]]
-    """Orders of each seat's pieces, as far as the shown stages have revealed them."""
     events: tuple[Event, ...]
-    """Events of the stage that is shown."""
     revealed_orders: tuple[Opened, ...]
-    """Sealed orders of the last turn that is completely revealed, for checking the receipts."""
     tallies: tuple[Tally, ...]
-    """Sums to show with the stage: its own, or the last ones before it in this turn."""
     is_open: bool
-    """Whether anybody at the table may act for the seat on turn, as on a chess clock."""
     headline: TimedHeadline | None
-    """The current headline. None while hands are at work or no stage is shown."""
     previous_stages: tuple[Stage, ...]
-    """Stages of the last turn of both seats, while the next orders are due."""
 
 
 @dataclass(frozen=True)
 class BoardView:
-    """The layouts of the board, what the camera sees of it, and what the game shows beside it."""
+    """The layouts of the board, what the camera sees of it, and what the game shows beside it.
+
+    - `layout`: layout before the stage that is shown.
+    - `undone_layout`: layout from which hands put the last turn back. Empty unless a turn is
+      being undone.
+    - `undo_moves`: moves that would undo the last turn, while a seat asks for that.
+    - `target`: layout that is expected when hands are done. None if nothing is checked.
+    - `unknown`: squares that the camera cannot see.
+    - `problems`: faults of the board, with what hands do about them.
+    - `broken_rule`: the rule that the board breaks now. None if it breaks none, or has no
+      faults.
+    - `is_seen_by_camera`: whether the camera sees the board of the running game.
+    - `suggested_game`: the game whose board lies on the table between games.
+    - `fans`: open cards that the camera reads, by zone.
+    - `card_ui`: what a game of cards shows this viewer. None in a game of pieces.
+    - `board_ui`: what a game of pieces shows this viewer beside its board. None if it shows
+      nothing more.
+    - `tiles_ready`: seats that have said that their order tiles lie. None if the camera reads
+      no tiles now.
+    """
 
     layout: Layout
-    """Layout before the stage that is shown."""
     undone_layout: Layout
-    """Layout from which hands put the last turn back. Empty unless a turn is being undone."""
     undo_moves: tuple[HandMove, ...]
-    """Moves that would undo the last turn, while a seat asks for that."""
     target: Layout | None
-    """Layout that is expected when hands are done. None if nothing is checked."""
     unknown: frozenset[Square]
-    """Squares that the camera cannot see."""
     problems: Problems
-    """Faults of the board, with what hands do about them."""
     broken_rule: Illegal | None
-    """The rule that the board breaks now. None if it breaks none, or has no faults."""
     is_seen_by_camera: bool
-    """Whether the camera sees the board of the running game."""
     suggested_game: str | None
-    """The game whose board lies on the table between games."""
     fans: Layout
-    """Open cards that the camera reads, by zone."""
     card_ui: CardUi | None
-    """What a game of cards shows this viewer. None in a game of pieces."""
     board_ui: BoardUi | None
-    """What a game of pieces shows this viewer beside its board. None if it shows nothing more."""
     tiles_ready: frozenset[Seat] | None
-    """Seats that have said that their order tiles lie. None if the camera reads no tiles now."""
 
 
 @dataclass(frozen=True)
@@ -238,20 +246,26 @@ class FairnessView:
 
 @dataclass(frozen=True)
 class TableView:
-    """Everything that a page may show to one viewer (`viewer` None: everybody)."""
+    """Everything that a page may show to one viewer (`viewer` None: everybody).
+
+    - `version`: number of changes that a page could show.
+    - `moment`: the moment that an action must name to be in time.
+    - `game`: name of the running or last game. None in the lobby.
+    - `chosen_game`: name of the game that was chosen in the lobby, before it begins.
+    - `title`: title of the game, or of the program in the lobby.
+    - `guide`: the lesson of a guided first game at its current step. None without a lesson or
+      after it.
+    - `help`: what the rules allow now, if somebody at the table has asked. It contains nothing
+      secret.
+    """
 
     version: int
-    """Number of changes that a page could show."""
     viewer: Viewer
     phase: Phase
     moment: str
-    """The moment that an action must name to be in time."""
     game: str | None
-    """Name of the running or last game. None in the lobby."""
     chosen_game: str | None
-    """Name of the game that was chosen in the lobby, before it begins."""
     title: str
-    """Title of the game, or of the program in the lobby."""
     kit: Kit | None
     sign: Sign
     seats: Mapping[Seat, SeatView]
@@ -263,9 +277,7 @@ class TableView:
     devices: DevicesView
     fairness: FairnessView
     guide: GuideView | None
-    """The lesson of a guided first game at its current step. None without a lesson or after it."""
     help: tuple[Possible, ...]
-    """What the rules allow now, if somebody at the table has asked. It contains nothing secret."""
 
 
 @dataclass(frozen=True)
