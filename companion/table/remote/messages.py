@@ -89,11 +89,12 @@ class DrawOffered(_Message, frozen=True, tag="offer"):
 
 
 Question = Literal["resign", "draw", "end"]
+"""What a table asks the other one for: to resign, to accept a draw, or to end the game."""
 
 
 class Asked(_Message, frozen=True, tag="asked"):
-    """The seat resigns or accepts a draw, or its host ends the game. Nothing more is sent until the
-    answer.
+    """The seat resigns or accepts a draw, or its owner ends the game. Nothing more is sent until
+    the answer.
     """
 
     what: Question
@@ -106,7 +107,7 @@ class Answered(_Message, frozen=True, tag="answered"):
 
 
 class GameLeft(_Message, frozen=True, tag="left"):
-    """The other table's host has ended the game without waiting."""
+    """The other table's owner has ended the game without waiting."""
 
 
 RemoteMessage = (

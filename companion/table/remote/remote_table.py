@@ -1,8 +1,8 @@
 """One table's part in a game at two tables: begin it, list the messages to send, and process
 received ones.
 
-The carrier of the messages, such as `companion.hub`, calls it. Nothing at the table waits for the
-carrier.
+The line that carries the messages, such as `companion.hub.pair_line`, calls it. Nothing at the
+table waits for the line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from companion.table.store import TableStore
 
 MAX_AHEAD = 1_000_000
 """Maximum difference between the agreed number of a game at two tables and this table's next
-number.
+number. A bound on what a faulty table can do to the numbers of this one.
 """
 
 
@@ -57,15 +57,15 @@ class RemoteTable:
         return self.game is not None and self._store.session.outcome is None
 
     def begin(
-        self, at: RemoteSeat, number: int, game: str, options: GameOptions, next_number: int
+        self, elsewhere: RemoteSeat, number: int, game: str, options: GameOptions, next_number: int
     ) -> None:
-        """Begin a game with its set-up. `at` is the seat that is played at the other table.
+        """Begin a game with its set-up, once. `elsewhere` is the seat that the other table plays.
 
-        `number` is that of the game at both tables, `next_number` is this table's next one. Raises
-        `Malformed` or `Illegal` if it cannot be played.
+        `number` is that of the game at both tables, `next_number` is the next one of this table
+        when they agreed. Raises `Malformed` or `Illegal` if the game cannot be played.
         """
         session = self._store.session
-        if session.remote and session.remote.remote_seat.id == at.id:
+        if session.remote and session.remote.remote_seat.id == elsewhere.id:
             return  # already begun
         require_playable(game, options)
         # A game that started here in between has taken a lower number.
@@ -74,10 +74,10 @@ class RemoteTable:
                 Refusal.TOO_LATE,
                 say("This table has played another game since: pair the tables again"),
             )
-        remote = msgspec.structs.replace(at, nonce=secrets.token_urlsafe(18))
+        remote = msgspec.structs.replace(elsewhere, nonce=secrets.token_urlsafe(18))
         record = NewGame(game, number, options=dict(options), remote=remote)
         with self._store.hold():
-            if moves := _change_of_sides(self._store.session, at.seat):
+            if moves := _change_of_sides(self._store.session, elsewhere.seat):
                 self._store.accept(*moves)
             self._store.accept(record)
 
@@ -88,7 +88,6 @@ class RemoteTable:
         Raises `Malformed` if it is not valid or does not fit. Then the game cannot continue.
         """
         message = read_message(game, number, payload)
-
         with self._store.hold():
             remote = self._store.session.remote
             if (
@@ -104,11 +103,11 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
     games.
 
     They are separate records, because later games and the list of games need the players of each
-    seat.
+    seat. Empty if nobody has to move, or if the own seat is taken.
     """
     sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
-    has_room = other is None or other.door == REMOTE
-    if not session.is_between or not has_room or sitter is None or sitter.door == REMOTE:
+    is_own_seat_free = other is None or other.door == REMOTE
+    if not session.is_between or not is_own_seat_free or sitter is None or sitter.door == REMOTE:
         return []
     frees = [FreeSeat(seat) for seat in session.seats]
     return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]
