@@ -88,66 +88,69 @@ class TableState:
     """The table at one moment: the session, and what need not survive a restart.
 
     It never changes. Whoever changes the table makes another one (`dataclasses.replace`).
+
+    - `session`: the part that the journal can restore.
+    - `version`: number of changes that a page could show.
+    - `stage_since_s`: monotonic time at which the current phase or stage was first shown.
+    - `headline`: the current headline. None while hands are at work or no stage is shown.
+    - `reading`: the camera's last reading.
+    - `problems`: faults of the board, without those that were overruled.
+    - `disagrees_since_s`: monotonic time since which the camera has disagreed with what is
+      shown. None if it agrees.
+    - `overruled_problems`: problems that somebody confirmed by hand.
+    - `drafts`: the draft of each seat's pad.
+    - `suggested_game`: the game whose board lies on the table between games.
+    - `remembered_game`: the game that the owner started last.
+    - `chosen_game`: the game that was chosen in the lobby. None while all are offered.
+    - `possible_actions`: the actions that the board can mean, in notation, if it can mean
+      several.
+    - `broken_rule`: the rule that the board breaks now.
+    - `is_help_shown`: whether the table screen shows what can be done now.
+    - `reasons`: reasons of machines for their actions, by seat and moment. Secret until the
+      turn is open (`coaching.places_with_reasons`).
+    - `laid_actions`: actions in notation that lie open on the table and wait to be confirmed,
+      by seat.
+    - `fans_before`: the open cards by zone, at the beginning of the decision that is due.
+    - `markers_before`: the marker read on each square when the board last had no faults.
+    - `touched_squares`: squares whose pieces were hidden or lifted since the current
+      instruction, which shows that hands were there.
+    - `early_press`: a press that ended a turn while hands were at the board. It waits for the
+      camera and keeps its time stamp.
+    - `panel`: a sentence about the pads. Empty if there is nothing to say.
+    - `notices`: lasting troubles, as sentences by topic. An empty sentence is no trouble.
+    - `has_own_wifi`: whether the table has opened its own Wi-Fi. The lamps show that between
+      games.
+    - `round_players`: the players of a tournament's round at this table, as a sentence. Empty
+      without a round.
     """
 
     session: Session
-    """The part that the journal can restore."""
     version: int = 0
-    """Number of changes that a page could show."""
     stage_since_s: float = 0.0
-    """Monotonic time at which the current phase or stage was first shown."""
     headline: TimedHeadline | None = None
-    """The current headline. None while hands are at work or no stage is shown."""
     reading: Reading = NO_READING
-    """The camera's last reading."""
     camera: CameraStatus = NO_CAMERA
     problems: Problems = ()
-    """Faults of the board, without those that were overruled."""
     disagrees_since_s: float | None = None
-    """Monotonic time since which the camera has disagreed with what is shown. None if it agrees."""
     overruled_problems: Problems = ()
-    """Problems that somebody confirmed by hand."""
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
-    """The draft of each seat's pad."""
     suggested_game: str | None = None
-    """The game whose board lies on the table between games."""
     remembered_game: str | None = None
-    """The game that the owner started last."""
     chosen_game: str | None = None
-    """The game that was chosen in the lobby. None while all are offered."""
     possible_actions: tuple[str, ...] = ()
-    """The actions that the board can mean, in notation, if it can mean several."""
     broken_rule: Illegal | None = None
-    """The rule that the board breaks now."""
     is_help_shown: bool = False
-    """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
-    """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
-    (`coaching.places_with_reasons`).
-    """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
-    """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
     fans_before: Layout = field(default_factory=dict)
-    """The open cards by zone, at the beginning of the decision that is due."""
     markers_before: Mapping[Square, int] = field(default_factory=dict)
-    """The marker read on each square when the board last had no faults."""
     touched_squares: frozenset[Square] = frozenset()
-    """Squares whose pieces were hidden or lifted since the current instruction, which shows that
-    hands were there.
-    """
     early_press: HandIn | None = None
-    """A press that ended a turn while hands were at the board. It waits for the camera and keeps
-    its time stamp.
-    """
     tiles: TileState = NO_TILES
     panel: str = ""
-    """A sentence about the pads. Empty if there is nothing to say."""
     notices: Mapping[str, str] = field(default_factory=dict)
-    """Lasting troubles, as sentences by topic. An empty sentence is no trouble."""
     has_own_wifi: bool = False
-    """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
     round_players: str = ""
-    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
     @property
     def is_in_trouble(self) -> bool:

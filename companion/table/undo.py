@@ -1,4 +1,8 @@
-"""Undoing in the fold of a journal: a sealed order, a seat's last turn, the last turn of both."""
+"""Undoing, as a part of the reducer: a sealed action, a seat's last turn, the last turn of both.
+
+To "take back" concerns an own action from which nobody has learned anything. To "undo" a turn needs
+the other seat's consent or the owner. To "put back" is what hands then do with the pieces.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +33,14 @@ def moment_to_take_back(session: Session, seat: Seat) -> str | None:
     if seat in session.sealed:
         # At two tables the other table has been told of it.
         return session.moment if session.remote is None else None
-    return (
-        session.before_turn.moment
-        if session.before_turn and seat is revertible_seat(session)
-        else None
-    )
+    earlier = session.before_turn
+    return earlier.moment if earlier and seat is revertible_seat(session) else None
 
 
 def take_back(session: Session, record: TakeBack) -> Advance:
-    """Give a seat its sealed order back, or its last turn if nobody has learned anything from
-    it.
+    """Give a seat its sealed action back, or its last turn if nobody has learned anything from it.
+
+    Raises `Illegal` if it is too late for that.
     """
     earlier = session.before_turn
     if earlier and record.moment == earlier.moment and record.seat is revertible_seat(session):
@@ -47,8 +49,8 @@ def take_back(session: Session, record: TakeBack) -> Advance:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
     if record.seat not in session.sealed:
         raise wrong_phase(say("You have nothing to take back"))
-    sealed = {seat: order for seat, order in session.sealed.items() if seat != record.seat}
-    return replace(session, sealed=sealed), (signal_to(record.seat, Cue.TAKEN_BACK),)
+    others = {seat: sealed for seat, sealed in session.sealed.items() if seat != record.seat}
+    return replace(session, sealed=others), (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
 def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
@@ -56,7 +58,8 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
 
     If the board has changed, it is put back first as in a set-up, with the clock stopped.
     """
-    undone = replace(_put_back(session, earlier), paused_by=session.paused_by, has_reverted=True)
+    undone = _session_to_put_back(session, earlier)
+    undone = replace(undone, paused_by=session.paused_by, has_reverted=True)
     # The clock starts at once if no piece has to be put back.
     if undone.countdown and not undone.paused_by and undone.phase is Phase.ORDERS:
         undone = replace(undone, countdown=undone.countdown.start(record.now_s))
@@ -72,7 +75,7 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
     if earlier is None or session.phase is Phase.LOBBY:
         raise wrong_phase(say("There is no turn to take back"))
     undone = replace(
-        _put_back(session, earlier),
+        _session_to_put_back(session, earlier),
         outcome=None,
         draw_offer=None,
         paused_by="undo" if earlier.countdown else "",
@@ -80,7 +83,7 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
     return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
 
 
-def _put_back(session: Session, earlier: Session) -> Session:
+def _session_to_put_back(session: Session, earlier: Session) -> Session:
     """Return the earlier session, with a set-up first unless the board lies as it did then."""
     lies_as_before = earlier.board is None or earlier.board == session.target
     return replace(
@@ -103,11 +106,12 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     can_ask = session.door_of(record.seat.other) == "phone"
     if is_own or not can_ask or session.undo_requester is record.seat.other:
         return undo(session, record)
+    # The clock stands still until the other seat has answered.
     stopped = session.countdown.stop(record.now_s) if session.countdown else None
-    changed = replace(
+    requested = replace(
         session, undo_requester=record.seat, undo_requested_s=record.now_s, countdown=stopped
     )
-    return changed, (Signal(Cue.OFFER, BOTH),)
+    return requested, (Signal(Cue.OFFER, BOTH),)
 
 
 def decline(session: Session, record: Decline) -> Advance:

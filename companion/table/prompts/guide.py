@@ -20,10 +20,13 @@ from companion.table.state import TableState
 
 @dataclass(frozen=True)
 class GuideView:
-    """The current step of the lesson. `number` and `part` count from 0. `is_over`: the step is
-    fully shown.
+    """The current step of the lesson, as pages and pads show it.
 
-    `orders` has the orders of both seats in words and drawings, `ways` the squares they lead to.
+    - `number`: number of the step, counted from 0.
+    - `part`: number of its part of the lesson, counted from 0.
+    - `is_over`: whether the step is fully shown.
+    - `orders`: the orders of both seats in words and drawings.
+    - `ways`: arrows to the squares that the orders lead to.
     """
 
     lesson: Lesson
@@ -35,13 +38,13 @@ class GuideView:
     ways: Mapping[Seat, tuple[Arrow, ...]]
 
 
-_TURNED = {
+_SEEN_FROM_SOUTH = {
     "order-up": "order-down",
     "order-down": "order-up",
     "order-left": "order-right",
     "order-right": "order-left",
 }
-"""North's keys as they lead on a picture with South below."""
+"""The directions of North's keys on a picture with South below."""
 
 
 def guide_of(session: Session) -> GuideView | None:
@@ -53,20 +56,21 @@ def guide_of(session: Session) -> GuideView | None:
     before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
     orders, ways = {}, {}
-    for seat, text in step.orders.items():
-        orders[seat] = spell_action(game, state, seat, text)
-        ways[seat] = arrows_of(game, state, seat, text)
-    north = []
+    for seat, action in step.orders.items():
+        orders[seat] = spell_action(game, state, seat, action)
+        ways[seat] = arrows_of(game, state, seat, action)
+    north_orders = []
     for order in orders.get(Seat.NORTH, ()):
-        north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
+        drawing = _SEEN_FROM_SOUTH.get(order.drawing, order.drawing)
+        north_orders.append(replace(order, drawing=drawing))
     return GuideView(
         lesson,
         step,
         number,
-        lesson.part_of(number),
-        session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
-        {**orders, Seat.NORTH: tuple(north)},
-        ways,
+        part=lesson.part_of(number),
+        is_over=session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
+        orders={**orders, Seat.NORTH: tuple(north_orders)},
+        ways=ways,
     )
 
 
@@ -81,18 +85,20 @@ def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[st
     session, sides = live.session, live.session.playing.sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
-        alone = len(step.orders) == 1  # then the head is in the third person
-        return say("Your turn") if alone else step.head, step.tasks[viewer]
+        # The head of a step for one seat speaks of its player in the third person.
+        is_for_one = len(step.orders) == 1
+        return say("Your turn") if is_for_one else step.head, step.tasks[viewer]
     people = [seat for seat in awaited if not session.is_machine_seat(seat)]
     if viewer is not None or not people:
         return waiting_words(session, awaited), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,) = people
-    # The keys that enter this order, if a pad can enter it.
-    text, grammar = step.orders[seat], session.playing.pad(session.state, seat)
-    keys = grammar.spell(text) if grammar else ()
+    # The keys that enter this action, if a pad can enter it.
+    action, grammar = step.orders[seat], session.playing.pad(session.state, seat)
+    keys = grammar.spell(action) if grammar else ()
+    can_enter = grammar is not None and grammar.text(keys) == action
     small = step.why
-    if session.seats[seat].door == "pad" and not (grammar and grammar.text(keys) == text):
+    if session.seats[seat].door == "pad" and not can_enter:
         small = say("Not by this pad: move it on the board, or go on by phone at the same seat.")
     return say("{side!c}: do what is shown here", side=sides[seat].name), small

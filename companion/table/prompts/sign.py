@@ -1,4 +1,8 @@
-"""The sign: the one sentence that says what the table waits for."""
+"""The sign: the one sentence that says what the table waits for.
+
+Every page shows it large, as everybody's or as a seat's own. The functions return sentences that
+are translated where they are shown. Those whose names end in `_words` return a part of a sign.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +20,28 @@ from companion.table.state import Instruction, TableState, instructions
 
 @dataclass(frozen=True)
 class Sign:
-    """The sentence that says what the table waits for, a smaller one with the reason, and the seats
-    concerned.
+    """The sentence that says what the table waits for.
+
+    - `text`: the sentence, of at most 40 characters.
+    - `small`: a smaller one below it with the reason or with advice, or empty.
+    - `seats`: the seats concerned.
+    - `orders_left`: number of orders to go in the text. The seat's page counts them down as they
+      are entered.
+    - `is_elsewhere`: whether hands have nothing to do here until the other table or the hub has
+      done its part.
+    - `is_headline`: whether it says what happened, while nobody has to do anything.
     """
 
     text: str
     small: str = ""
     seats: frozenset[Seat] = frozenset()
     orders_left: int = 0
-    """Number of orders to go in the text. The seat's page counts them down as they are entered."""
     is_elsewhere: bool = False
-    """Whether hands have nothing to do here until the other table or the hub has done its part."""
     is_headline: bool = False
-    """Whether it says what happened, while nobody has to do anything."""
-
-
-# ---- the sign ------------------------------------------------------------------------------------
 
 
 def sign_of(live: TableState, viewer: Viewer) -> Sign:
-    """Return what the table waits for, in at most 40 characters, and why.
+    """Return what the table waits for, and why.
 
     The small line also names a piece that does not belong on the table. A seat's own sign speaks to
     its player, and names the key on the player's device.
@@ -47,8 +53,8 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
     strangers = live.still_reading.strangers
     if not strangers or live.session.is_between:
         return sign
-    strange = strange_words(live.session.kit, strangers[0])
-    return replace(sign, small=joined(" ", (sign.small, strange)))
+    stranger = stranger_words(live.session.kit, strangers[0])
+    return replace(sign, small=joined(" ", (sign.small, stranger)))
 
 
 def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
@@ -58,7 +64,7 @@ def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
     return bool(doors) and "pad" not in doors
 
 
-def strange_words(kit: Kit | None, marker: int) -> str:
+def stranger_words(kit: Kit | None, marker: int) -> str:
     """Return a sentence on a marker that belongs to no piece of this game, or is visible twice."""
     if face := kit.face_of_marker(marker) if kit else None:
         return say(
@@ -70,6 +76,7 @@ def strange_words(kit: Kit | None, marker: int) -> str:
 
 
 def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
+    """Return the sign of what matters most now: a question, a fault, the other table, the phase."""
     session = live.session
     if live.early_press:
         return Sign(
@@ -77,26 +84,18 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             say("The clock was pressed; the board is being read."),
         )
     if live.possible_actions:
-        return _asked_sign(live, viewer)
+        return _choice_sign(live, viewer)
     if session.undo_requester:
-        asked = frozenset({session.undo_requester.other})
+        decider = frozenset({session.undo_requester.other})
         side = session.playing.sides[session.undo_requester].name
         text = say("{side!c} wants the last move back", side=side)
         if viewer is session.undo_requester:
-            text = waiting_words(session, asked)
-        return Sign(text, "", asked)
+            text = waiting_words(session, decider)
+        return Sign(text, "", decider)
     if live.problems:
-        problem = live.problems[0]
-        # A piece that is not seen anywhere may lie out of sight.
-        is_missing = problem.square not in live.reading.seen
-        small = (is_missing and _unseen_words(live)) or before_colon(problem.text)
-        if live.broken_rule:
-            small = live.broken_rule.message
-        kit = session.kit
-        owner = kit.face(problem.face).seat if kit and not kit.deck else None
-        return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
-    if session.remote is not None and (waits := _remote_sign(session, session.remote)):
-        return waits
+        return _problem_sign(live)
+    if session.remote is not None and (remote_sign := _remote_sign(session, session.remote)):
+        return remote_sign
     match session.phase:
         case Phase.LOBBY:
             return _lobby_sign(live, viewer)
@@ -113,7 +112,20 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             return _over_sign(session, viewer)
 
 
-_REMOTE_ASKED = {
+def _problem_sign(live: TableState) -> Sign:
+    """Return the sign for the first fault of the board: what to do, and what is wrong."""
+    problem, kit = live.problems[0], live.session.kit
+    small = before_colon(problem.text)
+    # A piece that is not seen anywhere may lie out of sight.
+    if problem.square not in live.reading.seen:
+        small = _unseen_words(live) or small
+    if live.broken_rule:
+        small = live.broken_rule.message
+    owner = kit.face(problem.face).seat if kit and not kit.deck else None
+    return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
+
+
+_REMOTE_QUESTIONS = {
     "resign": say("This table has resigned. The game is over as soon as the other table knows."),
     "draw": say("The draw is accepted. The game is over as soon as the other table knows."),
     "end": say("The game ends as soon as the other table knows. To end it at once, end it again."),
@@ -129,7 +141,7 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     if session.phase is Phase.OVER:
         return None
     if remote.open_question:
-        small, seats = _REMOTE_ASKED[remote.open_question], BOTH
+        small, seats = _REMOTE_QUESTIONS[remote.open_question], BOTH
     elif remote.has_reported_step:
         small = say("Your board is right. The pieces there are still on their way.")
     elif session.phase is not Phase.ORDERS or session.awaited != seats:
@@ -144,7 +156,7 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     return Sign(say("Waiting for the other table"), small, seats, is_elsewhere=True)
 
 
-def _asked_sign(live: TableState, viewer: Viewer) -> Sign:
+def _choice_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign for a board that can mean several moves."""
     awaited = live.session.awaited
     if viewer in awaited:
@@ -178,12 +190,12 @@ def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
         if name := seats[free[0].other].name:
             text = say("Scan here to play against {name}", name=Verbatim(name))
         return Sign(text, seats=frozenset(free))
-    # A pad starts the game on the table or the last one. A phone chooses on its page.
+    # A pad starts the game that lies on the table, or the last one. A phone chooses on its page.
     by_key = None if _is_by_phone(live, viewer) else live.suggested_game or live.remembered_game
     if game := live.chosen_game or by_key:
         return _start_sign(live, viewer, game, free)
-    waits = say("The other side is still free.") if free else ""
-    return Sign(say("Choose a game"), waits, frozenset({viewer}) if viewer else BOTH)
+    small = say("The other side is still free.") if free else ""
+    return Sign(say("Choose a game"), small, frozenset({viewer}) if viewer else BOTH)
 
 
 def _start_sign(live: TableState, viewer: Viewer, name: str, free: list[Seat]) -> Sign:
@@ -206,26 +218,24 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
     if live.headline:
         return Sign(live.headline.content.text, is_headline=True)
-    asked = instructions(live)
-    if todo := sorted((i for i in asked if not i.move.is_done), key=lambda i: i.seat is not viewer):
+    wanted = instructions(live)
+    if todo := [item for item in wanted if not item.move.is_done]:
+        todo.sort(key=lambda item: item.seat is not viewer)  # the viewer's own first
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_sure = live.has_cards or live.shows_target or live.problems
     # Such as a piece that lies on one that looks the same.
-    if asked and live.still_reading.quiet and not is_sure:
-        look = say("Check that the pieces are where they should be.")
-        return Sign(
-            say("Camera cannot tell: confirm by hand"),
-            joined(" ", (look, _confirm_words(viewer))),
-            BOTH,
-        )
+    if wanted and live.still_reading.quiet and not is_sure:
+        advice = say("Check that the pieces are where they should be.")
+        small = joined(" ", (advice, _confirm_words(viewer)))
+        return Sign(say("Camera cannot tell: confirm by hand"), small, BOTH)
     return Sign(session.shown_stage.title)
 
 
 def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Sign:
     """Return the first move that hands still have to make, with advice."""
-    if hidden := _hidden(live, todo):
+    if hidden := _hidden_squares(live, todo):
         return Sign(
             say("Camera cannot see {squares}", squares=hidden),
             say("Take your hand away, straighten the pieces, move the lamp, or confirm by hand."),
@@ -235,14 +245,14 @@ def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Si
         small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
         # A piece that has left its square may lie out of sight.
-        origins = {i.move.origin for i in todo} - {None}
+        origins = {item.move.origin for item in todo} - {None}
         small = "" if origins <= live.still_reading.seen.keys() else _unseen_words(live)
         has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists the moves itself
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
     if not live.sees_board:
         small = joined(" ", (small, _confirm_words(viewer)))
-    return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
+    return Sign(todo[0].text, small, frozenset(item.seat for item in todo))
 
 
 def _confirm_words(viewer: Viewer) -> str:
@@ -250,32 +260,34 @@ def _confirm_words(viewer: Viewer) -> str:
     return say("Then tap Done.") if viewer else say("Then tap Done, or press ready.")
 
 
-def _hidden(live: TableState, todo: list[Instruction]) -> str:
+def _hidden_squares(live: TableState, todo: list[Instruction]) -> str:
     """Return the squares of these instructions that are hidden from the camera, as words."""
-    squares = {square for i in todo for square in (i.move.origin, i.move.target)}
+    squares = {square for item in todo for square in (item.move.origin, item.move.target)}
     return listed(sorted(map(str, squares & live.still_reading.unknown)))
 
 
 def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
+    """Return the sign while orders are collected."""
     session = live.session
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
         text, small = lesson_words(live, step, viewer)
         return Sign(text, small, awaited)
-    if shown := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
-        return _clock_sign(live, shown, viewer)
+    if ui := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
+        return _game_sign(live, ui, viewer)
     offer = offer_words(session, viewer) if session.draw_offer else ""
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
     if viewer in awaited:
         grammar = game.pad(session.state, viewer) if viewer else None
         other = viewer.other if viewer else Seat.SOUTH
-        done = ""
+        progress = ""
         if other in session.sealed:
-            done = say("{side!c} has handed in.", side=game.sides[other].name)
-        hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
+            progress = say("{side!c} has handed in.", side=game.sides[other].name)
+        hint = joined(" ", (progress, say("Nobody sees yours before the reveal.")))
         length = grammar.length if grammar else 0
-        return Sign(_TO_GO.get(length, say("Give your orders")), offer or hint, awaited, length)
+        text = _ORDERS_TO_GO.get(length, say("Give your orders"))
+        return Sign(text, offer or hint, awaited, length)
     if len(awaited) > 1:
         return Sign(say("Both: hand in your orders"), offer, awaited)
     if viewer:
@@ -308,9 +320,13 @@ def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
     return Sign(waiting_words(session, late), hint if viewer is None else offer, late)
 
 
-_TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
+_ORDERS_TO_GO = {
+    1: say("One order to go"),
+    2: say("Two orders to go"),
+    3: say("Three orders to go"),
+}
 _AFTER_LESSON = say("That’s all there is. Now play.")
-_STOPPED = {
+_PAUSE_REASONS = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
     "idle": say("Nobody has moved for four turns."),
@@ -318,16 +334,16 @@ _STOPPED = {
 }
 
 
-def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Sign:
-    """Return what the game waits for, or that its clock is stopped, or which seat has yet to hand
-    in.
+def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
+    """Return what the game itself says that it waits for, or that its clock is stopped, or which
+    seat has yet to hand in.
     """
     session = live.session
-    if laid := live.laid_action_for(viewer):
-        hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
+    if action := live.laid_action_for(viewer):
+        hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(action))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused_by:
-        why = _STOPPED.get(session.paused_by, say("The clock is stopped."))
+        why = _PAUSE_REASONS.get(session.paused_by, say("The clock is stopped."))
         if session.is_first_after_lesson:
             why = _AFTER_LESSON
         text = say("Start the clock") if session.paused_by == "start" else say("Resume")
@@ -336,17 +352,17 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Si
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
         text = say("{side!c}: time is up", side=session.playing.sides[seat].name)
-        return Sign(text, offer or shown.hint, session.awaited)
+        return Sign(text, offer or ui.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
         return Sign(waiting_words(session, session.awaited), offer, session.awaited)
-    if isinstance(shown, BoardUi):
+    if isinstance(ui, BoardUi):
         # If the board is checked, the seat on turn may play by hand.
         is_by_hand = session.board is not None and len(session.awaited) == 1
         unseen = _unseen_words(live) if is_by_hand else ""
-        return Sign(shown.sign, offer or unseen or shown.hint, session.awaited)
-    hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
+        return Sign(ui.sign, offer or unseen or ui.hint, session.awaited)
+    hint = ui.hint if _is_by_phone(live, viewer) else ui.pad_hint or ui.hint
     # Both lay their stacks open, whichever seat names the cards.
-    return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
+    return Sign(ui.sign, offer or hint, BOTH if ui.wants_both else session.awaited)
 
 
 def _passed_words(session: Session) -> str:
@@ -366,6 +382,7 @@ def _right_words(live: TableState, viewer: Viewer) -> str:
 
 
 def _over_sign(session: Session, viewer: Viewer) -> Sign:
+    """Return who has won, and why."""
     outcome, game = session.outcome, session.playing
     if outcome == ABANDONED:
         return Sign(outcome.reason, "", BOTH)
@@ -394,7 +411,7 @@ def offer_words(session: Session, viewer: Viewer) -> str:
 def fault_words(row: RowSeen, side: Side) -> str:
     """Return what the owner of a row has to do about a fault, in at most 40 characters.
 
-    It says nothing about the tiles themselves.
+    It says nothing about the orders on the tiles.
     """
     name, place = side.name, row.place
     words = {
@@ -412,7 +429,7 @@ def fault_words(row: RowSeen, side: Side) -> str:
 
 
 def fault_advice(row: RowSeen) -> str:
-    """Return the reason, and what to do next."""
+    """Return the smaller line for a faulty row: the reason, or what to do next."""
     if row.fault is RowFault.NO_BOARD:
         return say("Show it the board, or give your orders on a phone or a pad.")
     if row.fault is RowFault.NO_STRIP:
