@@ -21,13 +21,19 @@ from companion.table.session import Phase, Session, turn_is_over
 from companion.table.state import About, TableState
 from companion.table.store import TableStore
 
-Allowed = Literal["machine", "always", "never"]
-"""Games with a coach: only against the machine, all, or none."""
+CoachRule = Literal["machine", "always", "never"]
+"""The owner's setting for games with a coach: only those against the machine, all, or none."""
 
 
 @dataclass(frozen=True)
 class MachineReasons:
-    """A machine's reasons for its last turn: whose turn it was, its actions and its words."""
+    """A machine's reasons for its last turn.
+
+    - `heading`: the machine's name and the turn, as a sentence.
+    - `action`: its actions in notation, joined by "; ".
+    - `orders`: the same in words and drawings.
+    - `why`: its reasons, as sentences.
+    """
 
     heading: str
     action: str
@@ -35,7 +41,7 @@ class MachineReasons:
     why: tuple[str, ...]
 
 
-def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[About]:
+def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[About]:
     """Return what a seat may ask the coach about.
 
     Nothing during a lesson, which has its guide. Nothing either if people deal the cards, because
@@ -45,18 +51,17 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
         return []
     if session.remote is not None or session.lesson_number is not None:
         return []
-    is_allowed = allowed == "always" or (
-        allowed == "machine" and session.is_machine_seat(seat.other)
-    )
+    is_against_machine = session.is_machine_seat(seat.other)
+    is_allowed = rule == "always" or (rule == "machine" and is_against_machine)
     is_person = seat in session.seats and not session.is_machine_seat(seat)
     if not (is_allowed and is_person) or session.game.is_dealt_by_hand(session.options):
         return []
-    about: list[About] = []
+    subjects: list[About] = []
     if seat in session.awaited:
-        about.append("now")
+        subjects.append("now")
     if session.own_turns(seat):
-        about.append("last")
-    return about
+        subjects.append("last")
+    return subjects
 
 
 def places_with_reasons(live: TableState, seat: Seat) -> list[int]:
@@ -78,10 +83,10 @@ def places_with_reasons(live: TableState, seat: Seat) -> list[int]:
 
 
 class Coaching:
-    """Answers a seat's private questions: what it may do now, and what it asks the coach. Any
-    thread may call.
+    """Answers a seat's private questions: what it may do now, and what it asks the coach.
 
-    A seat that names another moment, or does not have to act, learns nothing of what it may do.
+    Pages call it, from any thread. A seat that names another moment, or does not have to act,
+    learns nothing of what it may do.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -92,10 +97,10 @@ class Coaching:
         machine opposite.
         """
         live = self._store.live
-        about = _asked_of_coach(live.session, seat, self._store.settings.coach)
+        subjects = _coach_subjects(live.session, seat, self._store.settings.coach)
         if seat in live.session.seats and places_with_reasons(live, seat.other):
-            about.append("theirs")
-        return tuple(about)
+            subjects.append("theirs")
+        return tuple(subjects)
 
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
         """Return what the coach may know of the turn in question, and the action of that turn.
@@ -107,16 +112,14 @@ class Coaching:
         session.require_moment(moment)
         if about == "theirs" or about not in self.subjects(seat):
             raise wrong_phase(say("There is nothing to ask the coach now"))
-        turn, done = machine_turn(session, seat), ""
+        turn, action = machine_turn(session, seat), ""
         if about == "last":
             place = session.own_turns(seat)[-1]
-            turn, done = (
-                machine_turn(session, seat, place),
-                session.turns[place].sealed[seat].action,
-            )
+            turn = machine_turn(session, seat, place)
+            action = session.turns[place].sealed[seat].action
         if seat not in session.coached_seats and session.phase is not Phase.OVER:
             self._store.submit(AskCoach(seat))
-        return turn, done
+        return turn, action
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
         """Return a seat's action for the current or an earlier turn, in words and drawings.
@@ -152,9 +155,8 @@ class Coaching:
             turn = session.turns[place]
             action = turn.sealed[machine].action
             actions.append(action)
-            orders += spell_action(
-                session.playing, state_after_turns(session, place), machine, action
-            )
+            state = state_after_turns(session, place)
+            orders += spell_action(session.playing, state, machine, action)
             why |= dict.fromkeys(live.reasons[machine, turn.moment])
         name, number = Verbatim(session.seats[machine].name), session.turns[places[-1]].number
         heading = say("{name}, at the start", name=name)
@@ -180,12 +182,11 @@ class Coaching:
         Empty unless only this seat has to act.
         """
         session = self._due(seat, moment)
-        return (
-            tuple(session.playing.plays(session.state, seat))
-            if session and session.awaited == {seat}
-            else ()
-        )
+        if session is None or session.awaited != {seat}:
+            return ()
+        return tuple(session.playing.plays(session.state, seat))
 
     def _due(self, seat: Seat, moment: str) -> Session | None:
+        """Return the session if the seat has to act at this moment, else None."""
         session = self._store.session
         return session if moment == session.moment and seat in session.awaited else None

@@ -29,10 +29,14 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 class MachineTurn:
     """The table as the machine at one seat may know it.
 
-    `view` is what the rules show to that seat. `events` has the events of each turn so far, oldest
-    first. `options` lacks those that reveal hidden information. `is_due`: the machine has to act
-    now, and the clock runs if there is one. `due_s` is its deadline by `Table.now_s`, None without
-    one.
+    - `name`: name of the machine player.
+    - `number`: number of the game.
+    - `options`: the game's options, without those that reveal hidden information.
+    - `view`: what the rules show to that seat, as plain JSON values.
+    - `events`: events of each turn so far, oldest first.
+    - `is_due`: whether the machine has to act now, and the clock runs if there is one.
+    - `due_s`: its deadline by `Table.now_s`. None without one.
+    - `lesson_action`: the one action that a lesson wants. None if the machine may choose.
     """
 
     seat: Seat
@@ -46,11 +50,13 @@ class MachineTurn:
     is_due: bool
     due_s: float | None
     lesson_action: str | None = None
-    """The one action that a lesson wants. None if the machine may choose."""
 
 
 class MachineSeats:
-    """Seats programs, and acts for those that fail. Any thread may call."""
+    """Seats machine players, and acts for those that fail. Any thread may call.
+
+    `companion.bots.machine_players` runs the programs, and asks it for their turns.
+    """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store

@@ -1,6 +1,7 @@
 """The effects of the pads' keys and the table's button. They do the same as taps on a page.
 
-Callers of `handle_press` hold the table.
+A key that is held is reported twice: first as pressed, later again as `held`, and Back after two
+seconds also as `is_long`. All have the time of the press. Callers of `handle_press` hold the table.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _press_table(store: TableStore, press: Press) -> None:
 def _press_shared_key(store: TableStore, press: Press) -> None:
     """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
     session = store.session
-    # The same press has ended the turn. As the key is held, the turn goes on after all.
+    # The press has ended the turn before the key counted as held. Holding undoes that.
     if press.is_held and session.last_turn.completed_s == press.at_s:
         store.accept(Undo())
     elif press.is_held:
@@ -110,7 +111,8 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
     if headline:
         if not press.is_held:
             turns.read_headline(store, by, session.moment, session.stage, headline.number)
-    # A press that has ended another step, or started the clock, does not overrule the camera.
+    # Only a hold whose own press was refused overrules the camera. A press that has ended another
+    # step, or started the clock, does not.
     elif not press.is_held or store.refused_step == session.shown_step:
         store.refused_step = session.shown_step
         turns.confirm(store, by, session.moment, session.stage, force=press.is_held)
@@ -119,7 +121,7 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
 def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
     """Enter, change and hand in an action key by key.
 
-    The draft stays here until it is handed in.
+    The draft is in the table's state until it is handed in.
     """
     session, live = store.session, store.live
     # An action that lies on the board is handed in as it is.
@@ -166,17 +168,17 @@ def _set_draft(store: TableStore, seat: Seat, keys: DraftKeys) -> int:
 
 
 def _press_tiles(store: TableStore, seat: Seat, press: Press, *, has_draft: bool) -> bool:
-    """Note that a seat's tiles are laid (Ready without a draft), or no longer (any other key).
+    """Note that a seat's tiles lie ready (Ready without a draft), or no longer (any other key).
 
     Return whether the key has no other effect.
     """
     session = store.session
-    were_laid = seat in store.live.tiles.ready
+    were_ready = seat in store.live.tiles.ready
     if press.is_held or seat not in session.awaited:
         return False
     if press.key is PadKey.READY and not has_draft:
         turns.set_tiles_ready(store, seat, session.moment)
         return True
-    if were_laid:
+    if were_ready:
         turns.set_tiles_ready(store, seat, session.moment, is_ready=False)
-    return were_laid and press.key is PadKey.BACK
+    return were_ready and press.key is PadKey.BACK

@@ -14,6 +14,7 @@ from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
 from companion.table.session import MACHINE, Advance, Session, Sitter
 
 MAX_NAME = 24
+"""Maximum number of characters of a name. Messages between tables have the same bound."""
 
 
 def checked_name(text: str) -> str:

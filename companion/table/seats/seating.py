@@ -19,7 +19,7 @@ from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
 SEAT_OPEN_S = 30.0
-"""Seconds for which a pad's seat is open to a phone."""
+"""Seconds for which a pad's seat is open to a phone. `OPEN_SENTENCES` say so, too."""
 OPEN_SENTENCES = {
     Seat.SOUTH: say(
         "South’s seat is open for half a minute: the next phone that asks for it gets it."
@@ -45,14 +45,14 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
     if not session.is_between:
         raise wrong_phase(say("A game is on: seats can be changed between games"))
     sitters = dict(session.seats)
-    frees = [FreeSeat(seat) for seat in sitters]
-    takes = [
+    freed = [FreeSeat(seat) for seat in sitters]
+    taken = [
         TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
         for seat, sitter in sitters.items()
     ]
     # Accept all together. A phone in between would find its seat free and show the join page.
     if sitters:
-        store.accept(*frees, *takes)
+        store.accept(*freed, *taken)
 
 
 def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
