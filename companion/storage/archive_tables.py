@@ -16,27 +16,28 @@ from functools import lru_cache
 
 from companion.storage.database import Database
 
-_STAMPS = """
+_LAST_INPUTS = """
 WITH RECURSIVE played(game) AS (
     SELECT MIN(game) FROM entries WHERE game > 0
     UNION ALL SELECT (SELECT MIN(game) FROM entries WHERE game > played.game) FROM played WHERE game IS NOT NULL)
 SELECT game, id, at FROM entries WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """  # noqa: E501
-"""Query for the last input of each game.
+"""Query for the last input of each game: the game's number, the input's number and its Unix time.
 
 It jumps from game to game in the index, which takes some milliseconds for 500 games. GROUP BY would
 read every input.
 """
 
 
-def _stamp(last: int, at: object) -> str:
-    return f"{last}-{at:.6f}" if isinstance(at, float) else f"{last}-damaged"
+def _fingerprint(last_id: int, at: object) -> str:
+    """Return the fingerprint of a game whose last input has this number and Unix time."""
+    return f"{last_id}-{at:.6f}" if isinstance(at, float) else f"{last_id}-damaged"
 
 
 @dataclass(frozen=True)
 class ForgottenName:
-    """A forgotten name: a salted digest of it, and the last game in which it is forgotten."""
+    """A forgotten name: its salted digest (`mark`), and the last game in which it is forgotten."""
 
     salt: bytes
     mark: bytes
@@ -49,42 +50,51 @@ class ForgottenName:
 
 @lru_cache(maxsize=1024)
 def _mark(salt: bytes, name: str) -> bytes:
+    """Return the digest of a name without regard to case. A long list of games asks often."""
     return hashlib.sha256(salt + name.strip().casefold().encode()).digest()
 
 
 class ArchiveTables:
-    """The side tables of the journal. Every method may be called from any thread."""
+    """The side tables of the journal, for the archive. Any thread may call.
+
+    Methods raise `JournalError` if the file cannot be read or written.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._promised = 0
+        self._promised_number = 0
+        """The number that the table's next game will get, even if a game is imported before."""
 
     def next_number(self) -> int:
         """Return the number of the table's next game. No game has or ever had it."""
 
         def promise(db: sqlite3.Connection) -> int:
-            self._promised = _highest(db) + 1
-            return self._promised
+            self._promised_number = _highest_number(db) + 1
+            return self._promised_number
 
         return self._database.query(promise)
 
     def fingerprints(self) -> dict[int, str]:
-        """Return a text for every game played here: the number and the time of its last input.
+        """Return the fingerprint of every game played here: number and time of its last input.
 
-        It changes with each input. Two journals never have the same.
+        It changes with each input, and no other journal has the same. So a summary of a game is up
+        to date if it has the game's fingerprint.
         """
-        return {int(game): _stamp(last, at) for game, last, at in self._database.read(_STAMPS)}
+        rows = self._database.read(_LAST_INPUTS)
+        return {int(game): _fingerprint(last_id, at) for game, last_id, at in rows}
 
     def fingerprint(self, game: int) -> str | None:
-        """Return the text of one game, as `fingerprints` has it. None if it was not played here."""
+        """Return the fingerprint of one game. None if it was not played here."""
         rows = self._database.read(
             "SELECT id, at FROM entries WHERE game = ? ORDER BY id DESC LIMIT 1", (game,)
         )
-        return _stamp(*rows[0]) if rows and game > 0 else None
+        return _fingerprint(*rows[0]) if rows and game > 0 else None
 
     def last_input_times(self) -> list[tuple[int, float]]:
-        """Return the games played here with the Unix time of the last input, oldest first."""
-        return sorted((int(game), float(at)) for game, _, at in self._database.read(_STAMPS))
+        """Return the number of each game played here and the Unix time of its last input, oldest
+        first.
+        """
+        return sorted((int(game), float(at)) for game, _, at in self._database.read(_LAST_INPUTS))
 
     def imported(self) -> dict[int, str]:
         """Return the digest of each imported game by its number. Digests identify games."""
@@ -108,7 +118,7 @@ class ArchiveTables:
         """
 
         def insert(db: sqlite3.Connection) -> int:
-            number = max(_highest(db), self._promised) + 1
+            number = max(_highest_number(db), self._promised_number) + 1
             db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
             return number
 
@@ -139,13 +149,13 @@ class ArchiveTables:
         mark = _mark(salt, name)
 
         def insert(db: sqlite3.Connection) -> None:
-            db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, _highest(db)))
+            db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, _highest_number(db)))
 
         self._database.write(insert)
 
 
-def _highest(db: sqlite3.Connection) -> int:
-    """Return the highest number that was ever used. The caller holds the lock."""
+def _highest_number(db: sqlite3.Connection) -> int:
+    """Return the highest number that a game ever had. The caller holds the lock."""
     numbers = [db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
     for table in ("imported", "removed", "ends"):
         numbers.append(db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])

@@ -27,19 +27,20 @@ from companion.core.i18n import joined, say
 from companion.table.records import AnyRecord
 
 BUSY_MS = 5000
-"""Timeout in milliseconds for a write while another program writes."""
+"""Timeout in milliseconds for a write while another program writes, such as a backup."""
 START = bytes(16)
 """Digest that precedes the first input of a game."""
 COLUMNS = "id, game, at, run, now_s, record, link"
+"""Columns of the table `entries`, in the order of `Row`."""
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _pack = struct.Struct(">qqdqd").pack
 T = TypeVar("T")
 
 
 class Database:
-    """One SQLite file with one connection. `path` is the file's path when it was opened.
+    """One SQLite file with one connection. The journal opens and closes it.
 
-    `is_failing` is whether the last write has failed.
+    `path` is the file's path when it was opened. `is_failing` is whether the last write has failed.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -48,7 +49,9 @@ class Database:
         self.is_failing = False
         self._log = path.with_name(f"{path.name}-wal")
         self._places = {path: _place_of(path)}
-        """Device and inode of each file at the last write. The first write creates the log."""
+        """Device and inode of the file and its log at the last write. The first write creates the
+        log.
+        """
         self._lock = threading.Lock()
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -56,7 +59,7 @@ class Database:
         return self.query(lambda db: db.execute(query, values).fetchall())
 
     def query(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work`, which only reads, under one lock. Raises `JournalError`."""
+        """Return what `work` reads from the file, under one lock. Raises `JournalError`."""
         with self._lock:
             try:
                 return work(self.connection)
@@ -66,21 +69,24 @@ class Database:
                 ) from error
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in one transaction. If this raises `JournalError`, nothing has changed."""
+        """Run `work` in one transaction, and return its result.
+
+        If this raises `JournalError`, nothing has changed.
+        """
         with self._lock:
             # SQLite would go on writing to a file that was removed, and all would be lost.
-            gone = [file for file, place in self._places.items() if _place_of(file) != place]
-            if gone:
+            lost = [file for file, place in self._places.items() if _place_of(file) != place]
+            if lost:
                 self.is_failing = True
                 words = say(
                     "{file} was removed or replaced while the companion was running: nothing more "
                     "is saved.",
-                    file=str(gone[0]),
+                    file=str(lost[0]),
                 )
                 remedy = say("Put the file back, then restart the companion.")
                 raise JournalError(joined(" ", (words, remedy)))
             try:
-                answer = self._transact(work)
+                result = self._transact(work)
             except sqlite3.Error as error:
                 self.is_failing = True
                 words = say(
@@ -90,7 +96,7 @@ class Database:
             self.is_failing = False
             if place := _place_of(self._log):
                 self._places[self._log] = place
-            return answer
+            return result
 
     def check_writable(self) -> None:
         """Test whether the file can be written, without changes. Raises `JournalError`."""
@@ -98,18 +104,19 @@ class Database:
         self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in one transaction, which is rolled back if anything raises."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
-            answer = work(self.connection)
+            result = work(self.connection)
             self.connection.execute("COMMIT")
         except BaseException:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
-        return answer
+        return result
 
     def shrink(self, pages: int) -> None:
-        """Return some free pages of the file to the disk."""
+        """Return at most this number of free pages of the file to the disk, if that is possible."""
         with self._lock, suppress(sqlite3.Error):
             if self.connection.execute("PRAGMA freelist_count").fetchone()[0]:
                 self.connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
@@ -154,7 +161,16 @@ def advice(error: sqlite3.Error, path: Path) -> str:
 
 
 class Row(NamedTuple):
-    """One input as stored. Values from a damaged file may have other types."""
+    """One input as stored. Values from a damaged file may have other types.
+
+    - `id`: its number in the journal.
+    - `game`: number of its game, 0 for none.
+    - `at`: Unix time in seconds.
+    - `run`: always 0. Version 1.0 numbered the starts of the service.
+    - `now_s`: monotonic time of its acceptance.
+    - `record`: the record as JSON.
+    - `link`: digest that links it to the input before it in its game.
+    """
 
     id: int
     game: int
@@ -166,11 +182,10 @@ class Row(NamedTuple):
 
 
 def link_of(before: bytes, row: Row) -> bytes:
-    """Return the digest of an input: 16 bytes of BLAKE2b over the digest before and all stored
-    fields.
+    """Return the digest of an input: 16 bytes of BLAKE2b over the digest before it in its game and
+    all stored fields.
     """
     digest = hashlib.blake2b(before, digest_size=16)
-    # The digest covers every stored field.
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
     digest.update(row.record)
     return digest.digest()
@@ -195,7 +210,10 @@ def record_of(content: bytes) -> AnyRecord | None:
 
 
 def link_all(db: sqlite3.Connection) -> None:
-    """Chain all inputs in the file as they are now, and update `ends`."""
+    """Compute the links of all inputs in the file anew, and the table `ends`.
+
+    It is for a file whose inputs were changed on purpose.
+    """
     ends: dict[int, tuple[int, bytes]] = {}
     links = []
     for values in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
@@ -213,12 +231,8 @@ def link_all(db: sqlite3.Connection) -> None:
 
 def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
     """Return the stored inputs of a game, in order."""
-    return [
-        Row(*values)
-        for values in db.execute(
-            f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,)
-        )
-    ]
+    query = f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id"
+    return [Row(*values) for values in db.execute(query, (game,))]
 
 
 def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:

@@ -1,4 +1,4 @@
-"""Free space for the games. Photographs stop before games do."""
+"""Free space on the disk for games and photographs. Photographs stop before games do."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 from companion.core.i18n import say
 
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
-"""Minimum free bytes for photographs, and for starting a game. The longest game takes 0.1 MB."""
-_EASE = 1.25
+"""Minimum free bytes for photographs, and for starting a game. The longest game takes 0.1 MB, so
+every game that has begun can end.
+"""
+_RECOVERY_FACTOR = 1.25
 """Factor on the limits for returning to a better level, so that a disk near the limit does not
 switch with every file.
 """
@@ -34,12 +36,15 @@ def free_bytes(folder: Path) -> int:
 
 
 class DiskSpace:
-    """The free space in one folder, measured by `measure`. `free` returns the free bytes."""
+    """The free space on the disk of one folder. Its upkeep calls `measure` now and then.
 
-    def __init__(self, folder: Path, free: Callable[[Path], int] = free_bytes) -> None:
+    `count_free` returns the free bytes of a folder's disk.
+    """
+
+    def __init__(self, folder: Path, count_free: Callable[[Path], int] = free_bytes) -> None:
         self.level = DiskLevel.PLENTY
         self._folder = folder
-        self._free = free
+        self._count_free = count_free
 
     @property
     def allows_photographs(self) -> bool:
@@ -75,17 +80,18 @@ class DiskSpace:
         A folder that cannot be read counts as full.
         """
         try:
-            free = self._free(self._folder)
+            free = self._count_free(self._folder)
         except OSError:
             free = 0
-        if free < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
+        if free < _limit_bytes(FULL_BYTES, self.level is DiskLevel.FULL):
             self.level = DiskLevel.FULL
-        elif free < self._bound(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
+        elif free < _limit_bytes(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
             self.level = DiskLevel.SHORT
         else:
             self.level = DiskLevel.PLENTY
         return self.level
 
-    def _bound(self, limit: int, is_below: bool) -> float:
-        """Return a limit, raised while the level is below it."""
-        return limit * _EASE if is_below else limit
+
+def _limit_bytes(limit_bytes: int, is_below: bool) -> float:
+    """Return a limit, raised while the level is below it."""
+    return limit_bytes * _RECOVERY_FACTOR if is_below else limit_bytes

@@ -17,6 +17,7 @@ from companion.core.errors import JournalError
 from companion.core.i18n import say
 
 FORMAT = 2
+"""Number of the format that this program reads and writes."""
 SCHEMA = """
 CREATE TABLE entries (
     id INTEGER PRIMARY KEY, game INTEGER NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
@@ -39,10 +40,12 @@ CREATE TABLE cut (
 """  # noqa: E501
 """Exactly the schema of version 1.0, so that a return to that version needs no conversion.
 
-`runs`, `facts` and `cut` are no longer used.
+`entries` has the inputs, and `ends` the number of inputs and the last link of each game. `keys` has
+secrets of the installation, `clock` the last recorded time of a turn's clock. `imported`, `removed`
+and `forgotten` belong to the archive. `runs`, `facts` and `cut` are no longer used.
 """
 SIDE_TABLES = ("keys", "clock", "ends", "imported", "removed", "forgotten")
-"""The tables outside the chain of checksums that are in use."""
+"""The tables in use that no chain of checksums covers."""
 VALID_VALUES = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
     "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",
@@ -70,6 +73,7 @@ def has_our_tables(db: sqlite3.Connection) -> bool:
 
 @cache
 def _our_schema() -> list[tuple[Any, ...]]:
+    """Return the schema of this format, as SQLite stores it in a new file."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         create_tables(db)
         return _schema_of(db)
@@ -78,12 +82,13 @@ def _our_schema() -> list[tuple[Any, ...]]:
 def _schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """Return every row of a file's schema, with normalised white space."""
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
-    plain = [(*row[:3], " ".join(str(row[3]).split())) for row in rows]
-    return sorted(plain, key=repr)
+    normalised = [(*row[:3], " ".join(str(row[3]).split())) for row in rows]
+    return sorted(normalised, key=repr)
 
 
 def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
     """Return whether every value of a table is valid for its column."""
+    # Each row has the column's name in place 1 and its type in place 2.
     columns = db.execute(f"PRAGMA table_info({table})").fetchall()
     valid = " AND ".join(VALID_VALUES[column[2]].format(column[1]) for column in columns)
     return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid}) LIMIT 1").fetchone() is None

@@ -44,10 +44,12 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True)
 class Entry:
-    """One accepted input: its number in the journal, its game (0 for none), its Unix time, and the
-    record.
+    """One accepted input.
 
-    `now_s` is the monotonic time of its acceptance, 0 in older versions.
+    - `id`: its number in the journal.
+    - `game`: number of its game, 0 for none.
+    - `at`: Unix time in seconds.
+    - `now_s`: monotonic time of its acceptance, 0 in older versions.
     """
 
     id: int
@@ -58,12 +60,14 @@ class Entry:
 
 
 class Journal(Closeable):
-    """The open journal. The table uses `append`. `archive` has the side tables, `database` is the
-    file under both.
+    """The open journal. The service opens one for its table, and closes it last.
 
-    Raises `JournalError` if another service uses the file, if it cannot be written, or if a newer
-    program has written it. `notice` says what was damaged and what to do. With `read_only` it
-    reads a journal that may be in use. `close` may be called twice.
+    The table uses it as its `RecordJournal`. `archive` has the side tables, `database` is the file
+    under both. `notice` says what was damaged and what to do. Any thread may call.
+
+    With `read_only` it reads a journal that may be in use. Raises `JournalError` if another service
+    uses the file, if it cannot be written, or if it has another format. `close` may be called
+    twice.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
@@ -138,8 +142,8 @@ class Journal(Closeable):
         """Return the readable inputs of one game (0 for the seats), and the number of the first
         damaged one.
         """
-        entries, broken = self._read((game,))
-        return entries, broken.id if broken else None
+        entries, damaged = self._read((game,))
+        return entries, damaged.id if damaged else None
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
         """Return the readable inputs after the one with this number, at most `limit`."""
@@ -150,7 +154,7 @@ class Journal(Closeable):
         """Return inputs in order up to the first damaged one, and the row of that one."""
         condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
-        # each row of a game is linked to the one before by a checksum
+        # The link of the last row of each game. The next row of the game must follow it.
         links: dict[int, bytes] = {}
         for values in self.database.read(f"{_READ} {condition} ORDER BY id", games):
             row, entry = Row(*values), _entry_of(values)
@@ -177,7 +181,7 @@ class Journal(Closeable):
         A game that is damaged, or that the rules no longer accept, does not go on.
         """
         session, why = Session(), ""
-        # if all entries of the last game are lost, only its end is left
+        # If all inputs of the last game are lost, only its row in `ends` is left.
         last_end = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
         last = max(last_end, *self.games(), 0)
         is_undamaged = self.is_game_intact(last)
@@ -189,7 +193,7 @@ class Journal(Closeable):
             try:
                 session, _ = advance(session, entry.record)
             except CompanionError as error:
-                # The message may hold a sealed order.
+                # Not the error's message, which may have a sealed order in it.
                 why = f"{error.kind}, entry {entry.id}"
                 break
         if not why:

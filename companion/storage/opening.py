@@ -37,7 +37,7 @@ _TEMPORARY = frozenset(
 )
 """SQLite's errors that say nothing about a file's content, such as a lock or a full disk."""
 _UNREADABLE = frozenset({sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ})
-"""Errors of a card that has lost some of a file."""
+"""Errors of a card that has lost a part of a file."""
 MAX_FORMAT = 1000
 """Highest format that any version will ever write. A file with a higher one is damaged."""
 GAMES = (

@@ -1,7 +1,7 @@
 """The outbox: one public message per input, made from the journal each time and never stored.
 
-The sender stores no position. It asks the receiver which message came last. So nothing is lost in a
-power cut, and nothing is ever sent that is not in the journal.
+The sender (`companion.hub.sender`) stores no position. It asks the hub which message came last. So
+nothing is lost in a power cut, and nothing is ever sent that is not in the journal.
 """
 
 from __future__ import annotations
@@ -28,22 +28,27 @@ from companion.table.remote.fold import advance
 from companion.table.session import Session
 
 _BATCH_SIZE = 64
-"""Number of inputs that are read from the journal at once."""
+"""Number of inputs that are read from the journal at once. More would only take more memory."""
 
 
 class Outbox:
-    """Messages for the inputs after a place in the journal, one after the other. For one thread.
+    """Messages for the inputs after a place in the journal, one after the other.
 
-    `epoch` is part of every message. `seek` sets another place.
+    A place is the number of the input before it. One thread uses it: `seek`, then `next` and
+    `note_sent` by turns.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.epoch = 0
-        self._after = 0
+        """Part of every message, which rises when a backup was restored (see `PublicRecord`)."""
+        self._place = 0
         self._session = Session()
-        self._waiting: list[Entry] = []
+        """The table as it was after the input of the last message, without names."""
+        self._unread: list[Entry] = []
+        """Inputs that were read from the journal and have no message yet."""
         self._pending: PublicRecord | None = None
+        """The message that has not arrived yet."""
 
     def last_number(self) -> int:
         """Return the number of the last input in the journal, 0 if it is empty."""
@@ -69,8 +74,8 @@ class Outbox:
     def seek(self, after: int, epoch: int = 0) -> None:
         """Continue after this input, with the table as it was then."""
         self.epoch = epoch
-        self._after = after
-        self._waiting = []
+        self._place = after
+        self._unread = []
         self._pending = None
         rows = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
         game = rows[0][0] or 0
@@ -83,9 +88,9 @@ class Outbox:
     def next(self) -> PublicRecord | None:
         """Return the next message, the same one until `note_sent`. None if there is no new one."""
         if self._pending is None:
-            self._waiting = self._waiting or self._journal.entries_after(self._after, _BATCH_SIZE)
-            if self._waiting:
-                entry = self._waiting.pop(0)
+            self._unread = self._unread or self._journal.entries_after(self._place, _BATCH_SIZE)
+            if self._unread:
+                entry = self._unread.pop(0)
                 self._apply(entry.record)
                 self._pending = self._message(entry)
         return self._pending
@@ -93,7 +98,7 @@ class Outbox:
     def note_sent(self) -> None:
         """Note that the last message has arrived."""
         if self._pending is not None:
-            self._after = self._pending.entry
+            self._place = self._pending.entry
             self._pending = None
 
     def _message(self, entry: Entry) -> PublicRecord:

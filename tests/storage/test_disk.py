@@ -53,7 +53,7 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_with_room(tmp_path:
 
 def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -> None:
     free = 10**9
-    space = DiskSpace(tmp_path, free=lambda _: free)
+    space = DiskSpace(tmp_path, count_free=lambda _: free)
     space.measure()
     assert space.sentence == ""
     # it does not change its mind with every file

@@ -140,28 +140,29 @@ class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 @dataclass(frozen=True)
 class RemoteGame:
-    """What this table knows of the other one in a game at two tables, as a part of the session."""
+    """What this table knows of the other one in a game at two tables, as a part of the session.
+
+    - `remote_seat`: the seat that is played at the other table, with the id of the game.
+    - `sent_messages`: all messages of this table, in order. The line sends those that the other
+      one lacks.
+    - `received_count`: number of messages received.
+    - `sealed_order`: the receipt of the order that the other table has sealed for this moment.
+    - `has_sent_order`: whether this table has sent its own order for this moment. Then the
+      other's order completes the turn.
+    - `waiting_order`: the other table's order, while it waits for this table to send its own.
+    - `reported_seats`: seats whose table has reported that its board shows the current step.
+    - `open_question`: this table's question that has no answer yet, or an empty string. Until
+      the answer the table sends nothing, so that both tables know what came before.
+    """
 
     remote_seat: RemoteSeat
-    """The seat that is played at the other table, with the id of the game."""
     sent_messages: tuple[RemoteMessage, ...] = ()
-    """All messages of this table, in order. The line sends those that the other one lacks."""
     received_count: int = 0
-    """Number of messages received."""
     sealed_order: OrderSealed | None = None
-    """The receipt of the order that the other table has sealed for this moment."""
     has_sent_order: bool = False
-    """Whether this table has sent its own order for this moment. Then the other's order completes
-    the turn.
-    """
     waiting_order: OrderOpened | None = None
-    """The other table's order, while it waits for this table to send its own."""
     reported_seats: frozenset[Seat] = frozenset()
-    """Seats whose table has reported that its board shows the current step."""
     open_question: Question | Literal[""] = ""
-    """This table's question that has no answer yet, or an empty string. Until the answer the table
-    sends nothing, so that both tables know what came before.
-    """
 
     @property
     def seat(self) -> Seat:
