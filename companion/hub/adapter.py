@@ -23,7 +23,7 @@ from companion.hub.pair_line import COPIED_CARD, PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
-from companion.table.public.messages import PublicState, encode_public, words
+from companion.table.public.messages import PublicState, encode_public, unpacked_sentence
 from companion.table.remote.messages import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
@@ -160,7 +160,7 @@ class HubAdapter(Closeable):
         if paired is None:
             self._table.set_round("", None)
         else:
-            south, north = (words(paired.names.get(seat, "")) for seat in SEATS)
+            south, north = (unpacked_sentence(paired.names.get(seat, "")) for seat in SEATS)
             notice = say(
                 "Round {number}: {south} sits at South, {north} at North.",
                 number=paired.round,

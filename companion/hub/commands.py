@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
-from companion.table.public.messages import words
+from companion.table.public.messages import unpacked_sentence
 
 MAX_COMMAND_BYTES = 48 * 1024
 MAX_SETTINGS = 16
@@ -85,5 +85,5 @@ def read_command(payload: bytes) -> HubCommand:
     command: HubCommand = decode_message(_decoder, payload, MAX_COMMAND_BYTES)
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
-            words(name)
+            unpacked_sentence(name)
     return command

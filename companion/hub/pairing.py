@@ -15,7 +15,7 @@ from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
-from companion.table.public.messages import words
+from companion.table.public.messages import unpacked_sentence
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
@@ -128,7 +128,7 @@ def read_answer(payload: bytes) -> PairAnswer:
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
         raise Malformed(say("This message cannot be read: {error}", error="tables"))
     if answer.refused:
-        raise wrong_phase(words(answer.refused))
+        raise wrong_phase(unpacked_sentence(answer.refused))
     return answer
 
 

@@ -23,7 +23,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import Lane
 from companion.table.board_check import HandMove
-from companion.table.public.messages import PublicClock, PublicView, words
+from companion.table.public.messages import PublicClock, PublicView, unpacked_sentence
 from companion.table.session import Phase
 from web.hub.room import ShownRecord
 from web.rendering.board import board_svg
@@ -192,4 +192,4 @@ def clock_of(clock: PublicClock, shown: ShownRecord) -> Markup:
 
 def sentence(packed: Any) -> str:
     """Unpack a sentence that was validated when it arrived."""
-    return words(packed)
+    return unpacked_sentence(packed)

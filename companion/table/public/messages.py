@@ -1,7 +1,9 @@
 """Public messages about a table: plain values that can be sent, stored and drawn elsewhere, and are
 read strictly.
 
-Sentences are packed, so that each reader sees them in his own language.
+A table sends them to a hub. Sentences are packed (`companion.core.i18n.packed`): they keep their
+pattern and its parts, so that readers see them in their own language. The types leave them `Any`,
+and the functions below check them. The names of all fields are part of the format.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from companion.core.messages import decode_message
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
-_MOST_DEPTH, _MOST_NAMED = 8, 2
+_MAX_DEPTH, _MAX_PART_USES = 8, 2
 """Maximum nesting of sentences, and maximum number of uses of a part in a pattern. They keep a
 small message from growing large once filled in.
 """
@@ -30,6 +32,7 @@ _Short = Annotated[str, msgspec.Meta(max_length=200)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """The integers that both SQLite and a browser represent exactly, and one more."""
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
+"""A part of a sentence's pattern, such as `{side!c}`, or a doubled brace."""
 
 
 class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -37,8 +40,11 @@ class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class PublicOrder(_Plain, frozen=True):
-    """A revealed order: its letter in the notation, its direction on a picture, and its packed
-    letter for players.
+    """A revealed order.
+
+    - `letter`: its letter in the notation.
+    - `drawing`: name of the drawing that shows its direction on a picture.
+    - `initial`: its letter for players, as a packed sentence.
     """
 
     letter: str
@@ -64,8 +70,12 @@ class PublicClock(_Plain, frozen=True):
 
 
 class PublicSeat(_Plain, frozen=True):
-    """A seat: its door if it is taken, whether it is waited for or has handed in, and its chess
-    clock.
+    """A seat.
+
+    - `door`: what its player plays by. Empty if the seat is free.
+    - `awaited`: whether it still has to hand in.
+    - `sealed`: whether it has handed in.
+    - `clock`: its chess clock. None in a game without one.
     """
 
     door: str = ""
@@ -85,8 +95,21 @@ class PublicLane(_Plain, frozen=True):
 
 
 class PublicView(_Plain, frozen=True):
-    """The public view of the table. `layout` is the board before the moves of the stage that is
-    shown.
+    """The public view of the table.
+
+    - `turn`, `stage`, `steps`: number of the turn, place of the shown stage from 0, number of
+    stages.
+    - `step`: title of the shown stage. `sign` and `why` are the sign and its smaller line.
+    - `layout`, `target`: the board before the moves of the shown stage, and after them.
+    - `moves`: what hands have to do for the stage.
+    - `lanes`: what everybody may see of the cards, in a game of cards.
+    - `orders`: orders of the revealed stages. `happened` has what the shown stage did, as
+    sentences.
+    - `clock`, `paused`: the clock of the decision that is due, and whether it is paused.
+    - `winners`, `result`: seats that have won, and a sentence on it, once the game is over.
+    - `is_void`: whether it is over without a result that counts: a lesson, ended by the owner, or a
+      replayed draw.
+    - `score`: wins of South, wins of North, ties.
     """
 
     phase: Phase
@@ -112,9 +135,6 @@ class PublicView(_Plain, frozen=True):
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
-    """Whether it is over without a result that counts: a lesson, ended by the owner, or a replayed
-    draw.
-    """
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
 
 
@@ -130,10 +150,15 @@ class PublicPair(_Plain, frozen=True):
 class PublicRecord(_Plain, frozen=True):
     """The public part of one accepted input, and the table after it.
 
-    `entry` is its place in the journal. `mark` distinguishes it from another input at that place,
-    in a journal that was restored from a backup. Then `epoch` is one higher. `at` is a Unix time by
-    the table's clock. `cards` has the ids at the hub of the players' cards that were shown. `pair`
-    is set in a game at two tables.
+    - `entry`: its number in the journal.
+    - `mark`: a digest that distinguishes it from another input with that number, in a journal that
+      was restored from a backup. Then `epoch` is one higher.
+    - `what`: kind of the input, as in the journal.
+    - `game`: number of the game.
+    - `at`: Unix time in seconds, by the table's clock.
+    - `seat`: the seat that the input is about, if it is about one.
+    - `cards`: ids at the hub of the players' cards that were shown.
+    - `pair`: set in a game at two tables.
     """
 
     entry: _Count
@@ -151,10 +176,14 @@ class PublicRecord(_Plain, frozen=True):
 class PublicState(_Plain, frozen=True):
     """The present state of the table beside its game. Nothing of it is history.
 
-    `names` is set if the table's owner agrees to publish them. `health` is the doctor's line,
-    `wrong` the faults that the camera sees on the board. Sentences are packed. `follows` is the
-    mark of the hub's wish that the table follows. `answer` is the result of the settings that the
-    hub has sent last.
+    - `version`: version of the program.
+    - `names`: names of the players, if the table's owner agrees to publish them.
+    - `call`: state of the call for the staff.
+    - `health`: a sentence of the doctor on the machine.
+    - `notices`: lasting troubles, as sentences.
+    - `wrong`: the faults that the camera sees on the board, as sentences.
+    - `follows`: mark of the hub's desired state that the table follows.
+    - `answer`: what became of the settings that the hub has sent last, as a sentence.
     """
 
     version: _Short
@@ -168,8 +197,8 @@ class PublicState(_Plain, frozen=True):
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
-_record = msgspec.json.Decoder(PublicRecord)
-_state = msgspec.json.Decoder(PublicState)
+_record_decoder = msgspec.json.Decoder(PublicRecord)
+_state_decoder = msgspec.json.Decoder(PublicState)
 
 
 def encode_public(message: PublicRecord | PublicState) -> bytes:
@@ -179,7 +208,7 @@ def encode_public(message: PublicRecord | PublicState) -> bytes:
 
 def read_record(payload: bytes) -> PublicRecord:
     """Decode a record. Raises `Malformed` if it is not a valid one."""
-    record: PublicRecord = decode_message(_record, payload)
+    record: PublicRecord = decode_message(_record_decoder, payload)
     view = record.view
     sentences = [view.title, view.step, view.sign, view.why, view.result, *view.happened]
     for step in view.orders:
@@ -191,14 +220,14 @@ def read_record(payload: bytes) -> PublicRecord:
 
 def read_state(payload: bytes) -> PublicState:
     """Decode a state. Raises `Malformed` if it is not a valid one."""
-    state: PublicState = decode_message(_state, payload)
+    state: PublicState = decode_message(_state_decoder, payload)
     for sentence in (state.health, *state.notices, *state.wrong, state.answer):
         _require_sentence(sentence)
     return state
 
 
-def words(packed: Any) -> str:
-    """Return a packed sentence, to be said in any language.
+def unpacked_sentence(packed: Any) -> str:
+    """Return a packed sentence as one that can be said in any language.
 
     Raises `Malformed` if it is not valid. A pattern may only name its parts, without attribute,
     index or width.
@@ -209,7 +238,7 @@ def words(packed: Any) -> str:
 
 
 def _require_sentence(packed: Any, depth: int = 0) -> None:
-    """Raise `Malformed` unless this is a packed sentence."""
+    """Raise `Malformed` unless this is a packed sentence. Its parts may be sentences or numbers."""
     match packed:
         case str():
             return
@@ -218,7 +247,7 @@ def _require_sentence(packed: Any, depth: int = 0) -> None:
         case int() | float() if depth and not isinstance(packed, bool):
             return
         case {"say": str(one), "many": str(many), "parts": dict(parts)} if (
-            len(packed) == 3 and depth < _MOST_DEPTH and (not many or type(parts.get("n")) is int)
+            len(packed) == 3 and depth < _MAX_DEPTH and (not many or type(parts.get("n")) is int)
         ):
             for part in parts.values():
                 _require_sentence(part, depth + 1)
@@ -229,6 +258,7 @@ def _require_sentence(packed: Any, depth: int = 0) -> None:
 
 
 def _unreadable() -> Malformed:
+    """Return the error for a sentence that is not valid."""
     return Malformed(say("This message holds a sentence that cannot be read"))
 
 
@@ -240,6 +270,6 @@ def _parts_of(pattern: str) -> frozenset[str]:
     because tables use the same few hundred patterns again and again.
     """
     names = Counter(filter(None, _FIELD.findall(pattern)))
-    if {"{", "}"} & set(_FIELD.sub("", pattern)) or max(names.values(), default=0) > _MOST_NAMED:
+    if {"{", "}"} & set(_FIELD.sub("", pattern)) or max(names.values(), default=0) > _MAX_PART_USES:
         raise _unreadable()
     return frozenset(names)

@@ -1,6 +1,7 @@
 """The public part of a session, as a message. It has nothing but what is named here.
 
-It never has the names of people: the caller passes a session without them.
+It is made from everybody's view, and never has the names of people: the caller passes a session
+without them.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from companion.core import i18n
+from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import plain_layout
 from companion.games.screen import Lane
@@ -89,7 +91,7 @@ def _seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
 
 
 def _clock(clock: ClockView, now_s: float) -> PublicClock:
-    # A running clock is sent with the time left at this moment.
+    # A running clock is sent with the time that is left now.
     left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
     runs = clock.due_s is not None and not clock.has_run_out
     return PublicClock(round(clock.limit_s, 1), round(max(0.0, left_s), 1), runs)
@@ -117,5 +119,6 @@ def _moves(view: TableView) -> tuple[PublicMove, ...]:
     )
 
 
-def _name(square: object) -> str | None:
+def _name(square: Square | None) -> str | None:
+    """Return the name of a square. None for a place beside the board."""
     return None if square is None else str(square)
