@@ -35,16 +35,14 @@ class Outbox:
     """Messages for the inputs after a place in the journal, one after the other.
 
     A place is the number of the input before it. One thread uses it: `seek`, then `next` and
-    `note_sent` by turns.
+    `note_sent` by turns. `epoch` is a part of every message, see `PublicRecord`.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.epoch = 0
-        """Part of every message, which rises when a backup was restored (see `PublicRecord`)."""
         self._place = 0
         self._session = Session()
-        """The table as it was after the input of the last message, without names."""
         self._unread: list[Entry] = []
         """Inputs that were read from the journal and have no message yet."""
         self._pending: PublicRecord | None = None

@@ -128,8 +128,8 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
         assert saved.startswith("Saved")
         until(
             "the hub knows",
-            lambda: saved in unpacked_sentence(hub.room.table(member.number).state.answer),
-        )  # type: ignore[union-attr]
+            lambda: saved in unpacked_sentence(hub.room.table(member.number).state.answer),  # type: ignore[union-attr]
+        )
         assert answer("table.reading_time_s", "7") == "Nothing was changed."
         for key, value in (("table.reading_time_s", "-1"), ("nonsense", "1")):
             assert "Saved" not in answer(key, value)
