@@ -46,7 +46,6 @@ class Outbox:
         self._unread: list[Entry] = []
         """Inputs that were read from the journal and have no message yet."""
         self._pending: PublicRecord | None = None
-        """The message that has not arrived yet."""
 
     def last_number(self) -> int:
         """Return the number of the last input in the journal, 0 if it is empty."""

@@ -9,15 +9,17 @@ from companion.core.errors import Stale
 from companion.table.table import Table
 
 _JOIN_S = 5.0
-"""Timeout in seconds for a running step when the thread ends."""
+"""Timeout in seconds for a running step when the thread ends. Then the thread is left behind, so
+that a hanging device does not keep the service from stopping.
+"""
 
 
 class Follower:
     """Calls `step` after every change of the table and at least every `rest_s` seconds.
 
-    `close` may be called twice. If a step returns a pause in seconds, the next one follows after
-    that pause, but at most after `rest_s`, even if the table changes sooner. The thread ends when a
-    step raises `Stale`.
+    If a step returns a pause in seconds, the next one follows after that pause, but at most after
+    `rest_s`, even if the table changes sooner. The thread ends when a step raises `Stale`, which
+    means that the table closes. Whoever makes a follower closes it. `close` may be called twice.
     """
 
     def __init__(

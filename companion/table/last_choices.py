@@ -22,7 +22,7 @@ class _StoredChoices(msgspec.Struct, forbid_unknown_fields=True):
 class Choices:
     """The owner's last choices in one JSON file, or only in memory without a path.
 
-    They are a convenience, so a file error never stops anything.
+    The lobby offers them again. They are a convenience, so a file error never stops anything.
     """
 
     def __init__(self, path: Path | None = None) -> None:

@@ -1,5 +1,5 @@
-"""The state of seats and game as a value. `companion.table.reducer` folds it from the journal's
-records.
+"""The session: the state of seats and game as a value. `companion.table.reducer` folds it from the
+journal's records.
 """
 
 from __future__ import annotations
@@ -315,8 +315,8 @@ class Session:
     def opened_turns(self) -> tuple[Turn, ...]:
         """Return the turns whose stages have all been shown. Only their orders may be shown."""
         # The last stage shows the rest of both orders.
-        hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
-        return self.turns[:-1] if hidden else self.turns
+        is_last_hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
+        return self.turns[:-1] if is_last_hidden else self.turns
 
     def own_turns(self, seat: Seat) -> tuple[int, ...]:
         """Return the places of all open turns in which the present player of a seat has acted.
@@ -365,7 +365,7 @@ class Session:
             return self.stages[self.stage].expected
         if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
             return self.board
-        return None  # the game does not check the board now
+        return None
 
     @property
     def awaited(self) -> frozenset[Seat]:
@@ -377,7 +377,9 @@ class Session:
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
         due = self.game.to_act(self.state) - set(self.sealed)
-        return due - {self.remote.seat} or due if self.remote and self.remote.sealed_order else due
+        if self.remote and self.remote.sealed_order:
+            return due - {self.remote.seat} or due
+        return due
 
     @property
     def may_use_tiles(self) -> bool:
@@ -401,10 +403,10 @@ class Session:
         None if somebody is playing.
         """
         # Somebody who resumes the clock is present, so the count starts again.
-        last = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
+        last_turns = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
-        is_idle = len(last) == IDLE_TURNS and all(turn.is_timed_out for turn in last)
+        is_idle = len(last_turns) == IDLE_TURNS and all(turn.is_timed_out for turn in last_turns)
         return self.countdown.started_s if is_idle else None
 
     @property
@@ -433,8 +435,8 @@ class Session:
 
     @property
     def is_void(self) -> bool:
-        """Return whether the game has no result that counts: a lesson, a game that was ended, a
-        replayed draw.
+        """Return whether the game has no result that counts: a lesson, a game that the owner ended,
+        a replayed draw.
         """
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
@@ -452,13 +454,13 @@ class Session:
         """Return the lobby with the people at this table, without the last game and the other
         table's player.
 
-        It needs no record: all that follows a game folds the same from the end of the game.
+        It needs no record in the journal: all that follows folds the same from the end of the game.
         """
         return Session(seats=self.seats_here, commitment=self.commitment)
 
     def returns_to_lobby(self, before: Session) -> bool:
-        """Return whether nobody needs the end of this game: it was ended, or a seat has changed
-        hands since.
+        """Return whether the lobby replaces the end of this game: the owner has ended it, or
+        another person has taken a seat since the session `before`.
 
         A game at two tables stays, because the other table has yet to learn its end.
         """
@@ -487,7 +489,9 @@ class Session:
         return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
 
     def had_remote_player(self, seat: Seat) -> bool:
-        """Return whether this seat was played at another table, in a game that is over."""
+        """Return whether this seat was played at another table, in a game that is over. Anybody may
+        take it then.
+        """
         return self.phase is Phase.OVER and self.door_of(seat) == REMOTE
 
     def is_played_here(self, seat: Seat) -> bool:
@@ -508,10 +512,11 @@ class Session:
             raise turn_is_over()
 
     def hands_for(self, seat: Seat) -> Seat:
-        """Return the seat whose hands move this seat's pieces: its own, else the one opposite."""
-        return (
-            seat if self.is_played_here(seat) or not self.is_played_here(seat.other) else seat.other
-        )
+        """Return the seat whose player moves this seat's pieces: its own, or the one opposite if it
+        has no person at this table.
+        """
+        is_own = self.is_played_here(seat) or not self.is_played_here(seat.other)
+        return seat if is_own else seat.other
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
         """Return the action that a seat handed in for a moment, sealed or already revealed."""
@@ -526,10 +531,10 @@ class Session:
         """Return whether this press of the chess clock has counted already, for this moment or a
         later one.
         """
-        # The turns since that moment in which only this seat acted.
-        later = dropwhile(lambda turn: turn.moment != moment, self.turns)
-        own = takewhile(lambda turn: seat in turn.sealed, later)
-        return any(turn.sealed[seat].action == action for turn in own)
+        # The turns since that moment, up to the first one of the other seat.
+        turns_since = dropwhile(lambda turn: turn.moment != moment, self.turns)
+        own_turns = takewhile(lambda turn: seat in turn.sealed, turns_since)
+        return any(turn.sealed[seat].action == action for turn in own_turns)
 
     @property
     def playing(self) -> Game[Any, Any]:
@@ -602,9 +607,9 @@ def event_signals(events: tuple[Event, ...]) -> Signals:
 
 
 def stage_signals(session: Session) -> Signals:
-    """Return the cues of the current stage: its number, its events, or that hands are wanted."""
-    stage = session.shown_stage
-    happened = event_signals(stage.events)
-    if session.has_moves and not happened:
-        happened = (Signal(Cue.HANDS_WANTED, BOTH),)
-    return (Signal(Cue.STEP, BOTH, session.stage + 1), *happened)
+    """Return the cues of the current stage: its number, then its events or that hands are
+    wanted."""
+    signals = event_signals(session.shown_stage.events)
+    if session.has_moves and not signals:
+        signals = (Signal(Cue.HANDS_WANTED, BOTH),)
+    return (Signal(Cue.STEP, BOTH, session.stage + 1), *signals)

@@ -25,6 +25,8 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A seat's contribution to the seed: in older versions from its phone or pad, at two tables
     from its sealed order.
+
+    `value` is mixed into the seed, `by` is where it came from.
     """
 
     value: str

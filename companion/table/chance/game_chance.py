@@ -20,7 +20,7 @@ from companion.table.session import Phase, Session, chosen_words
 from companion.table.store import TableStore
 
 _CHANCE = "chance"
-"""Name of the journal's key for the next game's secret."""
+"""Name of the journal's key that is the secret of the next game's chance."""
 
 
 def new_game_record(
@@ -32,17 +32,18 @@ def new_game_record(
 ) -> NewGame:
     """Return the record of a game that begins now.
 
+    With `seed` the owner has chosen its chance. Otherwise it comes from the published commitment.
     Raises `Malformed` for unknown games and options, and `JournalError` if no commitment can be
     stored.
     """
     rules = game_named(game)
     is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
-    fair, is_chosen = None, is_drawn and seed is not None
+    chance, is_chosen = None, is_drawn and seed is not None
     if seed is None:
-        fair = _fair_chance(store) if is_drawn else None
+        chance = _fair_chance(store) if is_drawn else None
         seed = 0 if is_drawn else secrets.randbits(48)
     number = store.journal.next_number()
-    return NewGame(game, number, seed, dict(options), score, fair, is_chosen=is_chosen)
+    return NewGame(game, number, seed, dict(options), score, chance, is_chosen=is_chosen)
 
 
 def _fair_chance(store: TableStore) -> FairChance:
@@ -56,7 +57,8 @@ def commit_to_next_game(store: TableStore) -> None:
     """Commit to the next game's chance between games, unless the present commitment's secret still
     exists.
 
-    A game cannot begin without a commitment, so a disk that refuses is told then.
+    An error of the disk is ignored here: it is shown when a game is to begin, which needs the
+    commitment.
     """
     session = store.session
     if session.is_between:
@@ -79,9 +81,13 @@ def _commit(store: TableStore) -> None:
 class ChanceView:
     """The source of a game's chance, as everybody may see it.
 
-    `chosen` is a sentence on what the owner has chosen. Without `commitment` the owner has chosen
-    the seed, both sealed orders will give it, or an older version has drawn it. After the game,
-    `opened`, the `seed` that was played and its `faults` are set.
+    - `number`: number of the game.
+    - `commitment`: the commitment to the secret. Empty if the owner has chosen the seed, if both
+      sealed orders will give it, or if an older version has drawn it.
+    - `chosen`: a sentence on what the owner has chosen.
+    - `opened`: everything about it, once the game is over.
+    - `seed`: the seed that was played, once the game is over.
+    - `faults`: what does not match, as sentences, once the game is over.
     """
 
     number: int
@@ -103,7 +109,7 @@ class ChanceView:
 def chance_of(session: Session) -> ChanceView | None:
     """Return the view of the chance of the game on the table. None without chance.
 
-    It does not mention that the start of a lesson is chosen.
+    Of a lesson it does not say that the start is chosen, because every lesson's is.
     """
     game, fair = session.game, session.chance
     if game is None:

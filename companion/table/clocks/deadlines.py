@@ -9,15 +9,15 @@ from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
 
 CLOCK_NOTE_INTERVAL_S = 0.5
-"""Interval in seconds at which a running clock is recorded. A power cut returns at most this time
-to the turn.
+"""Interval in seconds at which a running clock is recorded. A power cut gives at most this time
+back to the turn. Shorter: more writes to the card.
 """
 TURN_ALARMS_S = (2.0, 1.0)
-"""Seconds before the end at which a turn ticks, if it is longer than both (CUES: last two
-seconds).
+"""Seconds before the end at which a turn ticks, if it is longer than both. `Cue.TIME_SHORT` is the
+row "last two seconds" of the cue language.
 """
 CHESS_CLOCK_LOW_S = 30.0
-"""Seconds left at which a chess clock sounds once (CUES: own clock)."""
+"""Seconds left at which a chess clock sounds once."""
 CHESS_CLOCK_LAST_S = 10
 """Number of last seconds of a chess clock that each sound."""
 
@@ -31,18 +31,17 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     due_s = countdown.due_s if countdown else None
     if countdown is None or due_s is None or any(map(session.is_remote, seats)):
         return ()
+    # Each cue with the seconds that are left then.
     cues: list[tuple[float, Cue]] = []
     if session.chess_clocks:
         cues.append((CHESS_CLOCK_LOW_S, Cue.CLOCK_LOW))
         # Seconds that were over before this turn are not repeated.
-        cues += [
-            (n, Cue.CLOCK_LAST)
-            for n in range(CHESS_CLOCK_LAST_S, 0, -1)
-            if n < countdown.left_s + 1
-        ]
+        for left_s in range(CHESS_CLOCK_LAST_S, 0, -1):
+            if left_s < countdown.left_s + 1:
+                cues.append((left_s, Cue.CLOCK_LAST))
     # A turn as short as that would tick from its start.
     elif countdown.limit_s > max(TURN_ALARMS_S):
-        cues += [(left_s, Cue.TIME_SHORT) for left_s in TURN_ALARMS_S]
+        cues += [(alarm_s, Cue.TIME_SHORT) for alarm_s in TURN_ALARMS_S]
     cues.append((0.0, Cue.TIME_OUT))
     return tuple(Alarm(round(due_s, 4) - left_s, Signal(cue, seats)) for left_s, cue in cues)
 

@@ -110,7 +110,7 @@ class MachineSeats:
 
 
 def state_after_turns(session: Session, number: int) -> Any:
-    """Return the state after this number of turns of a game."""
+    """Return the game's state after this number of its turns."""
     while len(session.turns) > number and session.before_turn:
         session = session.before_turn
     return session.state
@@ -122,14 +122,17 @@ def plain(value: Any) -> Any:
 
 
 def machine_turn(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
-    """Return the current turn as a program at this seat may know it.
+    """Return the turn that is due, as a program at this seat may know it.
 
-    With `number`, return an earlier turn as it was known then, after that number of turns.
+    With `number`, return an earlier turn as the program knew it after that number of turns.
     """
     game, state, moment = session.playing, session.state, session.moment
     if number is not None:
         state, moment = state_after_turns(session, number), session.turns[number].moment
-    hidden = game.hidden_options(session.options) or ()
+    hidden_names = game.hidden_options(session.options) or ()
+    options = {
+        name: value for name, value in session.chosen_options.items() if name not in hidden_names
+    }
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
     is_due = number is None and seat in session.awaited and not session.paused_by and has_time
@@ -138,9 +141,7 @@ def machine_turn(session: Session, seat: Seat, number: int | None = None) -> Mac
         name=session.seats[seat].name,
         game=game.name,
         number=session.number,
-        options={
-            name: value for name, value in session.chosen_options.items() if name not in hidden
-        },
+        options=options,
         moment=moment,
         view=plain(game.view(state, seat)),
         events=tuple(tuple(plain(turn.events)) for turn in session.turns[:number]),

@@ -1,5 +1,5 @@
-"""The players of the seats in the fold of a journal. Each function returns the next session and its
-cues, or raises.
+"""The players of the seats, as a part of the reducer. Each function returns the next session and
+its cues, or raises.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _door_of(record: TakeSeat | MoveSeat) -> str:
 
 
 def take_seat(session: Session, record: TakeSeat) -> Advance:
-    """Seat a player."""
+    """Seat a player. Raises `Illegal` if the seat is taken, and `Malformed` for a bad name."""
     if record.seat in session.seats and not session.had_remote_player(record.seat):
         raise Illegal(
             Refusal.SEAT_TAKEN,
@@ -61,26 +61,28 @@ def free_seat(session: Session, record: FreeSeat) -> Advance:
 
 
 def move_seat(session: Session, record: MoveSeat) -> Advance:
-    """Move a seat to another phone or pad, perhaps for another person."""
+    """Move a seat to another phone or pad, perhaps for another person.
+
+    Raises `Illegal` if the seat is free.
+    """
     sitter = session.seats.get(record.seat)
     if sitter is None:
         raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
     name = plain_name(record.name) or sitter.name
     moved = Sitter(name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
-    return replace(session, seats={**session.seats, record.seat: moved}), (
-        signal_to(record.seat, Cue.SEAT_TAKEN),
-    )
+    signal = signal_to(record.seat, Cue.SEAT_TAKEN)
+    return replace(session, seats={**session.seats, record.seat: moved}), (signal,)
 
 
 def show_card(session: Session, record: ShowCard) -> Advance:
-    """Show a player's card at a seat."""
+    """Show a player's card at a seat, or remove it. Raises `Illegal` if no person sits there, or if
+    the other seat has the card.
+    """
     sitter = session.seats.get(record.seat)
     if sitter is None or sitter.door == MACHINE:
         raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    if record.card and any(
-        other.card == record.card for seat, other in session.seats.items() if seat != record.seat
-    ):
+    opponent = session.seats.get(record.seat.other)
+    if record.card and opponent is not None and opponent.card == record.card:
         raise wrong_phase(say("This card has been shown at the other seat already"))
-    return replace(
-        session, seats={**session.seats, record.seat: replace(sitter, card=record.card)}
-    ), ()
+    carded = replace(sitter, card=record.card)
+    return replace(session, seats={**session.seats, record.seat: carded}), ()

@@ -25,6 +25,11 @@ class StaffBell:
 
     Pages and the panel ring it. A broker or a hub listens and answers. Its methods may be called
     from any thread. `on_change` is called after every change, in the thread that made it.
+
+    - `call`: the state of the call.
+    - `caller`: who has called: a seat, `table` or `host` (the owner). Empty without a call.
+    - `number`: number of calls since the start.
+    - `has_listener`: whether anybody would hear a call.
     """
 
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
@@ -32,12 +37,9 @@ class StaffBell:
         self._lock = threading.Lock()
         self.call = Call.NONE
         self.caller = ""
-        """Who has called: a seat, `table` or `host` (the owner). Empty without a call."""
         self.number = 0
-        """Number of calls since the start."""
         self._listeners: frozenset[str] = frozenset()
         self.has_listener = False
-        """Whether anybody would hear a call."""
 
     def sentence(self) -> str:
         """Return the sentence on the pages about the call. Empty without a call."""
