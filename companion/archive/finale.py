@@ -173,8 +173,12 @@ def _memorable_event(events: Sequence[Event]) -> Event | None:
     """
     if ends := [event for event in events if event.kind in (CommonEvent.WON, CommonEvent.TIE)]:
         return ends[-1]
-    weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
-    if not weighed:
+    # newest first, because `max` returns the first among equal weights
+    highlighted = [event for event in reversed(events) if event.kind.highlight]
+    if not highlighted:
         return next((event for event in reversed(events) if event.kind.look.is_told), None)
-    # reversed, because `max` returns the first among equal weights
-    return max(reversed(weighed), key=lambda weight_and_event: weight_and_event[0])[1]
+    return max(highlighted, key=_weight)
+
+
+def _weight(event: Event) -> int:
+    return event.kind.highlight.weight if event.kind.highlight else 0

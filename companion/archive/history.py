@@ -334,9 +334,10 @@ def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tup
     """Return the options that differ from the defaults, as titles and choices in words."""
     choices = []
     for row in rows:
-        usual = row.choices[0][1]
-        chosen = options.get(row.name, usual)
-        if chosen != usual:
+        # the first choice is the default
+        _, default = row.choices[0]
+        chosen = options.get(row.name, default)
+        if chosen != default:
             labels = [label for label, value in row.choices if value == chosen]
             choices.append((row.title, labels[0] if labels else say("custom")))
     return tuple(choices)

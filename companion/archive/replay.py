@@ -19,6 +19,8 @@ from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain
 from companion.table.session import turn_random
 
+OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
+"""Reasons of a game that the owner ended, in this version's words and in those of version 1.0."""
 _SET_UP = ".0"
 """Ending of the moment of the set-up's photograph."""
 
@@ -252,9 +254,10 @@ def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outco
     Raises `Malformed` if `ending` is none of these.
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
-    ends = [Outcome(frozenset(), OWNER_ENDED[0]), Outcome(frozenset(), say("A draw."))]
+    draw = Outcome(frozenset(), say("A draw."))
     if ending.get("reason") == "Both agreed on a draw.":  # wording of earlier versions
-        return Outcome(frozenset(), say("A draw."))
+        return draw
+    ends = [draw, Outcome(frozenset(), say("The owner ended the game."))]
     for seat in SEATS:
         winner = frozenset({seat.other})
         ends.append(Outcome(winner, say("{side!c} resigns.", side=names[seat])))
@@ -265,7 +268,3 @@ def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outco
     raise Malformed(
         say("The game is not over after its last turn, and nobody has resigned or agreed on a draw")
     )
-
-
-OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
-"""Reasons of a game that the owner ended, in this version's words and in those of version 1.0."""

@@ -63,9 +63,9 @@ class SummaryStore:
 
         Only one game is folded at a time.
         """
-        cached = self._cache.get(number)
-        if cached and cached[0] == fingerprint:
-            return cached[1]
+        known_fingerprint, known_summary = self._cache.get(number, ("", None))
+        if known_summary is not None and known_fingerprint == fingerprint:
+            return known_summary
         with self._lock:
             summary = self._read(number, fingerprint)
             if summary is None:

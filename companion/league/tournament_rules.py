@@ -154,7 +154,8 @@ def decide(tournament: Tournament, place: BoardPlace, verdict: BoardEnd | None) 
     """
     _require_running(tournament)
     board = board_at(tournament, place)
-    is_last = place[0] == len(tournament.rounds) - 1
+    round_index, _, _ = place
+    is_last = round_index == len(tournament.rounds) - 1
     if verdict is None and not is_last:
         raise Illegal(
             Refusal.TOO_LATE, say("Only boards of the round that is on can be opened again")
@@ -254,7 +255,8 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
-    match = tournament.rounds[place[0]].matches[place[1]]
+    _, match_index, _ = place
+    match = current.matches[match_index]
     needs_winner = tournament.system is System.KNOCKOUT and len(match.boards) == 1
     if needs_winner and verdict is BoardEnd.DRAW:
         raise wrong_phase(say("A draw decides nothing here: play once more"))

@@ -196,7 +196,7 @@ class MqttAdapter(Closeable):
                 yield event
         call = (self.bell.call, self.bell.number)
         if self._mqtt.staff and call != self._last_call:
-            yield topics.staff_event(call[0], self.bell.caller, view, language)
+            yield topics.staff_event(self.bell.call, self.bell.caller, view, language)
         self._last_call = call
 
 
