@@ -73,8 +73,7 @@ class PanelTrial:
         with self._lock:
             if self._clock.monotonic_s() >= self._until_s:
                 return Trial()
-            panel = self._panel
-            return Trial(True, panel.pressed_buttons, panel.checked_buttons, self._lit)
+            return Trial(True, self._panel.pressed_buttons, self._panel.checked_buttons, self._lit)
 
     def _update_panel(self, signal: Signal | None = None) -> None:
         self._panel.check(self._until_s, self._lit, signal)

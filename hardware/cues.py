@@ -113,12 +113,11 @@ def step_at(steps: Iterable[_Step], elapsed_ms: float) -> tuple[_Step | None, fl
 
 
 def _track(*steps: tuple[float, LampLevel], is_cycle: bool = False) -> Track:
-    """Return a track of steps, each a duration in ms and a level."""
+    # each step is a duration in ms and a level
     return Track(tuple(LampStep(*step) for step in steps), is_cycle)
 
 
 def _blink(period_ms: float) -> Track:
-    """Blink evenly without end."""
     return _track((period_ms / 2, LampLevel.ON), (period_ms / 2, LampLevel.OFF), is_cycle=True)
 
 
@@ -226,7 +225,6 @@ def _chase() -> dict[str, Track]:
 
 
 def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:
-    """Return the same track for all these lamps."""
     return dict.fromkeys(lamps, track)
 
 

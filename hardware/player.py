@@ -74,12 +74,12 @@ class _SeatState:
     """The lasting patterns of a seat."""
 
     lamps: SeatLamps = field(default_factory=SeatLamps)
+    # Time since which they are shown.
     changed_ms: float = 0.0
-    """Time since which they are shown."""
+    # Time since which the seat is short of time. None if it is not.
     short_since_ms: float | None = None
-    """Time since which the seat is short of time. None if it is not."""
+    # Pattern of the turn lamp of a seat that is short of time.
     short_lamp: TurnLamp = TurnLamp.OFF
-    """Pattern of the turn lamp of a seat that is short of time."""
 
 
 class CuePlayer:
@@ -113,8 +113,9 @@ class CuePlayer:
                 if lamps_of_seat.turn is TurnLamp.OFF:
                     state.short_since_ms = None
         patterns = {state.lamps.turn for state in self._seats.values()}
-        starts_ms = self._pattern_start_ms
-        self._pattern_start_ms = {pattern: starts_ms.get(pattern, now_ms) for pattern in patterns}
+        self._pattern_start_ms = {
+            pattern: self._pattern_start_ms.get(pattern, now_ms) for pattern in patterns
+        }
         if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
             self._repeat = None
 
@@ -173,8 +174,8 @@ class CuePlayer:
         if self._tone is None or self._tone.rank <= rank:
             return True
         _, change_ms = self._tone.at(now_ms)
-        has_ended = math.isinf(change_ms)
-        return has_ended
+        # infinite once the tone has ended
+        return math.isinf(change_ms)
 
     def advance(self, now_ms: float) -> None:
         """Repeat a cue that is due again."""

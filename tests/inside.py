@@ -83,5 +83,5 @@ def share_stage(table: SimulatedTable) -> SimulatedTable:
         if (stage.kit, stage.view) == (table._kit, table._view):
             table._stage = stage
             return table
-    _STAGES.append(table.staged())
+    _STAGES.append(table.lit_table())
     return table

@@ -173,7 +173,7 @@ def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
     begin(companion, "binmat", way="referee")
     table, hands = companion.table, companion.simulation.hands
     # in the dark: reading cards is the camera's way, not the clock's
-    companion.simulation.world.look(replace(companion.simulation.world.view, light=0.0))
+    companion.simulation.world.set_view(replace(companion.simulation.world.view, light=0.0))
     until("dark", lambda: table.view().devices.camera.state is not CameraState.SEES_BOARD)
     table.resume("host")
     hands.press("south_ready")  # sits down

@@ -114,14 +114,12 @@ class KitPrinter:
 
 
 def _paper(name: str) -> Paper:
-    """Return the size of a name among `PAPERS`. Raises `Malformed`."""
     if name not in PAPERS:
         raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=name))
     return "letter" if name == "letter" else "a4"
 
 
 def _language(name: str) -> str:
-    """Return the language if there is a catalogue for it. Raises `Malformed`."""
     if name not in LANGUAGES:
         known = ", ".join(LANGUAGES)
         raise Malformed(

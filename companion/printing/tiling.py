@@ -48,7 +48,7 @@ LABEL_MM = 7.0
 """Width reserved for coordinates outside the squares. Their font size is 4.2 mm."""
 
 # Minimum distance between a cross and a corner of its page: an arm of 4 mm and its number.
-_CORNER_CLEARANCE_MM = 8.0
+_CLEARANCE_MM = 8.0
 # Allowance for sums of lengths that are not exact in floating point.
 _ROUNDING_MM = 1e-6
 
@@ -79,8 +79,7 @@ class Extent:
 
     def shifted(self, x_mm: float, y_mm: float) -> Extent:
         """Return the rectangle moved to the right by `x_mm` and up by `y_mm`."""
-        left, right = self.left + x_mm, self.right + x_mm
-        return Extent(left, self.bottom + y_mm, right, self.top + y_mm)
+        return Extent(self.left + x_mm, self.bottom + y_mm, self.right + x_mm, self.top + y_mm)
 
 
 def page_size(paper: Paper, landscape: bool) -> tuple[float, float]:
@@ -183,8 +182,7 @@ class Tiling:
 
 def _cross_places(low: float, high: float, spots: Sequence[float]) -> tuple[float, float]:
     """Return two places well apart between low and high, on `spots` if there are at least two."""
-    first_inside, last_inside = low + _CORNER_CLEARANCE_MM, high - _CORNER_CLEARANCE_MM
-    inside = [spot for spot in spots if first_inside < spot < last_inside]
+    inside = [spot for spot in spots if low + _CLEARANCE_MM < spot < high - _CLEARANCE_MM]
     # a fifth from either end: crosses far apart keep a page from turning about one of them
     first = low + 0.2 * (high - low)
     second = low + 0.8 * (high - low)

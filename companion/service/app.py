@@ -324,7 +324,7 @@ class Companion(Closeable):
         options = first_game.options({})
         world = SimulatedTable(first_game.kit(options), print_kit=_print_kit)
         # The PDF library must have no thread left when the process ends.
-        self._stack.callback(world.settle)
+        self._stack.callback(world.wait_until_drawn)
         set_up = first_game.setup(options, Random(0))
         world.set_up(first_game.expected(set_up) or {})
         panel, hands = simulated_panel(self.settings.panel, self.clock, self.table.press)

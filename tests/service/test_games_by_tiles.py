@@ -175,11 +175,11 @@ def told(folder: Path, south: str, north: str) -> list[dict[str, object]]:
         at.world.lay_tiles(NORTH, north)
         at.look()
         seen.append(everything(at))
-        at.world.look(replace(at.world.view, shift_mm=(25.0, 10.0), board_turn_deg=6.0))
+        at.world.set_view(replace(at.world.view, shift_mm=(25.0, 10.0), board_turn_deg=6.0))
         for _ in range(4):
             at.look(1)
             seen.append(everything(at))
-        at.world.look(replace(at.world.view, tilt_deg=30.0))
+        at.world.set_view(replace(at.world.view, tilt_deg=30.0))
         at.look(1)
         seen.append(everything(at))
         at.look()

@@ -162,7 +162,7 @@ def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...
 def test_a_bumped_board_is_found_again_in_the_next_frame() -> None:
     scene = start()
     scene.read(4)
-    scene.table.look(replace(scene.table.view, shift_mm=(12.0, 5.0), board_turn_deg=4.0))
+    scene.table.set_view(replace(scene.table.view, shift_mm=(12.0, 5.0), board_turn_deg=4.0))
     reading = scene.read()
     assert (reading.quiet, dict(reading.seen)) == (False, tops(START))
     assert scene.read(3).quiet

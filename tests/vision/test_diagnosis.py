@@ -116,11 +116,11 @@ def test_weak_places_are_where_the_trouble_is() -> None:
 
 def test_without_a_board_the_picture_itself_is_judged() -> None:
     looked = Looked("kahmate", defocus_px=9.0)
-    looked.table.look(replace(looked.table.view, shift_mm=(5000.0, 0.0)))
+    looked.table.set_view(replace(looked.table.view, shift_mm=(5000.0, 0.0)))
     eye = looked.look()
     assert eye.board() is None
     assert eye.advice_without_board()[0].text == "Turn the lens, or unlock the focus"
-    looked.table.look(replace(looked.table.view, light=0.2, defocus_px=0.0))
+    looked.table.set_view(replace(looked.table.view, light=0.2, defocus_px=0.0))
     assert looked.look().advice_without_board()[0].text == "Switch on a lamp"
 
 

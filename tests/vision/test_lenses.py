@@ -229,7 +229,7 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
     watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
     with watched.start() as watcher:
         for turn in range(30):
-            watched.world.look(
+            watched.world.set_view(
                 replace(
                     watched.world.view,
                     board_turn_deg=12.0 * turn,

@@ -230,7 +230,7 @@ def test_a_camera_that_was_bumped_shows_nothing_before_the_board_is_found_again(
     table = Table()
     table.frame(3)
     pose = table.reader.pose
-    table.world.look(replace(PLAIN, **moved))
+    table.world.set_view(replace(PLAIN, **moved))
     shown = BoardOnly(KIT.board).black_out(table.camera.frame(), pose)
     assert shown.luma.any() == (not moved)
 

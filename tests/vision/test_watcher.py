@@ -63,7 +63,7 @@ class Watched:
 def test_the_watcher_says_when_the_board_is_gone() -> None:
     watched = Watched()
     watched.watcher.step()
-    watched.table.look(replace(watched.table.view, board_turn_deg=0.0, shift_mm=(5000.0, 0.0)))
+    watched.table.set_view(replace(watched.table.view, board_turn_deg=0.0, shift_mm=(5000.0, 0.0)))
     watched.clock.advance(0.9)
     watched.watcher.step()
     assert watched.readings[-1].game is None

@@ -62,14 +62,14 @@ class LensFit:
 class _View:
     """One picture of the page: the N corners that were found in it, and its pose."""
 
+    # (N, 3) in the axes of the page, see `lens_pattern`.
     points_mm: Points
-    """(N, 3) in the axes of the page, see `lens_pattern`."""
+    # (N, 2).
     points_px: Points
-    """(N, 2)."""
+    # Number of each corner on the page.
     ids: tuple[int, ...]
-    """Number of each corner on the page."""
+    # (3,) normal of the page towards the camera, in camera axes.
     normal: Points
-    """(3,) normal of the page towards the camera, in camera axes."""
 
     @property
     def tilt_deg(self) -> float:

@@ -260,7 +260,6 @@ class UsbCamera(Device):
 
 
 def _read_line(path: Path) -> str:
-    """Return what a small text file of the kernel says. Empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -29,6 +29,7 @@ _SIXTEENTHS = 16
 _SHIFT = 4
 # Brightness of each side of a block.
 _SIDE_TONES = (0.55, 0.7, 0.8, 0.65)
+# Standard deviation of the blur from the dark edge of an arm to its light middle.
 _SOFT_SIGMA_PX = 6.0
 # Width of the darker edge of an arm. Farther away it has no effect.
 _EDGE_PX = 24
@@ -36,21 +37,23 @@ _EDGE_PX = 24
 
 @dataclass(frozen=True)
 class RenderedBlock:
-    """One piece to draw: picture of its top, colour of its sides, size, position and base height in
-    mm.
-    """
+    """One piece to draw, with its size and position in board axes."""
 
     piece: int
+    """Id of the piece."""
     top: Callable[[], Bgr] = field(repr=False)
+    """Function that returns the picture of its top."""
     side_colour: str
+    """Colour of its four sides, `#rrggbb`."""
     width_mm: float
     depth_mm: float
     height_mm: float
     x_mm: float
     y_mm: float
     z_mm: float
+    """Height of its base."""
     turn_deg: float
-    covered: bool = False
+    is_covered: bool = False
     """Whether the piece is completely hidden."""
 
     def corners_mm(self) -> Points:
@@ -67,18 +70,18 @@ class RenderedBlock:
 # ---- pieces --------------------------------------------------------------------------------------
 
 
-def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
-    """Draw one piece into a picture of the stage: a soft shadow, the visible sides, and the top."""
-    if block.covered:
+def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
+    """Draw one piece into a picture of the table: a soft shadow, the visible sides, and the top."""
+    if block.is_covered:
         return
-    scenery = stage.view.scenery
+    scenery = lit_table.view.scenery
     strips = []
     for quad_mm, start, end in scenery.strips_mm(
         flat(block.corners_mm(), block.z_mm + block.height_mm)
     ):
-        strips.append((stage.pose.to_px(quad_mm), (start, end)))
-    top = block.outline(stage.pose)
-    foot = block.outline(stage.pose, top=False)
+        strips.append((lit_table.pose.to_px(quad_mm), (start, end)))
+    top = block.outline(lit_table.pose)
+    foot = block.outline(lit_table.pose, top=False)
     window = _window(np.vstack([top, foot, *(quad for quad, _ in strips)]), 6, picture)
     if window is None:
         return
@@ -97,18 +100,18 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [_sixteenths(np.asarray(hull, np.float64))], 255, cv2.LINE_AA, _SHIFT)
     _draw_walls(colours, top, foot, bgr_of(block.side_colour))
-    art = scenery.top(block.top(), stage.view.seed + block.piece)
+    art = scenery.top(block.top(), lit_table.view.seed + block.piece)
     for quad, shares in strips:
         _draw_top(colours, cover, art, enlarged(quad), shares)
-    _paste(picture, stage, window, colours, cover)
+    _paste(picture, lit_table, window, colours, cover)
 
 
-def _paste(picture: Bgr, stage: LitTable, window: Window, colours: Bgr, cover: Mask) -> None:
+def _paste(picture: Bgr, lit_table: LitTable, window: Window, colours: Bgr, cover: Mask) -> None:
     """Paste an enlarged piece into its window of a picture, lit and with a soft shadow."""
     ground = picture[window].astype(np.float32)
     size = ground.shape[1], ground.shape[0]
     small = np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
-    colour = _lit_part(small, stage, window)
+    colour = _lit_part(small, lit_table, window)
     share = cv2.resize(cover, size, interpolation=cv2.INTER_AREA)
     alpha = share.astype(np.float32)[..., None] / 255
     # The shadow falls beside the piece only.
@@ -142,11 +145,12 @@ def _draw_top(
 def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int, int]) -> None:
     """Draw the sides of a block that face the camera, each in its own tone."""
     for index, tone in enumerate(_SIDE_TONES):
-        after = (index + 1) % 4
-        wall = np.array([top[index], top[after], foot[after], foot[index]])
+        following = (index + 1) % 4
+        wall = np.array([top[index], top[following], foot[following], foot[index]])
         area = cv2.contourArea(wall.astype(np.float32), oriented=True)
-        if area >= 0:
-            continue  # faces away from the camera
+        faces_camera = area < 0
+        if not faces_camera:
+            continue
         shade = tuple(part * tone for part in colour)
         cv2.fillPoly(picture, [_sixteenths(wall)], shade, cv2.LINE_8, _SHIFT)
 
@@ -185,26 +189,27 @@ def _hand_shape() -> Points:
     return np.column_stack([points[:, 0] - left, above - points[:, 1]])
 
 
-def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
+def hand_px(lit_table: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
     """Return (N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the
     board.
     """
     # The hand is drawn at the height of the board, where it hides the point in the picture. An arm
     # that reaches past the camera is shortened, because points behind the lens cannot be projected.
+    # It is short enough when no point is more than 54 degrees (1.4 = tan) off the camera's axis.
     forward = 1.0 if from_seat is Seat.SOUTH else -1.0
     shape = np.array([x_mm, y_mm]) + forward * _hand_shape()
     for length_mm in range(500, 60, -40):
         elbow, beyond = y_mm - forward * length_mm, y_mm + forward * 1000
-        along = shape[:, 1].clip(min(elbow, beyond), max(elbow, beyond))
-        reach = flat(np.column_stack([shape[:, 0], along]))
-        from_camera = reach @ stage.pose.axes.T + stage.pose.translation.ravel()
-        aside = np.linalg.norm(from_camera[:, :2], axis=1)
-        if (aside < 1.4 * from_camera[:, 2]).all():
+        ys = shape[:, 1].clip(min(elbow, beyond), max(elbow, beyond))
+        arm = flat(np.column_stack([shape[:, 0], ys]))
+        from_camera = arm @ lit_table.pose.axes.T + lit_table.pose.translation.ravel()
+        off_axis = np.linalg.norm(from_camera[:, :2], axis=1)
+        if (off_axis < 1.4 * from_camera[:, 2]).all():
             break
-    return stage.pose.to_px(reach)
+    return lit_table.pose.to_px(arm)
 
 
-def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
+def draw_hand(picture: Bgr, lit_table: LitTable, outline_px: Points) -> None:
     """Draw an arm with spread fingers into the part of the picture that it covers."""
     window = _window(outline_px, _EDGE_PX, picture)
     if window is None:
@@ -213,8 +218,8 @@ def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
     cover = np.zeros(under.shape[:2], np.uint8)
     fill_outline(cover, outline_px - (window[1].start, window[0].start))
     depth = cv2.GaussianBlur(cover, (0, 0), _SOFT_SIGMA_PX).astype(np.float32)[..., None] / 255
-    skin = np.array(stage.view.skin_bgr) * (0.62 + 0.38 * depth)
-    colour = _lit_part(np.asarray(skin, np.float32), stage, window)
+    skin = np.array(lit_table.view.skin_bgr) * (0.62 + 0.38 * depth)
+    colour = _lit_part(np.asarray(skin, np.float32), lit_table, window)
     is_hand = cv2.inRange(cover, (128.0,), (255.0,))
     cv2.copyTo(colour, is_hand, under)
 
@@ -227,10 +232,10 @@ def fill_outline(mask: Mask, outline_px: Points) -> None:
 # ---- both ----------------------------------------------------------------------------------------
 
 
-def _lit_part(colours: Bgr | NDArray[np.float32], stage: LitTable, window: Window) -> Bgr:
+def _lit_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window: Window) -> Bgr:
     """Return colours, lit like a window of the picture."""
-    veil = None if stage.veil is None else stage.veil[window]
-    return lit(colours, stage.light[window], veil)
+    veil = None if lit_table.veil is None else lit_table.veil[window]
+    return lit(colours, lit_table.light[window], veil)
 
 
 def _sixteenths(points_px: Points) -> NDArray[np.int32]:
@@ -239,14 +244,14 @@ def _sixteenths(points_px: Points) -> NDArray[np.int32]:
     return whole.clip(-(2**20), 2**20).astype(np.int32)
 
 
-def _window(points_px: Points, room_px: int, picture: Bgr) -> Window | None:
+def _window(points_px: Points, margin_px: int, picture: Bgr) -> Window | None:
     """Return the smallest part of a picture that contains these points and a margin.
 
-    Returns None if it is narrower than two pixels.
+    None if it is narrower than two pixels, such as for a piece outside the picture.
     """
     height, width = picture.shape[:2]
-    low = np.floor(points_px.min(axis=0)).astype(int) - room_px
-    high = np.ceil(points_px.max(axis=0)).astype(int) + room_px + 1
+    low = np.floor(points_px.min(axis=0)).astype(int) - margin_px
+    high = np.ceil(points_px.max(axis=0)).astype(int) + margin_px + 1
     low, high = low.clip(0), np.minimum(high, (width, height))
     if (high - low < 2).any():
         return None

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from vision.simulation.printed import Bgr, PrintedKit, unpacked
 
 BACK = "back"
 """Face name of a card that lies face down."""
-CARD_THICK_MM = 0.3
+CARD_THICKNESS_MM = 0.3
 STONE = "#9c9282"
 _NEUTRAL_RGB = "#8a7f70"
 # Distance between the board and the pile beside it.
@@ -27,29 +28,30 @@ _PILE_GAP_MM = 12.0
 
 @dataclass(frozen=True, eq=False)
 class RenderedFace:
-    """One face of a piece: its name, a function for its picture, colour of the sides as `#rrggbb`,
-    size, and seat.
-
-    `marker` is the id on it. It is None on a card, which shows its marker twice, or none.
-    """
+    """One face of a piece."""
 
     name: str
     picture: Callable[[], Bgr]
+    """Function that returns its picture."""
     side_colour: str
+    """Colour of the piece's four sides, `#rrggbb`."""
     width_mm: float
     depth_mm: float
     height_mm: float
     seat: Seat | None = None
     marker: int | None = None
+    """Id of its marker. None on a card, which shows its marker twice, or none."""
 
 
 @dataclass
 class Piece:
-    """A physical piece. `tops` are its faces, and `shown` is the index of the upper one."""
+    """A physical piece with its position in board axes."""
 
     id: int
     tops: tuple[RenderedFace, ...]
-    shown: int = 0
+    """Its faces, any of which may be up."""
+    top_index: int = 0
+    """Index of the face that is up."""
     x_mm: float = 0.0
     y_mm: float = 0.0
     turn_deg: float = 0.0
@@ -57,9 +59,10 @@ class Piece:
     @property
     def top(self) -> RenderedFace:
         """The face that is up."""
-        return self.tops[self.shown]
+        return self.tops[self.top_index]
 
     def lay(self, x_mm: float, y_mm: float, turn_deg: float = 0.0) -> None:
+        """Move the piece to a place, and turn it counter-clockwise."""
         self.x_mm, self.y_mm, self.turn_deg = x_mm, y_mm, turn_deg
 
 
@@ -108,11 +111,11 @@ class MovablePieces(ABC):
         A piece that already shows the face is preferred. `wanted` has all faces of the layout that
         is being set up. Raises KeyError if there is none.
         """
-        fitting = [p for p in free if any(top.name == name for top in p.tops)]
+        fitting = [piece for piece in free if any(top.name == name for top in piece.tops)]
         if not fitting:
             raise KeyError(f"no piece left that can show “{name}”")
-        piece = next((p for p in fitting if p.top.name == name), fitting[0])
-        piece.shown = next(i for i, top in enumerate(piece.tops) if top.name == name)
+        piece = next((piece for piece in fitting if piece.top.name == name), fitting[0])
+        piece.top_index = [top.name for top in piece.tops].index(name)
         free.remove(piece)
         return piece
 
@@ -147,8 +150,8 @@ class Tags(MovablePieces):
     def _top(self, face: Face, marker: int) -> RenderedFace:
         kit = self._kit
         width, depth = kit.tops_mm[face.name]
-        own = kit.sides[face.seat].rgb if face.seat else _NEUTRAL_RGB
-        colour = STONE if self._covers_several(face.name) else own
+        side_colour = kit.sides[face.seat].rgb if face.seat else _NEUTRAL_RGB
+        colour = STONE if self._covers_several(face.name) else side_colour
         picture = partial(self._picture, marker)
         return RenderedFace(
             face.name, picture, colour, width, depth, face.height_mm, face.seat, marker
@@ -168,11 +171,11 @@ class Tags(MovablePieces):
         """
         for square, faces in self._kit.anchored(layout).items():
             for name in faces:
-                size = self._kit.face(name).size
-                is_along = size[0] != size[1] and name in layout.get(
-                    square.shifted(0, size[0] - 1), ()
-                )
-                yield square, name, 90.0 if is_along else 0.0
+                across, along = self._kit.face(name).size
+                # turned by 90 degrees it reaches as far along a file as it is wide
+                last_if_turned = square.shifted(0, across - 1)
+                is_turned = across != along and name in layout.get(last_if_turned, ())
+                yield square, name, 90.0 if is_turned else 0.0
 
     def square_of(self, piece: Piece) -> Square | None:
         """Return the lower left square of those that a piece covers best."""
@@ -192,17 +195,24 @@ class Tags(MovablePieces):
     def _columns(
         self, pieces: Iterable[Piece], right: bool
     ) -> Iterator[tuple[int, tuple[float, float]]]:
-        """Yield places beside the board, in columns from South to North."""
-        board, plain = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
-        near, low, widest = 0.3 * plain, 0.0, 0.0
-        for piece in (p for p in pieces if (p.top.seat is Seat.NORTH) is right):
+        """Yield the id and the place (x, y) of each piece that goes to this side of the board.
+
+        Pieces are in columns from South to North, the first column next to the board.
+        """
+        board, top_mm = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
+        gap = 0.2 * top_mm
+        # distance of a column from the board, y where its next piece begins, width of its widest
+        column, low, widest = 0.3 * top_mm, 0.0, 0.0
+        for piece in pieces:
+            if (piece.top.seat is Seat.NORTH) is not right:
+                continue
             width, depth = piece.top.width_mm, piece.top.depth_mm
-            # Start a new column when this one is as long as the board.
+            # start a new column when this one is as long as the board
             if low and low + depth / 2 > board.height_mm:
-                near, low, widest = near + widest + 0.2 * plain, 0.0, 0.0
-            away = near + width / 2
-            yield piece.id, (board.width_mm + away if right else -away, low + depth / 2)
-            low, widest = low + depth + 0.2 * plain, max(widest, width)
+                column, low, widest = column + widest + gap, 0.0, 0.0
+            distance = column + width / 2
+            yield piece.id, (board.width_mm + distance if right else -distance, low + depth / 2)
+            low, widest = low + depth + gap, max(widest, width)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
         """Put a piece in the middle of its squares. `square` is the lower left one."""
@@ -232,29 +242,27 @@ class Tags(MovablePieces):
         for piece in pieces:
             block = _block(piece, 0.0)
             overlaps = partial(self._overlap, block)
-            # A piece that overlaps several stacks joins them into one.
-            under = [stack for stack in stacks if any(map(overlaps, stack))]
-            z_mm = max(
-                (b.z_mm + b.height_mm for stack in under for b in stack if overlaps(b)), default=0.0
-            )
-            stacks = [stack for stack in stacks if stack not in under]
-            below = sorted((b for stack in under for b in stack), key=lambda b: b.z_mm)
-            stacks.append([*below, replace(block, z_mm=z_mm)])
+            # a piece that overlaps several stacks joins them into one
+            joined = [stack for stack in stacks if any(map(overlaps, stack))]
+            lower = sorted((other for stack in joined for other in stack), key=attrgetter("z_mm"))
+            tops_mm = [other.z_mm + other.height_mm for other in lower if overlaps(other)]
+            stacks = [stack for stack in stacks if stack not in joined]
+            stacks.append([*lower, replace(block, z_mm=max(tops_mm, default=0.0))])
         return stacks
 
     def _overlap(self, one: RenderedBlock, other: RenderedBlock) -> bool:
         """Return whether two pieces overlap by more than inexactly placed neighbours do."""
-        big = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
-        x, y, turn = one.x_mm - other.x_mm, one.y_mm - other.y_mm, math.radians(big.turn_deg)
-        least = 0.7 * self._kit.tag_mm
-        if big.width_mm < 2 * self._kit.tag_mm:
-            return math.hypot(x, y) < least
+        larger = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
+        x, y = one.x_mm - other.x_mm, one.y_mm - other.y_mm
+        # neighbours on squares are farther apart, pieces on each other are nearer
+        limit_mm = 0.7 * self._kit.tag_mm
+        if larger.width_mm < 2 * self._kit.tag_mm:
+            return math.hypot(x, y) < limit_mm
         # the offset in the axes of the larger piece
-        across, along = (
-            x * math.cos(turn) + y * math.sin(turn),
-            y * math.cos(turn) - x * math.sin(turn),
-        )
-        return abs(across) < big.width_mm / 2 and abs(along) < max(least, big.depth_mm / 2)
+        turn = math.radians(larger.turn_deg)
+        across = x * math.cos(turn) + y * math.sin(turn)
+        along = y * math.cos(turn) - x * math.sin(turn)
+        return abs(across) < larger.width_mm / 2 and abs(along) < max(limit_mm, larger.depth_mm / 2)
 
 
 class Cards(MovablePieces):
@@ -267,12 +275,12 @@ class Cards(MovablePieces):
     def all(self) -> list[Piece]:
         """Return the deck, face down."""
         deck, white = self._deck, "#d8d8d4"
-        size = deck.width_mm, deck.height_mm, CARD_THICK_MM
+        size = deck.width_mm, deck.height_mm, CARD_THICKNESS_MM
         back = RenderedFace(BACK, lambda: unpacked(self._printed().back), white, *size)
         faces = [
             RenderedFace(card.name, partial(self._front, card), white, *size) for card in deck.cards
         ]
-        return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
+        return [Piece(number, (face, back), top_index=1) for number, face in enumerate(faces)]
 
     def _front(self, card: Card) -> Bgr:
         return unpacked(self._printed().cards[card.name])
@@ -285,14 +293,14 @@ class Cards(MovablePieces):
             free_names = (piece.tops[0].name for piece in free)
             name = next((other for other in free_names if other not in wanted), name)
             piece = super().take(free, name, wanted)
-            piece.shown = 1
+            piece.top_index = 1
             return piece
         return super().take(free, name, wanted)
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Put cards face down on the pile to the left of the board."""
         for piece in pieces:
-            piece.shown = 1
+            piece.top_index = 1
             piece.lay(-_PILE_GAP_MM - self._deck.width_mm / 2, self._kit.board.height_mm / 2)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
@@ -303,31 +311,33 @@ class Cards(MovablePieces):
         """
         board, deck = self._kit.board, self._deck
         x, middle = board.centre_mm(square)
-        away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
-        room = (board.depth_mm - deck.height_mm) / 2
-        there = [
-            p.y_mm for p in lying if p is not piece and board.square_at(p.x_mm, p.y_mm) == square
-        ]
+        # North's fans grow towards South
+        direction = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
+        # offsets of a card from the middle of the zone, in the direction of the fan
+        last_offset = (board.depth_mm - deck.height_mm) / 2
+        offsets = [-last_offset]
+        for other in lying:
+            if other is not piece and board.square_at(other.x_mm, other.y_mm) == square:
+                offsets.append(direction * (other.y_mm - middle) + deck.step_mm)
         # one step beyond the last card, but within the zone
-        steps = [away * (y - middle) + deck.step_mm for y in there]
-        piece.lay(x, middle + away * min(max([-room, *steps]), room))
+        piece.lay(x, middle + direction * min(max(offsets), last_offset))
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:  # noqa: ARG002 - cards have no sides
         """Return all cards from bottom to top.
 
         If cards are exactly on top of each other, only the uppermost is visible.
         """
-        places = np.array([(p.x_mm, p.y_mm) for p in pieces]).reshape(-1, 2)
+        places = np.array([(piece.x_mm, piece.y_mm) for piece in pieces]).reshape(-1, 2)
         deck, blocks = self._deck, []
-        hidden: set[tuple[float, float, float]] = set()
+        occupied: set[tuple[float, float, float]] = set()
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
-            # Count the lower cards that overlap this one.
-            below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
-            block = _block(piece, CARD_THICK_MM * float(below.sum()))
+            # count the lower cards that overlap this one
+            is_below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
+            block = _block(piece, CARD_THICKNESS_MM * float(is_below.sum()))
             place = piece.x_mm, piece.y_mm, piece.turn_deg
-            blocks.append(replace(block, covered=place in hidden))
-            hidden.add(place)
+            blocks.append(replace(block, is_covered=place in occupied))
+            occupied.add(place)
         return blocks[::-1]
 
 

@@ -22,26 +22,25 @@ Bgr = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class PrintedSheet:
-    """The printed board: a compressed picture, and the rectangle of the board's axes that it
-    shows.
-    """
+    """The printed board: a compressed picture, and the rectangle in board axes that it shows."""
 
     packed: bytes
     low_mm: tuple[float, float]
     high_mm: tuple[float, float]
+    """Lower left (`low_mm`) and upper right corner of the rectangle, which fills the picture."""
     size_px: tuple[int, int]
-    """Width and height of the picture. The rectangle fills it."""
+    """Width and height of the picture."""
 
     def to_texture(self) -> Points:
         """Return the matrix (3, 3) from board coordinates to pixels of the picture."""
         (left, low), (right, high) = self.low_mm, self.high_mm
-        # px per mm; -0.5 because pixel centres have integer coordinates
-        across = self.size_px[0] / (right - left)
-        down = self.size_px[1] / (high - low)
+        x_px_per_mm = self.size_px[0] / (right - left)
+        y_px_per_mm = self.size_px[1] / (high - low)
+        # -0.5 because pixel centres have integer coordinates
         return np.array(
             [
-                [across, 0, -left * across - 0.5],
-                [0, -down, high * down - 0.5],
+                [x_px_per_mm, 0, -left * x_px_per_mm - 0.5],
+                [0, -y_px_per_mm, high * y_px_per_mm - 0.5],
                 [0, 0, 1],
             ]
         )
@@ -49,14 +48,15 @@ class PrintedSheet:
 
 @dataclass(frozen=True, eq=False)
 class PrintedKit:
-    """Compressed pictures: the board, tops of pieces by marker, faces of cards by name, and their
-    back.
-    """
+    """Compressed pictures of everything in a kit."""
 
     board: PrintedSheet
     tops: Mapping[int, bytes]
+    """Tops of pieces by their markers."""
     cards: Mapping[str, bytes]
+    """Faces of cards by their names."""
     back: bytes = b""
+    """Back of all cards. Empty without cards."""
 
 
 PrintKit = Callable[[Kit], PrintedKit]
@@ -64,7 +64,7 @@ PrintKit = Callable[[Kit], PrintedKit]
 
 
 def packed(picture: Bgr) -> bytes:
-    """Return a picture as PNG."""
+    """Return a picture as PNG, with little compression, which is fast."""
     return bytes(cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1])
 
 
@@ -79,5 +79,5 @@ def bgr_of(rgb: str) -> tuple[int, int, int]:
     >>> bgr_of("#5B2A9D")
     (157, 42, 91)
     """
-    red, green, blue = (int(rgb[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = (int(rgb[start : start + 2], 16) for start in (1, 3, 5))
     return blue, green, red

@@ -29,65 +29,65 @@ BESIDE_ROW_MM = 15.0
 _MARGIN_MM = 6.0
 # Number of rounds that aim the camera, and of bisections in each that find its distance.
 _AIM_ROUNDS, _BISECTIONS = 4, 30
-_DISTANCES_MM = 50.0, 20_000.0
+# Distances between which the camera is looked for.
+_MIN_DISTANCE_MM, _MAX_DISTANCE_MM = 50.0, 20_000.0
 # Supersampling factor: a picture is drawn this many times as large, and then reduced.
 _SUPERSAMPLING = 2
 # Spacing in px of rays that are traced exactly. Distortion is smooth, so those between are
 # interpolated.
 _RAY_SPACING_PX = 8
 # Brightness of a reflection in its middle, of 255.
-_FULL_GLARE = 330.0
+_MAX_GLARE = 330.0
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
     """Return the pose at which the board and the space beside it fill the picture."""
     board = kit.board
-    corners = _shown_mm(kit)
+    corners = _area_mm(kit)
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     middle_px = np.array([[view.width, view.height]]) / 2
     for _ in range(_AIM_ROUNDS):
         pose = _nearest_pose(target, corners, view)
         corners_px = pose.to_px(corners)
         box = np.array([corners_px.min(axis=0), corners_px.max(axis=0)])
-        # Move the target so that the centre of the board's bounding box is in the centre of the
-        # picture.
+        # move the target so that the middle of the area is in the middle of the picture
         wanted = pose.to_plane(box.mean(axis=0)[None])[0]
         target[:2] += wanted - pose.to_plane(middle_px)[0]
-    return _push_board(pose, view, board)
+    return _shift_board(pose, view, board)
 
 
 def _nearest_pose(target: Points, corners: Points, view: View) -> Pose:
     """Return the closest pose to a target (3,) mm from which all these corners are visible."""
     lens = Lens(view.focal_ratio, view.k1)
     half = np.array([view.width, view.height]) / 2
-    near, far = _DISTANCES_MM
+    near, far = _MIN_DISTANCE_MM, _MAX_DISTANCE_MM
     for _ in range(_BISECTIONS):
         distance = (near + far) / 2
         pose = _pose_looking_at(target, distance, view, lens)
         offsets = np.abs(pose.to_px(corners) - half)
         is_inside = (offsets <= view.fill * half).all()
-        is_before = (corners @ pose.axes[2] + pose.translation[2] > 0).all()
-        if is_inside and is_before:
+        is_in_front = (corners @ pose.axes[2] + pose.translation[2] > 0).all()
+        if is_inside and is_in_front:
             far = distance
         else:
             near = distance
     return _pose_looking_at(target, far, view, lens)
 
 
-def _shown_mm(kit: Kit) -> Points:
+def _area_mm(kit: Kit) -> Points:
     """Return (4, 3): the corners of the board and the space beside it."""
     board = kit.board
     if kit.deck:
-        room = kit.deck.width_mm + BESIDE_CARDS_MM
+        beside_mm = kit.deck.width_mm + BESIDE_CARDS_MM
     else:
-        top = kit.tag_mm * TOP_TO_TAG
-        widest = max(kit.tops_mm[face.name][0] for face in kit.faces)
-        room = max(top * BESIDE_TOPS, widest + top / 2)
-    beyond = board.strip_mm + _MARGIN_MM
+        top_mm = kit.tag_mm * TOP_TO_TAG
+        widest_mm = max(kit.tops_mm[face.name][0] for face in kit.faces)
+        beside_mm = max(top_mm * BESIDE_TOPS, widest_mm + top_mm / 2)
+    beyond_mm = board.strip_mm + _MARGIN_MM
     if kit.order_tiles:
-        beyond += BESIDE_ROW_MM + kit.order_tiles.row_depth_mm
-    left, right = -room, board.width_mm + room
-    low, high = -beyond, board.height_mm + beyond
+        beyond_mm += BESIDE_ROW_MM + kit.order_tiles.row_depth_mm
+    left, right = -beside_mm, board.width_mm + beside_mm
+    low, high = -beyond_mm, board.height_mm + beyond_mm
     return flat(np.array([(left, low), (right, low), (right, high), (left, high)]))
 
 
@@ -95,25 +95,25 @@ def _pose_looking_at(target: Points, distance: float, view: View, lens: Lens) ->
     """Return the pose of a camera at this distance in mm from a target (3,) mm."""
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
     sine, cosine = math.sin(turn), math.cos(turn)
-    across = math.sin(tilt)
+    horizontal = math.sin(tilt)
     # direction from the target to the camera
-    away = np.array([sine * across, -cosine * across, math.cos(tilt)])
+    towards_camera = np.array([sine * horizontal, -cosine * horizontal, math.cos(tilt)])
     # camera axes: right, down, and into the picture
     right = np.array([cosine, sine, 0.0])
-    down = np.cross(-away, right)
-    axes = np.array([right, down, -away])
-    place = target + distance * away
-    return _pose(axes, -axes @ place, lens, (view.width, view.height))
+    down = np.cross(-towards_camera, right)
+    axes = np.array([right, down, -towards_camera])
+    eye = target + distance * towards_camera
+    return _pose(axes, -axes @ eye, lens, (view.width, view.height))
 
 
-def _push_board(pose: Pose, view: View, board: Board) -> Pose:
+def _shift_board(pose: Pose, view: View, board: Board) -> Pose:
     """Return the pose after the board was shifted and turned about its centre."""
     angle = math.radians(view.board_turn_deg)
     sine, cosine = math.sin(angle), math.cos(angle)
     turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
     middle = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
-    push = np.array([*view.shift_mm, 0.0])
-    offset = middle - turn @ middle + push
+    shift = np.array([*view.shift_mm, 0.0])
+    offset = middle - turn @ middle + shift
     translation = pose.axes @ offset + pose.translation.ravel()
     return _pose(pose.axes @ turn, translation, pose.lens, pose.size)
 
@@ -131,7 +131,7 @@ Window = tuple[int, int, int, int]
 
 
 def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Points, int]) -> Bgr:
-    """Render a window's view of a flat texture, enlarged by `factor`.
+    """Render what a window of the camera's picture shows of a flat texture, enlarged by `factor`.
 
     The texture comes with the (3, 3) matrix from board mm to its pixels, and with one of OpenCV's
     `BorderTypes` for the area beyond its edge.
@@ -149,24 +149,25 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     places = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
 
     # texture coordinates of the grid, interpolated between its points
-    on_texture = places @ to_texture[:2, :2].T + to_texture[:2, 2]
-    sparse = on_texture.astype(np.float32).reshape(grid.shape)
-    whole = cv2.resize(sparse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
-    part = whole[step : step + height * factor, step : step + width * factor]
-    x, y = part[..., 0], part[..., 1]
+    texture_px = places @ to_texture[:2, :2].T + to_texture[:2, 2]
+    sparse_px = texture_px.astype(np.float32).reshape(grid.shape)
+    dense_px = cv2.resize(sparse_px, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
+    # without the margin
+    window_px = dense_px[step : step + height * factor, step : step + width * factor]
+    x, y = window_px[..., 0], window_px[..., 1]
     picture = cv2.remap(colours, x, y, cv2.INTER_LINEAR, borderMode=border)
     return np.asarray(picture, np.uint8)
 
 
 def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
-    """Return the part of the picture that contains the board's sheet."""
+    """Return the part of the picture that contains the board's sheet, with a margin of 4 px."""
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
-    # Sample all four edges, since the lens may bend them.
-    share = np.linspace(0, 1, 20)
-    across = left + (right - left) * share
-    along = low + (high - low) * share
-    edges = [np.column_stack([across, np.full(20, y)]) for y in (low, high)]
-    edges += [np.column_stack([np.full(20, x), along]) for x in (left, right)]
+    # sample all four edges, since the lens may bend them
+    shares = np.linspace(0, 1, 20)
+    xs = left + (right - left) * shares
+    ys = low + (high - low) * shares
+    edges = [np.column_stack([xs, np.full(20, y)]) for y in (low, high)]
+    edges += [np.column_stack([np.full(20, x), ys]) for x in (left, right)]
     points_px = pose.to_px(flat(np.vstack(edges)))
     size = np.array(pose.size)
     first = np.floor(points_px.min(axis=0)).astype(int).clip(0, size - 8) - 4
@@ -178,7 +179,7 @@ def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
 
 @dataclass(frozen=True, eq=False)
 class LitTable:
-    """The part of the scene that does not change while pieces move."""
+    """The part of the scene that does not change while pieces move: table, board and light."""
 
     kit: Kit
     view: View
@@ -191,12 +192,12 @@ class LitTable:
     """Brightness (h, w, 1) that glare adds."""
 
 
-def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
-    """Render the table with its printed board, without pieces."""
+def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
+    """Render a table with its printed board, and the light on it."""
     pose = camera_pose(kit, view)
     size = view.width, view.height
     table = from_above(pose, (0, 0, *size), _SUPERSAMPLING, view.scenery.table(view.seed))
-    # The fourth channel of the board is a mask of the paper.
+    # a fourth channel of the board is a mask of the paper
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
     board = from_above(
@@ -204,21 +205,25 @@ def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     )
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     left, top, width, height = (_SUPERSAMPLING * number for number in window)
-    under = table[top : top + height, left : left + width]
-    cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, under)
-    whole = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), np.uint8)
+    # a view of the table, into which the board is copied
+    table_window = table[top : top + height, left : left + width]
+    cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, table_window)
+    reduced = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), np.uint8)
     light = _light(pose, view)
     veil = _veil(pose, view)
-    return LitTable(kit, view, pose, lit(whole, light, veil), light, veil)
+    return LitTable(kit, view, pose, lit(reduced, light, veil), light, veil)
 
 
 def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
-    """Return colours (h, w, 3) under a light, with reflections added."""
-    shone = colours.astype(np.float32)
-    shone *= light
+    """Return the picture (h, w, 3) of surfaces of these colours under a light.
+
+    `veil` is the brightness that reflections add, None for none.
+    """
+    picture = colours.astype(np.float32)
+    picture *= light
     if veil is not None:
-        shone += veil
-    return np.asarray(np.clip(shone, 0, 255, out=shone), np.uint8)
+        picture += veil
+    return np.asarray(np.clip(picture, 0, 255, out=picture), np.uint8)
 
 
 def _light(pose: Pose, view: View) -> Shade:
@@ -240,7 +245,7 @@ def _veil(pose: Pose, view: View) -> Shade | None:
     if view.glare is None:
         return veil
     x, y, radius = view.glare
-    glare = _FULL_GLARE * _blob(pose, view, x, y, radius, soft=0.35)[..., None]
+    glare = _MAX_GLARE * _blob(pose, view, x, y, radius, soft=0.35)[..., None]
     return glare if veil is None else (glare + veil)
 
 
@@ -270,13 +275,13 @@ def blurred(picture: Bgr, view: View) -> Bgr:
 
 
 def _motion_kernel(length_px: float, angle: float) -> Shade:
-    """Return the kernel of a straight motion blur."""
+    """Return the kernel of a straight motion blur at an angle in radians: a line with sum 1."""
     size = int(length_px) * 2 + 3
     middle = (size - 1) / 2
-    reach = np.array([math.cos(angle), math.sin(angle)]) * length_px / 2
-    # OpenCV takes sixteenths of a pixel.
-    first = ((middle - reach) * 16).round().astype(int).tolist()
-    last = ((middle + reach) * 16).round().astype(int).tolist()
+    half_line = np.array([math.cos(angle), math.sin(angle)]) * length_px / 2
+    # with a shift of 4 bits OpenCV takes sixteenths of a pixel
+    first = ((middle - half_line) * 16).round().astype(int).tolist()
+    last = ((middle + half_line) * 16).round().astype(int).tolist()
     kernel = np.zeros((size, size), np.float32)
     cv2.line(kernel, first, last, (1.0,), 1, cv2.LINE_AA, 4)
     return np.asarray(kernel / kernel.sum(), np.float32)

@@ -19,13 +19,17 @@ Shade = NDArray[np.float32]
 
 TABLE_SEEDS = 4
 """Number of variants of each kind of table. Each is drawn once."""
+# Mean colour of the wood.
 _WOOD_BGR = (52, 84, 124)
 # Matrix (3, 3) from board mm to pixels of the wood.
 _TO_WOOD = np.array([[1.0, 0, 300], [0, -1.0, 400], [0, 0, 1]])
 
 
 class Scenery:
-    """A plain scenery. `seed` selects one of several similar variants."""
+    """A plain scenery, which others override. `seed` selects one of several similar variants.
+
+    `build_lit_table` asks for table, light and veil, `draw_block` for tops and strips.
+    """
 
     def table(self, seed: int) -> tuple[Bgr, Points, int]:
         """Return a picture of the table, the (3, 3) matrix from board mm to its pixels, and a
@@ -62,11 +66,13 @@ PLAIN = Scenery()
 def _wood(seed: int) -> Bgr:
     """Draw a dark wooden texture, 1 px per mm, (700, 700, 3)."""
     rng = np.random.default_rng(seed)
-    rough = rng.normal(0, 1, (350, 12)).astype(np.float32)
-    grain = cv2.resize(rough, (700, 700), interpolation=cv2.INTER_CUBIC)
+    # broad grain: a few values, enlarged so that they run along the rows
+    coarse = rng.normal(0, 1, (350, 12)).astype(np.float32)
+    grain = cv2.resize(coarse, (700, 700), interpolation=cv2.INTER_CUBIC)
     # fine horizontal fibres: noise that is blurred along one axis only
     speckles = rng.normal(0, 1, (700, 700)).astype(np.float32)
-    fine = cv2.GaussianBlur(speckles, (0, 0), sigmaX=9, sigmaY=0.7)
-    tone = 1 + 0.09 * grain + 0.35 * fine
+    fibres = cv2.GaussianBlur(speckles, (0, 0), sigmaX=9, sigmaY=0.7)
+    # the shares of grain and fibres were chosen by eye
+    tone = 1 + 0.09 * grain + 0.35 * fibres
     wood = tone[..., None] * np.array(_WOOD_BGR, np.float32)
     return np.asarray(wood.clip(0, 255), np.uint8)

@@ -28,29 +28,33 @@ from vision.pose.pose import Points, flat
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.printed import Bgr, PrintKit
-from vision.simulation.render import LitTable, blurred, build_stage
+from vision.simulation.render import LitTable, blurred, build_lit_table
 from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
 
 # Period of flicker as a share of the picture's height, for a lamp at 100 Hz and a sensor that reads
 # its rows in 33 ms.
-_FLICKER_PERIOD = 0.3
+_FLICKER_PERIOD_SHARE = 0.3
+# Number of rows and columns by which the field of noise is larger than a picture.
+_NOISE_MARGIN_PX = 64
 
 
 class SimulatedTable:
     """A table with a board, pieces and a camera above it.
 
-    `print_kit` returns the pictures of a kit.
+    Implements the simulated world of `companion.core.ports`. `print_kit` returns the pictures of a
+    kit. Without a view it has the default one of each kit.
     """
 
     def __init__(self, kit: Kit, view: View | None = None, *, print_kit: PrintKit) -> None:
         self._lock = threading.RLock()
         self._print_kit = print_kit
-        self._own_view = view is None
+        self._is_default_view = view is None
         self._view = view or default_view(kit)
-        self._hand: Square | None = None
+        self._hand_square: Square | None = None
         self._version = 0
-        self._stage: LitTable | None = None
+        self._lit_table: LitTable | None = None
+        # The last picture without noise, and the version of the scene that it shows.
         self._drawn: tuple[int, Bgr] | None = None
         self._noise: NDArray[np.int8] | None = None
         self._rng = np.random.default_rng(self._view.seed)
@@ -72,24 +76,24 @@ class SimulatedTable:
         """Replace the board and its pieces. The new pieces start beside the board."""
         with self._lock:
             self._kit = kit
-            if self._own_view:
+            if self._is_default_view:
                 self._view = default_view(kit)
-            # Print lazily, so that only the first picture of the table waits for it.
+            # printed when it is first needed, so that only the first picture waits for it
             self._printed = cache(partial(self._print_kit, kit))
-            self._things = pieces_of(kit, self._printed)
-            self._pieces = self._things.all()
+            self._movables = pieces_of(kit, self._printed)
+            self._pieces = self._movables.all()
             self.rows = TileRows(kit) if kit.order_tiles else None
-            self._hand = None
-            self._things.put_beside(self._pieces)
-            self._new_stage()
+            self._hand_square = None
+            self._movables.put_beside(self._pieces)
+            self._discard_lit_table()
 
-    def look(self, view: View) -> None:
-        """Move the camera, change the light, or shift the board: see `View`."""
+    def set_view(self, view: View) -> None:
+        """Move the camera, change the light, or shift the board."""
         with self._lock:
-            self._view, self._own_view = view, False
+            self._view, self._is_default_view = view, False
             self._rng = np.random.default_rng(view.seed)
             self._noise = None
-            self._new_stage()
+            self._discard_lit_table()
 
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
         """Arrange the pieces as in a layout, bottom to top. All others go beside the board.
@@ -101,61 +105,61 @@ class SimulatedTable:
             free = list(self._pieces)
             placed: list[Piece] = []
             wanted = {name for faces in layout.values() for name in faces}
-            spread = list(self._things.spread(layout))
+            spread = list(self._movables.spread(layout))
             staying = self._staying_pieces(spread, wanted) if by_hand else {}
             free = [piece for piece in free if piece not in staying.values()]
             for number, (square, name, turn_deg) in enumerate(spread):
-                piece = staying.get(number) or self._things.take(free, name, wanted)
+                piece = staying.get(number) or self._movables.take(free, name, wanted)
                 piece.turn_deg = turn_deg
-                self._things.put_on(piece, square, placed)
+                self._movables.put_on(piece, square, placed)
                 placed.append(piece)
             for piece in free:
-                piece.shown = 0
-            self._things.put_beside(free)
+                piece.top_index = 0
+            self._movables.put_beside(free)
             self._pieces = free + placed
-            self._changed()
+            self._mark_changed()
 
     def _staying_pieces(
         self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]
     ) -> dict[int, Piece]:
         """Return the pieces that are already on a square where the layout wants one like them.
 
-        Keys are indices in `spread`.
+        Keys are indices in `spread`, which has the square, face and turn of each wanted piece.
         """
         lying: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
-            lying.setdefault(self._things.square_of(piece), []).append(piece)
+            lying.setdefault(self._movables.square_of(piece), []).append(piece)
         staying = {}
         for number, (square, name, _) in enumerate(spread):
             with contextlib.suppress(KeyError):
-                staying[number] = self._things.take(lying.get(square, []), name, wanted)
+                staying[number] = self._movables.take(lying.get(square, []), name, wanted)
         return staying
 
     def turn(self, piece: int, degrees: float) -> None:
         """Turn a piece to `degrees`, counter-clockwise."""
         with self._lock:
             self._piece(piece).turn_deg = degrees
-            self._changed()
+            self._mark_changed()
 
     def nudge(self, piece: int, x_mm: float, y_mm: float) -> None:
         """Move a piece by an offset in mm."""
         with self._lock:
             placed = self._piece(piece)
             placed.x_mm, placed.y_mm = placed.x_mm + x_mm, placed.y_mm + y_mm
-            self._changed()
+            self._mark_changed()
 
     # ---- what hands can do ----
 
     def pieces(self) -> tuple[WorldPiece, ...]:
         """Return all pieces, the lowest first."""
         with self._lock:
-            pose = self.staged().pose
+            pose = self.lit_table().pose
             pieces = []
             blocks = {block.piece: block for block in self._blocks()}
             for piece in self._pieces:
                 place = piece.x_mm, piece.y_mm, piece.turn_deg
                 outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
-                square = self._things.square_of(piece)
+                square = self._movables.square_of(piece)
                 pieces.append(WorldPiece(piece.id, piece.top.name, *place, outline, square))
             return tuple(pieces)
 
@@ -168,14 +172,14 @@ class SimulatedTable:
         """
         with self._lock:
             placed = self._piece(piece)
-            self._things.put_on(placed, square, self._pieces)
+            self._movables.put_on(placed, square, self._pieces)
             self._put_on_top(placed)
 
     def take_off(self, piece: int) -> None:
         """Lay a piece beside the board. Raises KeyError for an unknown piece."""
         with self._lock:
-            self._things.put_beside([self._piece(piece)])
-            self._changed()
+            self._movables.put_beside([self._piece(piece)])
+            self._mark_changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
         """Move a piece to the point of the table that the picture shows at a pixel.
@@ -187,7 +191,7 @@ class SimulatedTable:
             point = np.array(
                 [[min(max(x_px, 0.0), width - 1.0), min(max(y_px, 0.0), height - 1.0)]]
             )
-            x_mm, y_mm = self.staged().pose.to_plane(point)[0]
+            x_mm, y_mm = self.lit_table().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
                 placed = self._piece(piece)
                 placed.x_mm, placed.y_mm = float(x_mm), float(y_mm)
@@ -200,19 +204,19 @@ class SimulatedTable:
         """
         with self._lock:
             placed = self._piece(piece)
-            placed.shown = (placed.shown + 1) % len(placed.tops)
-            square = self._things.square_of(placed)
+            placed.top_index = (placed.top_index + 1) % len(placed.tops)
+            square = self._movables.square_of(placed)
             if len(placed.tops) == 1 and placed.top.width_mm != placed.top.depth_mm:
                 placed.turn_deg = (placed.turn_deg + 90) % 180
                 if square is not None:
-                    self._things.put_on(placed, square, self._pieces)
-            self._changed()
+                    self._movables.put_on(placed, square, self._pieces)
+            self._mark_changed()
 
     def hold_hand(self, over: Square | None) -> None:
         """Hold a hand over a square. None removes it."""
         with self._lock:
-            self._hand = over
-            self._changed()
+            self._hand_square = over
+            self._mark_changed()
 
     def jpeg(self) -> bytes:
         """Return the camera's current picture in colour. Rows of order tiles are blacked out."""
@@ -230,7 +234,7 @@ class SimulatedTable:
             if self.rows is None:
                 raise Malformed(say("This game has no order tiles: switch them on in its options"))
             self.rows.lay(seat, letters)
-            self._changed()
+            self._mark_changed()
 
     def size_px(self) -> tuple[int, int]:
         """Return width and height of the picture."""
@@ -241,86 +245,89 @@ class SimulatedTable:
     def render_bgr(self) -> Bgr:
         """Return the current picture, (height, width, 3), with sensor noise."""
         with self._lock:
-            return self._by_sensor(self._picture())
+            return self._with_sensor_effects(self._picture())
 
     def render_luma(self) -> NDArray[np.uint8]:
         """Return the brightness of the current picture, (height, width), with sensor noise."""
         with self._lock:
             luma = cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY)
-            return self._by_sensor(np.asarray(luma, np.uint8))
+            return self._with_sensor_effects(np.asarray(luma, np.uint8))
 
-    def tint(self) -> Callable[[], Colours]:
-        """Return a function that computes the colours of the current picture, reduced and without
-        noise.
+    def colour_reader(self) -> Callable[[], Colours]:
+        """Return a function that computes the colours of the current picture, see `Capture`.
+
+        They are reduced and without noise.
         """
         with self._lock:
             picture = self._picture()
         return lambda: colours.of_bgr(picture)
 
-    def settle(self) -> None:
-        """Wait until a picture in progress is finished. The first one takes longest."""
+    def wait_until_drawn(self) -> None:
+        """Wait until a picture in progress is finished."""
         with self._lock:
             pass
 
     def _picture(self) -> Bgr:
         """Return the picture without noise. It is drawn once per change."""
         if self._drawn is None or self._drawn[0] != self._version:
-            stage = self.staged()
-            picture = stage.table.copy()
-            for block in (*self._blocks(), *(self.rows.blocks() if self.rows else ())):
-                draw_block(picture, stage, block)
+            lit_table = self.lit_table()
+            picture = lit_table.table.copy()
+            tile_blocks = self.rows.blocks() if self.rows else ()
+            for block in (*self._blocks(), *tile_blocks):
+                draw_block(picture, lit_table, block)
             hand = self.hand_px()
             if hand is not None:
-                draw_hand(picture, stage, hand)
+                draw_hand(picture, lit_table, hand)
             self._drawn = self._version, blurred(picture, self._view)
         return self._drawn[1]
 
     def hand_px(self) -> Points | None:
         """Return the outline of the hand in the picture. None if there is no hand."""
-        if self._hand is None:
+        if self._hand_square is None:
             return None
         board = self._kit.board
-        seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
-        return hand_px(self.staged(), *board.centre_mm(self._hand), seat)
+        seat = Seat.SOUTH if self._hand_square.rank < board.ranks / 2 else Seat.NORTH
+        return hand_px(self.lit_table(), *board.centre_mm(self._hand_square), seat)
 
-    def standing(self) -> list[tuple[RenderedBlock, Piece]]:
+    def blocks_with_pieces(self) -> list[tuple[RenderedBlock, Piece]]:
         """Return the blocks in drawing order, each with its piece."""
         with self._lock:
-            lying = {piece.id: piece for piece in self._pieces}
-            return [(block, lying[block.piece]) for block in self._blocks()]
+            by_id = {piece.id: piece for piece in self._pieces}
+            return [(block, by_id[block.piece]) for block in self._blocks()]
 
-    def _by_sensor(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _with_sensor_effects(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the picture with flicker and noise."""
-        picture, noise = self._flickering(picture), self._next_noise()
+        picture, noise = self._with_flicker(picture), self._next_noise()
         if noise is None:
             return picture
         noise = np.repeat(noise[..., None], picture.size // noise.size, axis=2)
         noisy = cv2.add(picture, noise.reshape(picture.shape), dtype=cv2.CV_8U)
         return np.asarray(noisy, np.uint8)
 
-    def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _with_flicker(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the picture with bands of flicker, which move from picture to picture."""
         view = self._view
         if not view.flicker:
             return picture
-        rows = np.arange(len(picture), dtype=np.float32) / (_FLICKER_PERIOD * view.height)
+        rows = np.arange(len(picture), dtype=np.float32) / (_FLICKER_PERIOD_SHARE * view.height)
         waves = np.sin(2 * math.pi * (rows + float(self._rng.random())))
         bands = 1 - view.flicker * (0.5 + 0.5 * waves)
         bands = bands.reshape(-1, *(1,) * (picture.ndim - 1))
         return np.asarray(picture * bands, np.uint8)
 
     def _next_noise(self) -> NDArray[np.int8] | None:
-        """Return (height, width) of noise: one field, shifted at random from picture to picture."""
+        """Return noise (height, width), or None: one field, shifted at random for each picture."""
         if not self._view.noise:
             return None
         width, height = self.size_px()
-        if self._noise is None or self._noise.shape != (height + 64, width + 64):
-            field = self._rng.normal(0, self._view.noise, (height + 64, width + 64))
+        size = height + _NOISE_MARGIN_PX, width + _NOISE_MARGIN_PX
+        if self._noise is None or self._noise.shape != size:
+            field = self._rng.normal(0, self._view.noise, size)
             self._noise = field.round().clip(-127, 127).astype(np.int8)
-        row, column = self._rng.integers(0, 64, 2)
+        row, column = self._rng.integers(0, _NOISE_MARGIN_PX, 2)
         return self._noise[row : row + height, column : column + width]
 
-    # ---- inside ----
+    # ---- parts ----
 
     def _piece(self, number: int) -> Piece:
         for piece in self._pieces:
@@ -331,27 +338,28 @@ class SimulatedTable:
     def _put_on_top(self, piece: Piece) -> None:
         self._pieces.remove(piece)
         self._pieces.append(piece)
-        self._changed()
+        self._mark_changed()
 
     def _blocks(self) -> list[RenderedBlock]:
-        return self._things.blocks(self._pieces, self.staged().pose.eye_mm)
+        return self._movables.blocks(self._pieces, self.lit_table().pose.eye_mm)
 
-    def _changed(self) -> None:
+    def _mark_changed(self) -> None:
         self._version += 1
 
-    def _new_stage(self) -> None:
-        self._stage = None
-        self._changed()
+    def _discard_lit_table(self) -> None:
+        self._lit_table = None
+        self._mark_changed()
 
-    def staged(self) -> LitTable:
-        if self._stage is None:
-            self._stage = build_stage(self._kit, self._view, self._printed().board)
-        return self._stage
+    def lit_table(self) -> LitTable:
+        """Return the part of the scene that does not change while pieces move."""
+        if self._lit_table is None:
+            self._lit_table = build_lit_table(self._kit, self._view, self._printed().board)
+        return self._lit_table
 
     def to_px(self, points_mm: Points) -> Points:
         """Convert (N, 2) points of the board to (N, 2) pixels."""
         with self._lock:
-            return self.staged().pose.to_px(flat(points_mm))
+            return self.lit_table().pose.to_px(flat(points_mm))
 
     def square_px(self, square: Square) -> tuple[float, float]:
         """Return the pixel of the middle of a square."""
@@ -369,4 +377,4 @@ class RenderedCamera(Source):
         self._table = table
 
     def _take(self) -> Capture:
-        return Capture(self._table.render_luma(), self._table.tint())
+        return Capture(self._table.render_luma(), self._table.colour_reader())

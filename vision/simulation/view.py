@@ -10,12 +10,13 @@ from vision.simulation.scenery import PLAIN, Scenery
 
 @dataclass(frozen=True)
 class View:
-    """Parameters of the rendered camera: angles in degrees, blur in px, light as a factor."""
+    """Parameters of the rendered camera. Places are in board axes, see `companion.core.kit`."""
 
     width: int = 1280
     height: int = 720
     focal_ratio: float = 0.80
     k1: float = 0.0
+    """Lens, with `focal_ratio` as in `vision.pose.optics.Lens`."""
     tilt_deg: float = 35.0
     """Angle between the camera's axis and the vertical."""
     turn_deg: float = 0.0
@@ -25,9 +26,11 @@ class View:
     fill: float = 0.94
     """Share of the picture that the board and the space beside it fill."""
     shift_mm: tuple[float, float] = (0.0, 0.0)
-    """Shift of the board on the table. `board_turn_deg` is its turn."""
+    """Shift of the board on the table, after which the camera stays where it was."""
     board_turn_deg: float = 0.0
+    """Turn of the board about its middle, counter-clockwise."""
     light: float = 1.0
+    """Brightness of the light as a factor."""
     gradient: float = 0.1
     """Relative darkening of the picture's left edge."""
     shadow: tuple[float, float, float, float] | None = None
@@ -35,12 +38,16 @@ class View:
     glare: tuple[float, float, float] | None = None
     """A reflection of the lamp: x mm, y mm, radius mm."""
     cast_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Colour of the light, as factors of blue, green and red."""
     noise: float = 1.5
     """Standard deviation of the sensor's noise, in levels of 255."""
     defocus_px: float = 0.0
+    """Standard deviation of a blur by lack of focus."""
     motion_px: float = 0.0
+    """Length of a blur by motion. `motion_deg` is its direction in the picture."""
     motion_deg: float = 0.0
     jpeg_quality: int | None = None
+    """Quality of JPEG of 100, by which pictures lose detail. None: they are not compressed."""
     flicker: float = 0.0
     """Relative darkening in the bands of a flickering lamp."""
     skin_bgr: tuple[int, int, int] = (122, 158, 208)

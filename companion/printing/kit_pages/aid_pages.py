@@ -110,7 +110,6 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
 
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
-    """Return the height of a player aid of this width."""
     # measured by drawing on a page that is thrown away
     points_height = -_aid_points(Pen(""), aid, 0, 0, width)
     list_height = len(aid.rows) * _ROW_MM + _COLUMN_HEADS_MM
@@ -315,7 +314,7 @@ def _tiles(
 
 
 def _tile_depth(kit: Kit) -> float:
-    """Return the depth of a tile, which is larger if it has a marker."""
+    # a tile with a marker is deeper
     return kit.order_tiles.depth_mm if kit.order_tiles else _TILE_MM
 
 

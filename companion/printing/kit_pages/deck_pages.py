@@ -335,7 +335,7 @@ def print_part(
 
 
 def _part_height(deck: Deck, piles: int) -> float:
-    """Return the height of a column of places, with the gaps around them."""
+    # with a gap around each place
     return piles * (deck.height_mm + _PLACE_GAP_MM) + _PLACE_GAP_MM
 
 

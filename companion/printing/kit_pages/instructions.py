@@ -124,10 +124,10 @@ Picture = Callable[[Pen], None]
 class _Measures(NamedTuple):
     """Measures of all steps."""
 
+    # Width of the page within its margins.
     width_mm: float
-    """Width of the page within its margins."""
+    # Font size of the paragraphs.
     text_mm: float
-    """Font size of the paragraphs."""
     picture_scale: float
 
 

@@ -221,7 +221,7 @@ def _begin(
     game = GAMES[name]
     kit = game.kit(game.options(options))
     painter.world.use(kit)
-    painter.world.look(replace(default_view(kit), width=1920, height=1080))
+    painter.world.set_view(replace(default_view(kit), width=1920, height=1080))
     painter.world.set_up(layout)
     return layout
 

@@ -129,7 +129,9 @@ def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
     table, ways = printed_table(kit), _views(kit, rng)
     for count in range(number):
         if count % _PICTURES_A_VIEW == 0:
-            table.look(_beyond_the_edge(kit, next(ways), rng) if rng.random() < 0.3 else next(ways))
+            table.set_view(
+                _beyond_the_edge(kit, next(ways), rng) if rng.random() < 0.3 else next(ways)
+            )
         names = [card.name for card in kit.deck.cards]
         rng.shuffle(names)
         habit = sorted(HABITS)[count % len(HABITS)]

@@ -53,9 +53,13 @@ def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
     """The markers of a table's picture: the board's corners, then the pieces' in the order of
     drawing.
     """
-    stage, hand = table.staged(), table.hand_px()
+    stage, hand = table.lit_table(), table.hand_px()
     kit, pose = stage.kit, stage.pose
-    blocks = [(block, piece) for block, piece in table.standing() if piece.top.marker is not None]
+    blocks = [
+        (block, piece)
+        for block, piece in table.blocks_with_pieces()
+        if piece.top.marker is not None
+    ]
     hulls = [_hull(stage, block) for block, _ in blocks]
     over = [hand] if hand is not None else []
     found = []

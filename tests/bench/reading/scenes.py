@@ -228,7 +228,7 @@ def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
     for _ in range(2):
         sizes = sorted(print_.module_px for print_ in prints_of(table) if print_.squares)
         view = replace(view, fill=view.fill * module_px / sizes[len(sizes) // 2])
-        table.look(view)
+        table.set_view(view)
     return view
 
 

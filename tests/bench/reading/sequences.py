@@ -160,12 +160,12 @@ class Played:
         view = self.table.view
         shift = self._rng.uniform(-8, 8), self._rng.uniform(-8, 8)
         turned = view.board_turn_deg + self._rng.uniform(-2, 2)
-        self.table.look(replace(view, shift_mm=shift, board_turn_deg=turned))
+        self.table.set_view(replace(view, shift_mm=shift, board_turn_deg=turned))
         return "bump"
 
     def _lamp(self) -> str:
         """Somebody makes more or less light."""
-        self.table.look(
+        self.table.set_view(
             replace(self.table.view, light=self.table.view.light * self._rng.choice((0.7, 1.25)))
         )
         return "lamp"
