@@ -56,10 +56,10 @@ FAULTS = {
     "parse and format do not agree": ("    def view(self, state, seat):", "    def parse(self, "
                                                                           "text):\n        return "
                                                                           "'1'\n\n    def view(self, state, seat):"),
-    "does not end within 2000 turns": ("after = state[0] + int(steps)", "after = state[0]"),
+    "does not end within 2000 turns": ("target = file + int(actions[seat])", "target = file"),
     "It raises ZeroDivisionError": ("    def view(self, state, seat):", "    def view(self, state, "
                                                                         "seat):\n        1 / 0"),
-    "lead to different states": ("after = state[0] + int(steps)", "after = min(LAST, state[0] + "
+    "lead to different states": ("target = file + int(actions[seat])", "target = min(LAST, file + "
                                                                   "__import__('random').choice((1, "
                                                                   "2)))"),
     "names no paragraph": ('Rule("moving"', 'Rule("other"'),

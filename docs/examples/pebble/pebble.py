@@ -2,8 +2,7 @@
 
 The sides take turns and move it one or two squares. Whoever reaches the last square wins.
 
-This is about the least that a game needs. `companion.games.base` explains each method, and says
-what else a game may have.
+`companion.games.base` explains each method, and says what else a game may have.
 """
 
 from companion.core.grid import Square
@@ -16,7 +15,6 @@ SIDES = {
     Seat.SOUTH: Side("ice", "ice", "#8ED6EA", "disc"),
     Seat.NORTH: Side("crimson", "crimson", "#A8143C", "diamond"),
 }
-# Markers 24 to 28 belong to no game of the project.
 BOARD = Board("a row", 7, 1, square_mm=40, gap_mm=2, corners=(24, 25, 26, 27))
 KIT = Kit("pebble", "Pebble", BOARD, SIDES, (Face("pebble", "disc", (28,), 8.0),), (("pebble",),))
 
@@ -36,35 +34,27 @@ class Pebble(Game[tuple[int, Seat], str]):
         return 0, Seat.SOUTH
 
     def to_act(self, state):
-        file, seat = state
-        return frozenset() if file == LAST else frozenset({seat})
+        return frozenset() if state[0] == LAST else frozenset({state[1]})
 
     def legal_actions(self, state, seat):
-        file, _ = state
-        return [steps for steps in ("1", "2") if file + int(steps) <= LAST]
+        return [steps for steps in ("1", "2") if state[0] + int(steps) <= LAST]
 
     def apply(self, state, actions, rng):
         file, seat = state
-        steps = actions[seat]
-        target = file + int(steps)
+        target = file + int(actions[seat])
         after = target, seat.other
-        text = f"{SIDES[seat].name.capitalize()} moves {steps}."
-        origin_name, target_name = str(Square(file, 0)), str(Square(target, 0))
-        move = Event(CommonEvent.MOVE, text, seat, origin_name, target_name, rule="moving")
-        # Hands carry out the whole turn at once, so it has one stage.
-        stage = Stage("Move", {}, (move,), self.expected(after))
-        return Step(after, (move,), (stage,))
+        text = f"{SIDES[seat].name.capitalize()} moves {actions[seat]}."
+        origin, end = str(Square(file, 0)), str(Square(target, 0))
+        move = Event(CommonEvent.MOVE, text, seat, origin, end, rule="moving")
+        return Step(after, (move,), (Stage("Move", {}, (move,), self.expected(after)),))
 
     def outcome(self, state):
-        file, seat = state
-        if file < LAST:
+        if state[0] < LAST:
             return None
-        # The other side made the last move.
-        return Outcome(frozenset({seat.other}), "The pebble lies on g1.")
+        return Outcome(frozenset({state[1].other}), "The pebble lies on g1.")
 
     def view(self, state, seat):
         return self.common_view(state)
 
     def expected(self, state):
-        file, _ = state
-        return {Square(file, 0): ("pebble",)}
+        return {Square(state[0], 0): ("pebble",)}
