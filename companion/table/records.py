@@ -1,4 +1,8 @@
-"""The records of the journal: one for every input that the table has accepted."""
+"""The records of the journal: one for every input that the table has accepted.
+
+The reducer says what each of them does. The tags and the names of the fields are the journal's
+format, so they stay as they are. Some are only in journals of older versions.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,11 @@ class Record(
 
 
 class TakeSeat(Record, frozen=True, tag="take_seat"):
-    """A person or machine takes a seat. The seat's token must carry this `nonce` from now on.
+    """A person or machine takes a seat.
 
-    `card` keeps the player's card of somebody who changes sides.
+    - `nonce`: random text that the seat's token must carry from now on.
+    - `door`: what the player plays by: `phone`, `pad` or `machine`.
+    - `card`: the player's card of somebody who changes sides.
     """
 
     seat: Seat
@@ -90,7 +96,9 @@ class Contribute(Record, frozen=True, tag="contribute"):
 class NewGame(Record, frozen=True, tag="new_game"):
     """A game begins with its set-up. `score` is the match so far.
 
-    `chance` is the source of the seed. Without it, the owner has chosen the `seed` (`is_chosen`),
+    - `number`: number of the game, which no other game of the journal has.
+    - `options`: the chosen options by name. The game fills in the others.
+    - `chance`: the source of the seed. Without it, the owner has chosen the `seed` (`is_chosen`),
     an older version has drawn it, or the game uses no chance.
     """
 
@@ -112,7 +120,8 @@ class NewGame(Record, frozen=True, tag="new_game"):
 class Begin(Record, frozen=True, tag="begin"):
     """The pieces are in place.
 
-    `by` is who confirmed it: `camera`, a seat, `host` (the owner) or `table`.
+    `by` is who confirmed it: `camera`, a seat, `host` (the owner), `table` (the table screen or the
+    table's button) or `clock`.
     """
 
     by: str
@@ -120,11 +129,13 @@ class Begin(Record, frozen=True, tag="begin"):
 
 
 class HandIn(Record, frozen=True, tag="hand_in"):
-    """A seat's action for this moment. `salt` makes the receipt unguessable, `at` is a Unix time in
-    seconds.
+    """A seat's action for this moment.
 
-    Until `read_s` the program was reading the board to judge the action. Nobody's clock is charged
-    for that time.
+    - `action`: the action in notation.
+    - `salt`: random text that makes the receipt unguessable.
+    - `at`: Unix time in seconds.
+    - `read_s`: monotonic time until which the program read the board to judge the action, 0 if it
+      did not. Nobody's clock is charged for that time.
     """
 
     seat: Seat
@@ -147,7 +158,7 @@ class TakeBack(Record, frozen=True, tag="take_back"):
 
 
 class StageDone(Record, frozen=True, tag="stage_done"):
-    """The board shows the stage as done, or `by` confirms it."""
+    """The board shows the stage as done, or `by` confirms it (as in `Begin`)."""
 
     moment: str
     stage: int
@@ -231,7 +242,7 @@ class Disclose(Record, frozen=True, tag="disclose"):
 
 
 class RemoteSaid(Record, frozen=True, tag="remote_said"):
-    """A message with this number arrived from the other table of a game."""
+    """The message of this number, counted from 1, has arrived from the other table of a game."""
 
     number: int
     message: RemoteMessage
