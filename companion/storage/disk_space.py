@@ -28,15 +28,16 @@ class DiskLevel(StrEnum):
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the free bytes, for users without privileges, on the disk of a folder. Raises
-    `OSError`.
+    """Return the free bytes on the disk of a folder, for users without privileges.
+
+    Raises `OSError`.
     """
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize
 
 
 class DiskSpace:
-    """The free space on the disk of one folder. Its upkeep calls `measure` now and then.
+    """The free space on the disk of one folder. The service measures it now and then.
 
     `count_free` returns the free bytes of a folder's disk.
     """
@@ -80,12 +81,12 @@ class DiskSpace:
         A folder that cannot be read counts as full.
         """
         try:
-            free = self._count_free(self._folder)
+            bytes_left = self._count_free(self._folder)
         except OSError:
-            free = 0
-        if free < _limit_bytes(FULL_BYTES, self.level is DiskLevel.FULL):
+            bytes_left = 0
+        if bytes_left < _limit_bytes(FULL_BYTES, self.level is DiskLevel.FULL):
             self.level = DiskLevel.FULL
-        elif free < _limit_bytes(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
+        elif bytes_left < _limit_bytes(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
             self.level = DiskLevel.SHORT
         else:
             self.level = DiskLevel.PLENTY

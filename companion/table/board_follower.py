@@ -64,8 +64,8 @@ class BoardFollower:
         comes.
         """
         live, session = self._store.live, self._store.session
-        is_followed = live.sees_board or session.is_between
-        if is_followed and self._judged_step != (session.shown_step, session.paused_by):
+        has_use_for_board = live.sees_board or session.is_between
+        if has_use_for_board and self._judged_step != (session.shown_step, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
@@ -125,14 +125,14 @@ class BoardFollower:
         if session.phase is Phase.SETUP:
             is_done = live.shows_target
         else:
-            is_done = session.has_moves and self._is_followed()
+            is_done = session.has_moves and self._is_stage_shown()
         if is_done:
             end_step(self._store, "camera")
             # The same reading may also show the next stage as finished.
             if self._store.session.phase is Phase.STAGES:
                 self.tick_off()
 
-    def _is_followed(self) -> bool:
+    def _is_stage_shown(self) -> bool:
         """Return whether the board shows the current stage as done, or a later stage of a turn of
         one seat.
         """
@@ -142,9 +142,9 @@ class BoardFollower:
         if live.shows_target:
             return True
         # A turn of both seats is revealed step by step, so no step may be skipped.
-        is_lone = len(session.last_turn.sealed) == 1
-        later = session.stages[session.stage + 1 :]
-        return is_lone and any(live.shows_layout(stage.expected) for stage in later)
+        is_of_one_seat = len(session.last_turn.sealed) == 1
+        later_stages = session.stages[session.stage + 1 :]
+        return is_of_one_seat and any(live.shows_layout(stage.expected) for stage in later_stages)
 
     def _is_played_on(self) -> bool:
         """Return whether hands have finished the last stage of one seat and already made the next
@@ -152,9 +152,9 @@ class BoardFollower:
         """
         session = self._store.session
         is_last = session.stage == len(session.stages) - 1
-        is_lone = len(session.last_turn.sealed) == 1
+        is_of_one_seat = len(session.last_turn.sealed) == 1
         is_waiting = session.has_reported_step or session.paused_by or session.shown_stage.tallies
-        if not is_last or not is_lone or is_waiting:
+        if not is_last or not is_of_one_seat or is_waiting:
             return False
         # Fold the end of the stage without accepting it, to see what may be played after it.
         stage_done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
@@ -189,11 +189,12 @@ class BoardFollower:
         If the board can mean several, show them. If it means no legal one, show why.
         """
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
-        in_hand = is_piece_in_hand(live, problems)
-        problems = () if in_hand else problems
+        is_in_hand = is_piece_in_hand(live, problems)
+        problems = () if is_in_hand else problems
         if session.paused_by or not session.is_played_here(seat):
-            is_early = session.is_machine_seat(seat) and not session.paused_by
-            if is_early and self._is_next_action_shown(session):
+            # Hands may have played before the machine has ended its turn.
+            is_machine_due = session.is_machine_seat(seat) and not session.paused_by
+            if is_machine_due and self._is_next_action_shown(session):
                 problems = ()
             self._publish(replace(live, problems=problems), live.problems)
             return
@@ -210,12 +211,12 @@ class BoardFollower:
             return
         if actions := tuple(map(game.format, shown or possible)):
             # While a piece is in the air, the choice appears without a sound.
-            signals = () if in_hand else (signal_to(seat, Cue.ASKED),)
+            signals = () if is_in_hand else (signal_to(seat, Cue.ASKED),)
             ambiguous = replace(live, problems=problems, possible_actions=actions)
             self._store.publish(ambiguous, signals)
             return
         wrong = replace(live, problems=problems, broken_rule=None)
-        if not in_hand:
+        if not is_in_hand:
             reading_as_laid = board_check.with_expected_stacks(before.kit, before.board, reading)
             faces = board_check.known_faces(reading_as_laid, before.board)
             wrong = replace(wrong, broken_rule=game.why_not(session.state, seat, faces))

@@ -116,6 +116,7 @@ class TableState:
       instruction, which shows that hands were there.
     - `early_press`: a press that ended a turn while hands were at the board. It waits for the
       camera and keeps its time stamp.
+    - `tiles`: the order tiles, in a game that has them.
     - `panel`: a sentence about the pads. Empty if there is nothing to say.
     - `notices`: lasting troubles, as sentences by topic. An empty sentence is no trouble.
     - `has_own_wifi`: whether the table has opened its own Wi-Fi. The lamps show that between
@@ -175,14 +176,14 @@ class TableState:
             return False
         if kit.deck:
             return board_check.shows_cards(layout, self.reading)
-        reading = board_check.with_expected_stacks(
-            kit, layout, self.reading, self.layout_before_step, self.touched_squares
-        )
-        if not board_check.shows_layout(
-            layout, reading, self.layout_before_step
-        ) or _missed_and_hidden(self, layout):
-            return False
         before = BoardBefore(kit, self.layout_before_step, self.markers_before)
+        reading = board_check.with_expected_stacks(
+            kit, layout, self.reading, before.board, self.touched_squares
+        )
+        if not board_check.shows_layout(layout, reading, before.board):
+            return False
+        if _missed_and_hidden(self, layout):
+            return False
         return board_check.are_lookalikes_proven(before, layout, self.reading)
 
     def laid_action_for(self, viewer: Viewer) -> str | None:
@@ -198,11 +199,9 @@ class TableState:
     @property
     def layout_before_step(self) -> Layout:
         """Return the layout before hands began. Empty in the set-up of a new game."""
-        return (
-            self.session.undone_layout
-            if self.session.phase is Phase.SETUP
-            else self.session.board or {}
-        )
+        if self.session.phase is Phase.SETUP:
+            return self.session.undone_layout
+        return self.session.board or {}
 
     @property
     def still_reading(self) -> Reading:
@@ -224,7 +223,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     """
     before, reading = live.session, live.reading
     live = replace(live, session=session)
-    # Another decision is due, or its phase has changed.
+    # Forget what belonged to the decision, if another one is due or the phase has changed.
     if session.moment != before.moment or session.phase is not before.phase:
         live = replace(
             live,
@@ -246,7 +245,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     if not live.tiles.ready <= session.awaited:
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready & session.awaited, faults))
-    # Another step is shown, so hands have not touched anything for it yet.
+    # Check the board for another step anew. Hands have not touched anything for it yet.
     if session.shown_step != before.shown_step:
         problems = problems_of(live)
         live = replace(
@@ -320,8 +319,8 @@ def problems_of(live: TableState) -> Problems:
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
-    """Return the pieces that were missing when their place was last seen, if a hand hides the place
-    now.
+    """Return the faults of pieces that were missing when their place was last seen, if a hand hides
+    the place now.
     """
     missed = []
     for problem in live.problems:

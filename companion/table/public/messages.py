@@ -258,7 +258,6 @@ def _require_sentence(packed: Any, depth: int = 0) -> None:
 
 
 def _unreadable() -> Malformed:
-    """Return the error for a sentence that is not valid."""
     return Malformed(say("This message holds a sentence that cannot be read"))
 
 
