@@ -189,7 +189,7 @@ class Tour:
     def _machine(self, name: str) -> Iterator[Stop]:
         """The same game against the machine: it is awaited, and it wins."""
         self.table.free_seat(Seat.NORTH)
-        self.table.machines.seat(Seat.NORTH, CHARACTERS[0].name)
+        self.table.machines.seat_machine(Seat.NORTH, CHARACTERS[0].name)
         self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
         while self.table.view().phase is not Phase.ORDERS or session_of(self.table).paused_by:
             self.go_on()

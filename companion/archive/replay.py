@@ -16,7 +16,7 @@ from companion.games import game_named
 from companion.games.base import Game, Outcome, Step
 from companion.games.spelling import SpelledOrder, spell_legal_action
 from companion.table.board_check import hand_moves
-from companion.table.seats.machine_seats import MachineTurn, plain
+from companion.table.seats.machine_seats import MachineTurn, plain_json
 from companion.table.session import turn_random
 
 OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
@@ -145,8 +145,8 @@ class Replay:
             number=self.line.number,
             options=options,
             moment=past.moment,
-            view=plain(self.game.view(past.state, seat)),
-            events=tuple(tuple(plain(before.step.events)) for before in earlier),
+            view=plain_json(self.game.view(past.state, seat)),
+            events=tuple(tuple(plain_json(before.step.events)) for before in earlier),
             is_due=False,
             due_s=None,
         )

@@ -332,9 +332,9 @@ def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
 
 def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     room.table.free_seat(NORTH)
-    room.table.machines.seat(NORTH, "Bo")
+    room.table.machines.seat_machine(NORTH, "Bo")
     room.play(turns=1)
-    room.table.machines.unseat(NORTH)
+    room.table.machines.unseat_machine(NORTH)
     room.table.take_seat(NORTH, "Bob")
     room.play(turns=1, seed=2)
     records = {record.name: record for record in room.past.statistics()}

@@ -29,7 +29,7 @@ KEY = b"k" * 32
 def played(tmp_path: Path) -> Iterator[Played]:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.machines.seat(Seat.NORTH, "Bo")
+        played.table.machines.seat_machine(Seat.NORTH, "Bo")
         played.begin()
         yield played
 

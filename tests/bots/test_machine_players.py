@@ -56,7 +56,7 @@ def machines(
     programs = Programs(lambda _: answer)
     with playing(folder) as played:
         for seat, name in names.items():
-            played.table.machines.seat(seat, name)
+            played.table.machines.seat_machine(seat, name)
         with MachinePlayers(
             played.table, played.clock, KEY, engines, open_process=programs
         ) as opened:
@@ -121,7 +121,7 @@ def test_what_a_machine_is_told_is_the_seats_own_view(against: Set) -> None:
 
 def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        played.table.machines.seat(Seat.NORTH, "Zeno")
+        played.table.machines.seat_machine(Seat.NORTH, "Zeno")
         played.table.new_game("binmat", {"way": "full", "deck": list(DECK)}, seed=1)
         (turn,) = played.table.machines.turns()
         assert set(turn.options) == {"way"}
@@ -205,7 +205,7 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
     nothing.
     """
     with playing(tmp_path) as played:
-        played.table.machines.seat(Seat.NORTH, "Bo")
+        played.table.machines.seat_machine(Seat.NORTH, "Bo")
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.new_game("kahmate", {"starter": "north", "ball_card": 1}, seed=1)
         placed = {
@@ -229,7 +229,7 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
 def test_what_cards_hide_is_explained_when_the_game_is_over_for_good(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.machines.seat(Seat.NORTH, "Bo")
+        played.table.machines.seat_machine(Seat.NORTH, "Bo")
         played.table.new_game("binmat", {"way": "full", "seconds": 0}, seed=1)
         for seat in (Seat.SOUTH, Seat.NORTH):
             moment = played.table.view().moment
@@ -244,7 +244,7 @@ def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
     clock, programs = FakeClock(), Programs(lambda _: "UUS")
     with playing(tmp_path, clock) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.machines.seat(Seat.NORTH, "Bo")
+        played.table.machines.seat_machine(Seat.NORTH, "Bo")
         with MachinePlayers(played.table, clock, KEY, open_process=programs) as machines:
             played.begin()
             machines.step()

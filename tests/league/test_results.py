@@ -140,7 +140,7 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
 
 def test_games_against_the_machine_do_not_count(league: League, told: Told) -> None:
     told.sit(league, league.cards.create("Mara"))
-    told.table.machines.seat(Seat.NORTH, "Bo")
+    told.table.machines.seat_machine(Seat.NORTH, "Bo")
     told.play(Seat.NORTH)
     told.tell(league)
     assert len(league.results.latest(10)) == 1

@@ -74,7 +74,7 @@ def machine_moves(played: Played, action: str) -> None:
 def test_the_machines_move_and_the_own_play_made_in_one_go_count(played: Played) -> None:
     begin(played)
     played.table.free_seat(SOUTH)
-    played.table.machines.seat(SOUTH, "Pip")
+    played.table.machines.seat_machine(SOUTH, "Pip")
     board = now(played)
     machine_moves(played, "c1-c2")
     assert played.view.phase is Phase.STAGES

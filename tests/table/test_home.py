@@ -87,7 +87,7 @@ def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
 def test_a_machine_plays_what_it_can_and_leaves_with_the_last_person(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(SOUTH, "Ann")
-        played.table.machines.seat(NORTH, "Pip")
+        played.table.machines.seat_machine(NORTH, "Pip")
         played.table.choose_game("binmat")
         played.table.begin_chosen()
         assert session_of(played.table).is_machine_seat(NORTH), "it is given a way that it can play"

@@ -259,7 +259,7 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
         with house(tmp_path / str(number), port, FakeClock()) as companion:
             scene, table = Scene(companion, FakeClock(), Viewer(companion)), companion.table
             table.free_seat(Seat.SOUTH)
-            table.machines.seat(Seat.SOUTH, "Bo")
+            table.machines.seat_machine(Seat.SOUTH, "Bo")
             scene.begin("outbuffered")
             table.machines.store_reasons(Seat.SOUTH, scene.moment, (reason,))
             table.hand_in(Seat.SOUTH, scene.moment, action)

@@ -440,7 +440,7 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
     with playing(tmp_path) as played:
         table = played.table
         table.take_seat(SOUTH, "Ann")
-        table.machines.seat(NORTH, "Pip")
+        table.machines.seat_machine(NORTH, "Pip")
         played.begin()
         moment = played.view.moment
         assert table.coaching.possible(SOUTH, moment, "")

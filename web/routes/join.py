@@ -85,7 +85,7 @@ class Joining(PageGroup):
             # the page of the seat shows the reason
             return redirect(f"/join/{left}", 303)
         if self._features.opponents:
-            self._table.machines.seat(right, self._features.opponents[0].name)
+            self._table.machines.seat_machine(right, self._features.opponents[0].name)
         if lesson in self._games and not self.page_context.is_game_on:
             begin_lesson(self.page_context, lesson)
         return self._redirect_with_seat(left, nonce, _one_window_path(back))

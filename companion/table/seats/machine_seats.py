@@ -61,11 +61,11 @@ class MachineSeats:
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
-    def seat(self, seat: Seat, name: str) -> None:
+    def seat_machine(self, seat: Seat, name: str) -> None:
         """Seat a program of this name. Raises `Illegal` if the seat is taken."""
         self._store.submit(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
 
-    def unseat(self, seat: Seat) -> None:
+    def unseat_machine(self, seat: Seat) -> None:
         """Free a seat of a program. Raises `Illegal` if no program plays it."""
         with self._store.hold():
             if self._store.session.door_of(seat) != MACHINE:
@@ -116,7 +116,7 @@ def state_after_turns(session: Session, number: int) -> Any:
     return session.state
 
 
-def plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """Return a view or events as plain JSON values, for a program."""
     return msgspec.json.decode(_encode(value))
 
@@ -143,8 +143,8 @@ def machine_turn(session: Session, seat: Seat, number: int | None = None) -> Mac
         number=session.number,
         options=options,
         moment=moment,
-        view=plain(game.view(state, seat)),
-        events=tuple(tuple(plain(turn.events)) for turn in session.turns[:number]),
+        view=plain_json(game.view(state, seat)),
+        events=tuple(tuple(plain_json(turn.events)) for turn in session.turns[:number]),
         is_due=is_due,
         due_s=countdown.due_s if countdown and number is None else None,
         lesson_action=session.lesson_action(seat),

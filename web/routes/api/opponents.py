@@ -40,8 +40,8 @@ class Opponents(PageGroup):
         # anybody may fill a free seat, but only people at the table may replace a character
         if self._table.view().seats[Seat(seat)].door == MACHINE:
             self._require_at_table()
-            self._table.machines.unseat(Seat(seat))
-        self._table.machines.seat(Seat(seat), name)
+            self._table.machines.unseat_machine(Seat(seat))
+        self._table.machines.seat_machine(Seat(seat), name)
         return {"seat": Seat(seat), "name": name}
 
     @post(f"/api/seat/{SEAT_PART}/machine-leaves")
@@ -49,7 +49,7 @@ class Opponents(PageGroup):
         """Remove the machine from a seat. `code` is the join code."""
         self.page_context.require_join_code(code)
         self._require_at_table()
-        self._table.machines.unseat(Seat(seat))
+        self._table.machines.unseat_machine(Seat(seat))
         return {"seat": None}
 
     @seat_post("coach")
@@ -104,4 +104,4 @@ def begin_lesson(page_context: PageContext, game: str) -> None:
     table.begin_lesson(game)
     for seat in SEATS:
         if page_context.features.opponents and table.view().seats[seat].name is None:
-            table.machines.seat(seat, page_context.features.opponents[0].name)
+            table.machines.seat_machine(seat, page_context.features.opponents[0].name)

@@ -132,7 +132,7 @@ class TableRoutes(PageGroup):
             raise wrong_phase(say("No machine plays here."))
         self._table.free_seat(gone, sitting)
         if by == "machine":
-            self._table.machines.seat(gone, self._features.opponents[0].name)
+            self._table.machines.seat_machine(gone, self._features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:
         """Raise `Illegal` if a new player at the seat would see a sealed order or a hand, unless
