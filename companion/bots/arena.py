@@ -1,12 +1,15 @@
 """An opponent for Robot Arena, which solves each turn as a small matrix game of plans.
 
-A plan is one order for each robot of a side. Each robot has 11 orders, so a side with five robots
-has 161,051 plans, which are too many to compare. So each side begins with two plans. A plan is
-answered robot by robot: each robot gets its best order while the others keep theirs, until nothing
-improves. The answers become plans, too. The small matrix of plans against plans is solved with
-mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum, 2003). With a certain
-probability, the other side is assumed to play its typical plan (restricted Nash response: Johanson,
-Zinkevich and Bowling, 2007). Every pair of plans is played by the game's own rules.
+Both sides order their robots at the same time. A plan is one order for each robot of a side: to
+move or attack in one of four directions, to defend, to self-destruct, or nothing. With these 11
+orders, five robots have 161,051 plans, which are too many to compare.
+
+So each side begins with two plans. A plan is answered robot by robot: each robot gets its best
+order while the others keep theirs, until nothing improves. The answers become plans, too. The small
+matrix of plans against plans is solved with mixed strategies by regret matching (double oracle:
+McMahan, Gordon and Blum, 2003). With a certain probability, the other side is assumed to play its
+typical plan (restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Every pair of plans
+is played by the game's own rules.
 """
 
 from __future__ import annotations
@@ -76,24 +79,33 @@ _OWN, _OTHER = 0, 1
 """The two sides in the search: the side of the opponent itself, and the one that it plays
 against. Either can be South.
 """
+
 # Maximum number of turns played for one decision. 7000 gave no more wins in 24 games.
 MAX_NODES = 1000
+
 # Value of a game that is won, far above any sum of the weights below.
 DECIDED = 10_000.0
+
 # Number of steps to a place to which there is no way, more than on any board.
 _UNREACHED = 99
+
 # Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: lower plays
 # safer with a lead, higher presses on.
 _AHEAD_NEAR_FACTOR = 0.4
+
 # Lead in points that usually decides a game: about four robots.
 _DECISIVE_LEAD = 200.0
+
 # Minimum share of a plan to be played. Smaller shares are noise of the approximation.
 _MIN_PLAYED_SHARE = 0.05
+
 # Maximum number of plans of the other side that an answer considers. More take more nodes from
 # `MAX_NODES`, and the rest have small shares.
 _MAX_MIX_PLANS = 5
+
 # Minimum share of a plan of the other side to be considered by an answer, for the same reason.
 _MIN_MIX_SHARE = 0.03
+
 # Number of rounds of regret matching. More: slower. Fewer: shares farther from equilibrium.
 _MATCHING_ROUNDS = 240
 

@@ -17,9 +17,11 @@ from companion.core.kit import Seat
 
 # Beginner, club player, and maximum strength.
 LEVELS = (1, 2, 3)
+
 # Minimum probability of an expected reply to be mentioned. Chosen by eye: one below it is hardly
 # more likely than others.
 _MIN_LIKELY_PERCENT = 10
+
 # Minimum probability of an expected reply to be stated without a percentage. Chosen by eye.
 _CERTAIN_PERCENT = 95
 

@@ -1,9 +1,12 @@
 """An opponent for BINMAT: it deals the hidden cards at random many times and plays each deal out.
 
-Both sides of such a playout follow rules of thumb. The opponent remembers which cards the other
-side was seen to draw. It tries the most promising legal actions in rounds, and each round keeps the
-better half (sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round are tried
-on the same deals. A wall is a stack of the defender.
+The attacker wins by combats that take more cards than a lane has left, the defender by lasting
+until the turns run out. A wall is a stack of the defender.
+
+Both sides of a playout follow rules of thumb. The opponent remembers which cards the other side was
+seen to draw. It tries the most promising legal actions in rounds, and each round keeps the better
+half (sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round are tried on the
+same deals.
 """
 
 from __future__ import annotations
@@ -48,19 +51,25 @@ from companion.games.binmat.turn import play
 
 _END_TURN = "."
 """Action that ends a turn with real cards, where the program only counts turns."""
+
 # Number of deals on which an action must win at once to count as a sure win. More: slower. Fewer:
 # takes a mere chance for a win.
 _SURE_WIN_DEALS = 6
+
 # Weight of one point of the rules of thumb beside the result of playouts, where 1 is a win in every
 # playout. For defender and attacker, since their points are on different scales.
 _POINT_WEIGHTS = (0.05, 0.15)
+
 # Maximum number of turns of a playout, as many as a game of the usual options has. A longer one
 # counts as undecided.
 _MAX_PLAYOUT_TURNS = 110
+
 # Gain of a build that wins the game, above every other gain.
 _WINNING_GAIN = 100.0
+
 # Gain below every real one, from which the search for the best action starts.
 _NO_GAIN = -9.0
+
 # Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
 _UNSEEN_POWER = 1.6
 
@@ -80,6 +89,8 @@ class Strength:
     noise: float
 
 
+# Parameters by level. Matches judge them: each level has to beat the one below
+# (`tests/bench/bots`).
 STRENGTHS = {
     1: Strength(max_actions=0, deals=(), noise=9.0),
     2: Strength(max_actions=5, deals=(2, 3), noise=1.8),

@@ -27,13 +27,17 @@ from companion.games import game_named
 
 # Maximum size of a request or a reply, so that a faulty program cannot fill the other's memory.
 MAX_LINE_BYTES = 1_000_000
+
 # Maximum private memory of a built-in opponent: about three times the peak of one.
 MAX_OWN_MEMORY_BYTES = 192 << 20
+
 # Priority of the process (nice(2)), lower than that of the table's own threads.
 NICENESS = 10
+
 # Maximum number of the user's processes and threads at which an opponent may still start one. It is
 # lower than the service's limit (`TasksMax`), so that the table always gets its own.
 MAX_TASKS = 1000
+
 # Score from 0 to 1,000. The kernel kills processes with high scores first when memory runs out.
 _OOM_SCORE = 800
 

@@ -32,14 +32,19 @@ from companion.core.ports import Closeable
 
 # Maximum private memory of any opponent. Built-in ones set a lower limit for themselves.
 MAX_MEMORY_BYTES = 512 << 20
+
 # Maximum length of an action, far longer than any game has.
 _MAX_ACTION_CHARS = 10_000
+
 # Maximum number of reasons that are shown. Built-in opponents give up to six.
 _MAX_REASONS = 12
+
 # Maximum length of a reason, so that it does not fill a phone.
 _MAX_REASON_CHARS = 400
+
 # Number of bytes read at once: the usual capacity of a pipe on Linux (pipe(7)).
 _CHUNK_BYTES = 65_536
+
 # Folder of the packages. The child runs there, so that it finds this program whether installed or
 # not.
 _ROOT = Path(__file__).parents[2]

@@ -30,9 +30,11 @@ log = logging.getLogger(__name__)
 # Maximum number of attempts for one question. A player waits for the answer, so there is only one
 # more if a process fails.
 MAX_ATTEMPTS = 2
+
 # Maximum loss, as a share of a game, of an action that counts as good as the best. Chosen by eye: a
 # smaller difference is within the error of the opponents' evaluations.
 _MAX_GOOD_LOSS = 0.02
+
 # Maximum loss, as a share of a game, of an action that is called fine. Chosen by eye.
 _MAX_FAIR_LOSS = 0.08
 

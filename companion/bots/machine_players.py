@@ -30,20 +30,28 @@ log = logging.getLogger(__name__)
 
 # Range of the minimum delay of a decision in seconds, at the pace of a person. Chosen by eye.
 TEMPO_S = (1.0, 3.0)
+
 # Timeout in seconds for one decision, with or without a clock. After it the process is restarted.
 # It is many times what any opponent takes (docs/measurements.md).
 DECISION_TIMEOUT_S = 8.0
-# Timeout in seconds for a process to start and to process past turns.
+
+# Timeout in seconds for a process to start and to process past turns. It is longer, since starting
+# Python takes seconds on a busy machine.
 START_TIMEOUT_S = 15.0
+
 # Maximum number of attempts for one decision, each with a new process. Then it is random.
 MAX_ATTEMPTS = 3
+
 # Timeout in seconds for all attempts together, so that a person need not wait longer for a random
 # action.
 ATTEMPTS_TIMEOUT_S = 15.0
+
 # Time in seconds that is kept on the clock for handing in.
 _HAND_IN_RESERVE_S = 0.3
+
 # Maximum interval in seconds between two steps.
 STEP_INTERVAL_S = 0.5
+
 # Pause in seconds after the journal could not be written.
 _JOURNAL_RETRY_S = 2.0
 

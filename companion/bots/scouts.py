@@ -42,19 +42,25 @@ _SURE = WIN / 2
 # Penalty in ranks for each earlier turn of this game that led to the same position. Lower: two
 # opponents wander about for longer. Higher: they give up good squares sooner.
 _REPETITION_COST = 2.0
+
 # Assumed maximum gain in ranks of a second play over the best first one. Lower: faster, but it may
 # miss the best pair.
 _MAX_FOLLOW_UP = 6.0
+
 # Value of a rock that is not laid yet, so that rocks are laid only where they cost more ranks.
 _ROCK_VALUE = 3.0
+
 # Maximum number of turns that are considered in a position. Larger: slower. Smaller: misses turns
 # whose worth shows only later.
 _MAX_TURNS = 150
+
 # Number of turns searched for a way out if the game seems lost, nearly all of `_MAX_TURNS`.
 _RESCUE_WIDTH = 120
+
 # Maximum number of placings of a rock that are compared. Larger: slower. The rest cover fewer
 # squares next to runners with intel.
 _MAX_ROCKS = 24
+
 # Lead in ranks that usually decides a game. It turns a loss into a share of a game.
 _DECISIVE_LEAD = 40.0
 _SET_UPS = ("cdefb", "decfg", "dcefb")
@@ -83,6 +89,8 @@ class Strength:
         return _scout_masks(position) if self.widths else (position.own, position.own_low)
 
 
+# Parameters by level. Matches judge them: each level has to beat the one below
+# (`tests/bench/bots`).
 STRENGTHS = {
     1: Strength(widths=(), noise=0.21),
     2: Strength(widths=((10,),), noise=0.04),

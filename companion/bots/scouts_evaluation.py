@@ -1,5 +1,6 @@
 """Values of positions and plays of Scouts, for the search of its opponent.
 
+A scout walks from its home rank to the far rank, gathers intel there, and wins by bringing it home.
 A play is what players call a move: a dash or a chain of jumps of one scout. All values are in ranks
 that a scout walks. They are positive if they are good for the seat on turn. Sets of squares are bit
 masks with bit n for square number n, as in `Position`. A stack is two scouts on one square: only
@@ -31,12 +32,16 @@ JOURNEY_RANKS = 2 * (RANKS - 1)
 # Value of being home with intel, in addition to the ranks walked. Higher: one scout runs alone.
 # Lower: all scouts advance together.
 _ARRIVAL_BONUS = 25.0
+
 # Factor of the arrival bonus for each rank that is still to go.
 _BONUS_DECAY = 0.8
+
 # Share of its value that a scout keeps under an own scout, which its owner can move away.
 _UNDER_OWN_SHARE = 0.85
+
 # Share of its value that a scout keeps under an enemy's scout, which may stay there.
 _UNDER_FOE_SHARE = 0.35
+
 # Bonus for each file away from the edge of the board, where a scout has more ways to go on. It is
 # small, so that it only decides between squares of the same rank.
 _MIDDLE_BONUS = 0.1

@@ -44,16 +44,21 @@ from companion.games.kahmate.state import State
 
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 """Start squares of South's R R B T F S. North's and mirrored ones are derived from them."""
+
 # Number of rounds of regret matching for a face-off, by level. Fewer: weaker cards.
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
+
 # Added probability of a random card, for each card that this seat has played in a face-off. Without
 # it two equal opponents would tie forever. Chosen by eye: higher ends ties sooner, lower plays
 # better cards.
 _RANDOM_CARD_SHARE = 0.06
+
 # Maximum probability that is added, so that even after many ties the better cards are likelier.
 _MAX_RANDOM_CARD_SHARE = 0.6
+
 # Minimum share of a card to be played. Smaller shares are noise of the approximation.
 _MIN_CARD_SHARE = 0.01
+
 # Assumed value in points of a face-off: what it wins, and what it loses. Near the value of having
 # the ball, which most of them decide.
 _STAKE = 80.0

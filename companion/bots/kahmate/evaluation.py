@@ -41,26 +41,36 @@ FaceOffEnds = tuple[float, float, float]
 """A number for each end of a face-off, for the attack: won by more than `CLEAR_LEAD`, won by less,
 lost.
 """
+
 # Value of a try, which decides the game. All other weights are small beside it.
 TRY = 1000.0
+
 # Value of one more pip on the cards in hand.
 PIP = 4.0
+
 # Value of having the ball, without the ground that it has gained.
 _POSSESSION = 75.0
+
 # Cost of a piece that is down for one turn. A second turn costs half as much again.
 _DOWN_COST = 14.0
+
 # Cost of an opponent between the ball and the goal line. One in front of the carrier, at most one
 # file to the side, costs 1.6 times as much.
 _OPPONENT_AHEAD_COST = 3.0
+
 # Value of a team-mate to whom the carrier can pass.
 _SUPPORT = 6.0
+
 # Value of reaching a loose ball first, about half of having it.
 _FIRST_AT_BALL = 35.0
+
 # Price of a pip in the odds of one face-off, as a share of what the face-off is about.
 _PIP_PRICE = 0.05
+
 # Number of rounds of regret matching for the odds of one face-off. More: slower. Fewer: odds
 # farther from equilibrium.
 _CARD_ROUNDS = 40
+
 # Maximum assumed chance that a face-off or a turn ends as expected. It makes plans with several
 # face-offs count less, and makes the bot defend against a try that is nearly certain.
 _MAX_CHANCE = 0.99

@@ -33,14 +33,19 @@ SURE_TRY = TRY - 1
 # Potential of an unfinished turn while the ball is loose. A potential only decides which turns are
 # continued.
 _LOOSE_BALL_POTENTIAL = 25.0
+
 # Potential of each step that the carrier may still run in an unfinished turn.
 _STEP_POTENTIAL = 8.0
+
 # Penalty for each time that the position after the turn has been on the board before.
 _REPEAT_COST = 12.0
+
 # Bonus of a face-off for every quiet turn before, so that no game stays quiet.
 _FACE_OFF_BONUS = 1.5
+
 # Penalty of a turn without any play.
 _IDLE_COST = 4.0
+
 # Additional penalty of such a turn for every quiet turn before.
 _MORE_IDLE_COST = 2.0
 
@@ -64,14 +69,18 @@ class Strength:
     noise: float
 
 
+# Parameters by level. Matches judge them: each level has to beat the one below
+# (`tests/bench/bots`).
 STRENGTHS = {
     1: Strength(width=2, depth=1, replies=0, reply_width=0, noise=100.0),
     2: Strength(width=4, depth=2, replies=0, reply_width=0, noise=60.0),
     3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0),
 }
+
 # Number of evaluated states after which no further reply is searched. More: slower. Fewer: turns
 # whose value shows only in the reply are missed.
 MAX_NODES = 8_000
+
 # Number of plays in the other side’s answer. More: slower.
 _REPLY_DEPTH = 2
 _value_of = attrgetter("value")

@@ -39,20 +39,26 @@ from companion.games.outbuffered.turn import OutbufferedOptions, lead
 # Value of every position on the standard board, for South: an array of int16 for each setting of
 # the option about own flags, indexed by the position.
 TABLE = Path(__file__).parents[1] / "outbuffered.npz"
+
 # Value of a won position in the table, which holds integers.
 SCALE = 30_000
+
 # Discount factor of a position's value for each turn, so that early wins are worth more. The table
 # was computed with it.
 DISCOUNT = 0.98
+
 # Standard deviation of the noise in values from -1 to 1, by level. Matches judge it: each level has
 # to beat the one below (`tests/bench/bots`).
 _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
+
 # Minimum share of a buffer to be played. Smaller shares are noise of the approximation.
 _MIN_PLAYED_SHARE = 0.003
+
 # Trust in the guess of the other side's buffer, as probabilities that are tried one after another.
 # Each resulting strategy is mixed with the equilibrium until its risk is small enough. More levels
 # would be slower.
 _TRUST_LEVELS = (0.95, 0.7, 0.4)
+
 # Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one.
 # Chosen by hand: higher wins faster against beginners and loses more against experts.
 _MAX_RISK = 0.025

@@ -32,6 +32,7 @@ LOST: Position = (-3, 0, 0, 0)
 DRAWN: Position = (-4, 0, 0, 0)
 VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
 """Value for South of a finished game."""
+
 # Commands in notation: up, down, left, right, idle, shoot.
 _LETTERS = "UDLRIS"
 COMMANDS = len(_LETTERS)
