@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 from companion.bots.base import (
     Bot,
     Choice,
-    expected_reply,
-    reasons_of,
-    second_best,
+    reply_sentence,
+    second_best_sentence,
     share_of_game,
+    without_empty,
 )
 from companion.bots.mixed_strategies import solve
 from companion.core.i18n import say
@@ -500,7 +500,7 @@ class _Search:
         mix = self._expected_mix()
         theirs, share = mix[0]
         if self.strength.rounds:
-            reply = expected_reply(self._words(_OTHER, theirs), share)
+            reply = reply_sentence(self._words(_OTHER, theirs), share)
         else:
             reply = say("The other side’s robots are expected to stay where they are.")
 
@@ -515,7 +515,7 @@ class _Search:
         words = self._words(_OWN, second)
         pairs = zip(words, plan, second, strict=True)
         different_words = [word for word, order, other in pairs if order != other]
-        return reasons_of(reply, second_best(different_words, loss / scale))
+        return without_empty(reply, second_best_sentence(different_words, loss / scale))
 
     def _words(self, side: int, plan: Plan) -> list[str]:
         """Return a side's orders in words."""

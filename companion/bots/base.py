@@ -61,7 +61,7 @@ def share_of_game(points: float, points_per_game: float) -> float:
     return min(1.0, max(0.0, points / points_per_game))
 
 
-def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
+def reply_sentence(orders: Iterable[str], share: float = 1.0) -> str:
     """Return a sentence with the other side's likeliest orders and their probability.
 
     Return an empty string if nothing is likely.
@@ -78,7 +78,7 @@ def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
     return say("I thought you would: {orders}. ({percent} %)", orders=words, percent=percent)
 
 
-def second_best(orders: Iterable[str], share: float) -> str:
+def second_best_sentence(orders: Iterable[str], share: float) -> str:
     """Return a sentence with the second best orders and how much less they are worth.
 
     Return an empty string if there are no such orders.
@@ -97,7 +97,7 @@ def second_best(orders: Iterable[str], share: float) -> str:
     )
 
 
-def reasons_of(*lines: str) -> tuple[str, ...]:
+def without_empty(*lines: str) -> tuple[str, ...]:
     """Return these sentences without the empty ones."""
     return tuple(line for line in lines if line)
 

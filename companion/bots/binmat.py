@@ -17,7 +17,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, reasons_of, second_best
+from companion.bots.base import Bot, Choice, second_best_sentence, without_empty
 from companion.bots.binmat_rules import (
     ATTACKER,
     DEFENDER,
@@ -192,12 +192,12 @@ class BinmatBot(Bot):
         comparison = ""
         if second:
             lead = max(0.0, scores[best] - scores[second])
-            comparison = second_best([_words(second)], lead / deals_done)
+            comparison = second_best_sentence([_words(second)], lead / deals_done)
         effort = say(
             "It was tried out in {games} games in which what is hidden was dealt at random.",
             games=deals_done,
         )
-        return best, nodes, reasons_of(effort, comparison)
+        return best, nodes, without_empty(effort, comparison)
 
     def _result(self, deal: State, text: str, seed: float) -> float:
         """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""

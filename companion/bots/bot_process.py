@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 
 import msgspec
 
-from companion.bots.base import Choice, Verdict, reasons_of
+from companion.bots.base import Choice, Verdict, without_empty
 from companion.bots.bot_engine import MAX_LINE_BYTES, limit_process
 from companion.core.errors import CompanionError
 from companion.core.i18n import Verbatim, plain_words, unpack
@@ -168,7 +168,7 @@ class BotProcess(Closeable):
         # the words of a program from outside are shown as they are, and only in one line
         clean = sentence_of if self._is_built_in else _one_line
         reasons = map(clean, reply.why[:_MAX_REASONS])
-        return Choice(reply.action, max(0, reply.nodes), reasons_of(*reasons))
+        return Choice(reply.action, max(0, reply.nodes), without_empty(*reasons))
 
     def close(self) -> None:
         """Kill the child. May be called twice, and while another thread waits for a reply."""

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from companion.bots.base import (
     Bot,
     Choice,
-    expected_reply,
-    reasons_of,
-    second_best,
+    reply_sentence,
+    second_best_sentence,
     share_of_game,
+    without_empty,
 )
 from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
 from companion.core.i18n import say
@@ -436,9 +436,9 @@ class _Search:
         strength = replace(self.strength, widths=(widths,) if widths else ())
         answer = _Search(self.evaluation, strength, {}).best(after_turn)
         second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
-        return reasons_of(
-            expected_reply(_words(after_turn, answer.plays if answer else ())),
-            second_best(
+        return without_empty(
+            reply_sentence(_words(after_turn, answer.plays if answer else ())),
+            second_best_sentence(
                 _words(position, second.plays),
                 share_of_game(turn.value - second.value, _DECISIVE_LEAD),
             ),

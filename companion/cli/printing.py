@@ -1,4 +1,7 @@
-"""Provide the commands `kit` and `card`, which write PDFs to print."""
+"""`companion kit` and `companion card`: write PDFs to print.
+
+A kit is the board and the pieces of a game, and a table card is a sign with the address for phones.
+"""
 
 from __future__ import annotations
 
@@ -48,28 +51,30 @@ def kit(options: argparse.Namespace) -> None:
     from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
 
     game = game_named(options.game)
-    raw: dict[str, Any] = {}
+    given_options: dict[str, Any] = {}
     if options.board:
         try:
-            raw["board"] = read_named_file(options.board, MAX_TEXT_BYTES).decode("utf-8-sig")
+            given_options["board"] = read_named_file(options.board, MAX_TEXT_BYTES).decode(
+                "utf-8-sig"
+            )
         except UnicodeDecodeError:
             raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
     if options.tiles:
-        raw["tiles"] = True
+        given_options["tiles"] = True
     announce(f"Drawing the kit of {game.title}: this takes some seconds.")
-    values = game.options(raw)
-    printed = game.kit(values)
+    game_options = game.options(given_options)
+    printed_kit = game.kit(game_options)
     style = KitStyle(options.paper, options.language, options.low_ink, options.board_only)
     advice = "print it at 100 %, on matt paper"
     if options.board_only:
-        paper = board_in_one_piece(printed)
+        paper = board_in_one_piece(printed_kit)
         if paper is None:
             raise Malformed(
                 "The board is too large for one sheet, even of A1: print it without --board-only"
             )
         style = replace(style, paper=paper)
         advice = f"one sheet of {paper.upper()}; {advice}"
-    write_file(options.output, kit_pdf(printed, style, game.extras(values))[0])
+    write_file(options.output, kit_pdf(printed_kit, style, game.extras(game_options))[0])
     print(f"{options.output}: {advice}.")
 
 

@@ -83,6 +83,7 @@ game takes 0.1 MB, so a backup holds five thousand games, as many as a page acce
 """
 _MAX_PHOTOGRAPH_BYTES = 4_000_000
 """Maximum size of a photograph in bytes: the largest camera at the best quality."""
+# the game, then the moment, as in `photographs/12/3.2.jpg`
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 _ALBUM, _DRAWINGS = "photographs", "history"
 """Folders with files for the games of one journal: photographs, and pictures drawn of the games.

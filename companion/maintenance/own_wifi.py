@@ -27,6 +27,7 @@ from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, own_
 REQUEST_FILE = "wifi"
 """Name of the request file in the service's folder, which companion-wifi.path watches."""
 ANSWER = Path("/run/companion-wifi/answer")
+"""File of root's answer to the last request."""
 MAX_REQUEST_BYTES = 2000
 """Maximum size of a request or an answer in bytes. The longest names and passwords take some
 500.

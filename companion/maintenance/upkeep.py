@@ -86,7 +86,7 @@ class Upkeep:
         # whether a setting was changed since the start
         self._has_changed = False
         self._is_restart_announced = False
-        # time of the last change, or of the last look at a game that was on
+        # time of the last change, or of the last check at which a game was on
         self._busy_until_s = 0.0
 
     def _values(self) -> Mapping[str, object]:

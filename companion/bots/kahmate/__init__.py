@@ -16,10 +16,10 @@ from typing import Any
 from companion.bots.base import (
     Bot,
     Choice,
-    expected_reply,
-    reasons_of,
-    second_best,
+    reply_sentence,
+    second_best_sentence,
     share_of_game,
+    without_empty,
 )
 from companion.bots.kahmate.evaluation import PIP, TRY, card_matrix, lead_of
 from companion.bots.kahmate.moves import key_of, state_of
@@ -152,7 +152,7 @@ class KahmateBot(Bot):
         card = self.rng.choices(duel.hand, weights)[0]
         share = max(duel.other_mix)
         likeliest = duel.other_hand[duel.other_mix.index(share)]
-        reply = expected_reply([say("Card {value}", value=str(likeliest))], share)
+        reply = reply_sentence([say("Card {value}", value=str(likeliest))], share)
         nodes = len(duel.hand) * len(duel.other_hand) * _CARD_ROUNDS[self.level]
         return Choice(str(card), nodes, (say("Cards that vary cannot be predicted."), reply))
 
@@ -191,7 +191,7 @@ def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, .
     after = best.ends[0].after
     if after is not None and search.strength.replies:
         action, course = search.answer(after).first
-        answer = expected_reply([play_of(after, action, course).label])
+        answer = reply_sentence([play_of(after, action, course).label])
     second_words = []
     loss = 0.0
     others = (candidate for candidate in search.ranked if candidate.first != best.first)
@@ -200,4 +200,4 @@ def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, .
         loss = max(0.0, best.value - second.value) / TRY
     action, _ = best.first
     reason = _REASONS[type(action)]
-    return reasons_of(reason, odds, answer, second_best(second_words, loss))
+    return without_empty(reason, odds, answer, second_best_sentence(second_words, loss))

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.bots.base import Bot, Choice, expected_reply, reasons_of, second_best
+from companion.bots.base import Bot, Choice, reply_sentence, second_best_sentence, without_empty
 from companion.bots.outbuffered.turn_game import (
     TurnGame,
     Vector,
@@ -114,16 +114,16 @@ class OutbufferedBot(Bot):
         """
         column = int(np.argmax(answer))
         likeliest = _GAME.commands(BUFFERS[game.columns[column]])
-        reply = expected_reply([joined(", ", likeliest)], float(answer[column]))
+        reply = reply_sentence([joined(", ", likeliest)], float(answer[column]))
         gains = game.payoff @ answer
         if len(gains) == 1:
-            return reasons_of(reason, reply)
+            return without_empty(reason, reply)
         others = np.array(gains)
         others[row] = -np.inf
         second = int(np.argmax(others))
         words = joined(", ", _GAME.commands(BUFFERS[game.rows[second]]))
-        comparison = second_best([words], float(gains[row] - others[second]) / 2)
-        return reasons_of(reason, reply, comparison)
+        comparison = second_best_sentence([words], float(gains[row] - others[second]) / 2)
+        return without_empty(reason, reply, comparison)
 
     # ---- what a turn leads to --------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 from collections.abc import Iterator
 from random import Random
@@ -24,8 +23,8 @@ def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
 
     Each game has a new installation in a temporary folder.
     """
-    for number in itertools.islice(itertools.count(seed), games):
-        yield _play_game(name, number)
+    for game_seed in range(seed, seed + games):
+        yield _play_game(name, game_seed)
 
 
 def _play_game(name: str, seed: int) -> Report:
