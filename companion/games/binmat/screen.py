@@ -63,8 +63,8 @@ KIT = Kit(
     notes=(
         say(
             "Put the six lanes side by side, 0 to 5 from the defender’s left. Lane decks and lane "
-            "discards lie at the "
-            "defender’s end, the attacker deck and the attacker discard beside the lanes."
+            "discards lie at the defender’s end, the attacker deck and the attacker discard beside "
+            "the lanes."
         ),
         say("A stack grows away from its owner: every card lies on the one played before it."),
         say(

@@ -189,8 +189,8 @@ RULES = (
         say("BOUNCE"),
         say(
             "A BOUNCE in either stack ends the combat without damage. BOUNCEs go to the other "
-            "side’s discard pile, the "
-            "rest of the attacker stack to the attacker discard; the defender’s other cards stay."
+            "side’s discard pile, the rest of the attacker stack to the attacker discard; the "
+            "defender’s other cards stay."
         ),
     ),
     Rule(
@@ -198,8 +198,8 @@ RULES = (
         say("Attack power"),
         say(
             "Add up the number cards of each stack. If the sum is a power of two, its exponent is "
-            "the attack power: 2 "
-            "has 1, 4 has 2, 8 has 3, and so on. Every other sum, and an empty stack, has power 0."
+            "the attack power: 2 has 1, 4 has 2, 8 has 3, and so on. Every other sum, and an empty "
+            "stack, has power 0."
         ),
         Example(("c", "4& 4% / 2^ 2#"), _REAL_CARDS),
     ),

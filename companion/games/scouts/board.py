@@ -2,6 +2,9 @@
 
 A square is a number: file + 8 x rank, both from 0, so that a1 is 0, h1 is 7 and h10 is 79. A set of
 squares is a mask: an integer with the bit of each of its squares set.
+
+Boulders cover 2 x 2 squares and rocks in the narrow sense 2 x 1. Together they are called rocks,
+unless a name says otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILE
 NAMES = tuple(map(str, SQUARES))
 """Name of each square, by its number."""
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
+"""Number of each square, by its name."""
 ALL_SQUARES = (1 << FILES * RANKS) - 1
 
 _FIRST_RANK = (1 << FILES) - 1
@@ -26,9 +30,9 @@ _FIRST_FILE = sum(1 << FILES * rank for rank in range(RANKS))
 NOT_LAST_FILE = ALL_SQUARES & ~(_FIRST_FILE << FILES - 1)
 _NOT_FIRST_FILE = ALL_SQUARES & ~_FIRST_FILE
 HOME = (_FIRST_RANK, _FIRST_RANK << FILES * (RANKS - 1))
-"""Home rank of each seat, South first."""
+"""Mask of the home rank of each seat, South first."""
 FAR = HOME[::-1]
-"""Home rank of each seat's opponent."""
+"""Mask of the home rank of each seat's opponent."""
 
 SIDES = {
     Seat.SOUTH: Side(say("white"), "white", "#FFFFFF", "scout-s"),
@@ -41,7 +45,7 @@ SCOUT_FACES = (
 )
 """Plain face and face with intel of each seat's scouts, South first."""
 ROCK_KINDS = ("boulder", "rock")
-"""Names in notation, events and drawings. `ROCK_NAMES` are those for people."""
+"""Names in views, events and drawings. `ROCK_NAMES` are those for people."""
 ROCK_NAMES = (say("boulder"), say("rock"))
 ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say("black rock"))
 """South's boulder and rock, then North's."""

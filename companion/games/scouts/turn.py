@@ -43,13 +43,13 @@ def play(state: State, decision: Decision) -> Step[State]:
     position = state.position
     match decision.kind:
         case Kind.PLACE:
-            after = _place_scout(log, position, decision.squares[0])
+            after = _carry_out_placing(log, position, decision.squares[0])
         case Kind.END:
-            after = _end_turn(log, position)
+            after = _carry_out_end(log, position)
         case Kind.BOULDER | Kind.ROCK:
-            after = _lay_rock(log, position, decision)
+            after = _carry_out_rock(log, position, decision)
         case _:
-            after = _move_scout(log, position, decision)
+            after = _carry_out_play(log, position, decision)
     turn = state.turn
     # The first turn begins after the last placing.
     if decision.kind is Kind.END or (position.to_place and not after.to_place):
@@ -58,7 +58,7 @@ def play(state: State, decision: Decision) -> Step[State]:
     return log.step_to(next_state)
 
 
-def _place_scout(log: TurnLog, position: Position, square: int) -> Position:
+def _carry_out_placing(log: TurnLog, position: Position, square: int) -> Position:
     after = place_scout(position, 1 << square)
     # Sides alternate, so this side has half of the rest (rounded down) left to place.
     number = SCOUTS_PER_SIDE - after.to_place // 2
@@ -73,14 +73,14 @@ def _place_scout(log: TurnLog, position: Position, square: int) -> Position:
     return after
 
 
-def _end_turn(log: TurnLog, position: Position) -> Position:
+def _carry_out_end(log: TurnLog, position: Position) -> Position:
     text = say("{side!c} ends the turn.", side=SIDE_NAMES[position.seat])
     why = say("No scout can move.") if position.plays_due else None
     log.add(ScoutsEvent.ENDED, position.seat, text, "turns", why=why)
     return pass_turn(position)
 
 
-def _lay_rock(log: TurnLog, position: Position, decision: Decision) -> Position:
+def _carry_out_rock(log: TurnLog, position: Position, decision: Decision) -> Position:
     rock = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
     after = lay_rock(position, decision.kind, decision.covered)
     squares = listed(NAMES[number] for number in squares_in(decision.covered))
@@ -96,7 +96,7 @@ def _lay_rock(log: TurnLog, position: Position, decision: Decision) -> Position:
 # ---- plays ---------------------------------------------------------------------------------------
 
 
-def _move_scout(log: TurnLog, before: Position, decision: Decision) -> Position:
+def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Position:
     """Carry out a dash or jumps in one stage, plus a second one if the scout is turned over."""
     seat = before.seat
     squares = decision.squares
@@ -135,9 +135,9 @@ def _move_scout(log: TurnLog, before: Position, decision: Decision) -> Position:
 
 
 def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
+    """Report a dash, and which scouts it buries or frees."""
     start = 1 << origin
     end = 1 << target
-    """Report a dash, and which scouts it buries or frees."""
     why = []
     if position.scouts & end:
         owner = position.seat if position.own & end else 1 - position.seat

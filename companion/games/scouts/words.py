@@ -44,8 +44,8 @@ RULES = (
         say("The aim"),
         say(
             "Nobody takes anything: five scouts of each side walk to the other side’s home rank, "
-            "gather intel there "
-            "and bring it back. White’s home rank is rank 1, black’s is rank 10. White begins."
+            "gather intel there and bring it back. White’s home rank is rank 1, black’s is rank "
+            "10. White begins."
         ),
     ),
     Rule(
