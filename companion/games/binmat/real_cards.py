@@ -243,6 +243,7 @@ def _end_turn(state: RealCardsState) -> RealCardsState:
 
 
 def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[RealCardsState]:
+    """Resolve the combat of open cards, which say nothing of who has begun it."""
     lane = state.lane if open_cards.lane is None else open_cards.lane
     setup = replace(open_cards, initiator=state.seat, lane=lane)
     combat = Combat(setup, state.options.edition)
@@ -328,7 +329,7 @@ def card_ui(state: RealCardsState, viewer: Seat | None) -> CardUi:
 
 
 def _sign_and_hint(state: RealCardsState) -> tuple[str, str]:
-    """Return the sign, and a hint on how to finish."""
+    """Return what the table waits for, and a hint on how to finish it."""
     if state.outcome:
         return "", ""
     if state.cards_owed:

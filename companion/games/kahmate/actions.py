@@ -1,4 +1,7 @@
-"""The actions of Kahmate and their notation."""
+"""The actions of Kahmate and their notation.
+
+Squares are numbers, as `board.py` explains. `str` of an action is its notation, and `parse` reads it.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ _SQUARE = "[a-z][1-9][0-9]*"
 _PATH = f"{_SQUARE}(?:-{_SQUARE})*"
 _MAX_SHOWN = 60
 """Maximum number of characters of a malformed text that are quoted. The longest action has 35."""
-_FORMS = {
+_PATTERNS = {
     Run: f"{_SQUARE}(?:(?:-{_SQUARE})+(?:-goal)?|-goal)",
     Pass: rf"{_SQUARE}\*{_SQUARE}",
     Kick: f"{_SQUARE}!{_SQUARE}",
@@ -116,8 +119,9 @@ def parse(text: str) -> Action:
     >>> str(parse("b4-b5&c7-c6xb6"))
     'b4-b5&c7-c6xb6'
     """
-    kind = next((kind for kind, form in _FORMS.items() if re.fullmatch(form, text)), None)
-    if kind is None:
+    matching = (form for form, pattern in _PATTERNS.items() if re.fullmatch(pattern, text))
+    action_type = next(matching, None)
+    if action_type is None:
         shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
         expected = say(
             "“{text}” is not an action: expected a run b2-b3-c3 (into goal b11-goal), a pass "
@@ -127,15 +131,15 @@ def parse(text: str) -> Action:
         )
         raise Malformed(expected)
     squares = numbers_in(text, NUMBERS, RANKS)
-    if kind is Run:
+    if action_type is Run:
         return Run(squares, text.endswith("-goal"))
-    if kind is Tackle:
+    if action_type is Tackle:
         paths = text.partition("x")[0].split("&")
         return Tackle(tuple(numbers_in(path, NUMBERS, RANKS) for path in paths), squares[-1])
-    if kind is Pass or kind is Kick:
-        return kind(*squares)
-    if kind is EndTurn:
+    if action_type is Pass or action_type is Kick:
+        return action_type(*squares)
+    if action_type is EndTurn:
         return EndTurn()
-    if kind is Card:
+    if action_type is Card:
         return Card(int(text))
     return Placement(squares)
