@@ -1,6 +1,7 @@
 """The actions of Kahmate and their notation.
 
-Squares are numbers, as `board.py` explains. `str` of an action is its notation, and `parse` reads it.
+Squares are numbers, as `board.py` explains. `str` gives the notation of an action, and `parse`
+reads it.
 """
 
 from __future__ import annotations
