@@ -24,7 +24,8 @@ _MAX_TILT_DEG = 60.0
 _MIN_MOVE, _MIN_TURN_DEG = 0.04, 8.0
 # Maximum distance between the corners of two pictures in a row of a page that is held still.
 _MAX_STILL_PX = 2.0
-# The views that are asked for, one after the other. Their fit shows whether they were given.
+# The views that are asked for, one after the other. A view counts if it differs from those before.
+# Whether it was the one asked for is not checked, but shows in how well the lens is determined.
 _WANTED_VIEWS = (
     "Hold the page straight towards the camera, as large as it goes into the picture",
     *(

@@ -16,10 +16,12 @@ _CHECK_INTERVAL_S = 1.0
 _AGREEING_CHECKS = 3
 # Seconds for which a camera is left alone after a request, and after it was opened.
 _SETTLE_S = 8.0
-# Brightness (0 to 255) of a picture's lightest twentieth below which the picture is dark.
+# Brightness (0 to 255) of a picture's lightest twentieth below which the picture is dark. A higher
+# value asks for a lamp sooner, a lower one reads more pictures that are mostly noise.
 _DARK = 80
-# Median brightness from which on a picture is overexposed.
+# Median brightness from which on a picture is overexposed: half of its pixels are nearly white.
 _OVEREXPOSED = 248
+
 DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
 
 

@@ -55,8 +55,8 @@ def _colours_of(plane: Luma, width: int, height: int) -> Colours:
     They follow the brightness. One row of the buffer holds two rows of U or V.
     """
     rows = plane[height : height * 3 // 2]
-    stride = plane.shape[1] // 2
-    u, v = rows.reshape(2, height // 2, stride)[:, :, : width // 2]
+    half_stride = plane.shape[1] // 2
+    u, v = rows.reshape(2, height // 2, half_stride)[:, :, : width // 2]
     return colours.of_planes(u, v)
 
 

@@ -30,6 +30,7 @@ _PICTURE_TIMEOUT_S = 3
 _MAX_DAMAGED = 5
 # V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL.
 _AUTO, _MANUAL = 3, 1
+# Code of the format in which each picture is a JPEG.
 MJPG = cv2.VideoWriter.fourcc(*"MJPG")
 # Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs.
 _UNITS_PER_S = 10_000

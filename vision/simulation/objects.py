@@ -18,7 +18,7 @@ from vision.simulation.render import LitTable, lit
 
 Mask = NDArray[np.uint8]
 """Array (h, w), 255 where an object covers the picture."""
-Window = tuple[slice, slice]
+Slices = tuple[slice, slice]
 """Rows and columns of a part of a picture."""
 
 # Supersampling factor: a piece is drawn this many times as large, and then reduced.
@@ -106,7 +106,7 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     _paste(picture, lit_table, window, colours, cover)
 
 
-def _paste(picture: Bgr, lit_table: LitTable, window: Window, colours: Bgr, cover: Mask) -> None:
+def _paste(picture: Bgr, lit_table: LitTable, window: Slices, colours: Bgr, cover: Mask) -> None:
     """Paste an enlarged piece into its window of a picture, lit and with a soft shadow."""
     ground = picture[window].astype(np.float32)
     size = ground.shape[1], ground.shape[0]
@@ -232,7 +232,7 @@ def fill_outline(mask: Mask, outline_px: Points) -> None:
 # ---- both ----------------------------------------------------------------------------------------
 
 
-def _lit_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window: Window) -> Bgr:
+def _lit_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window: Slices) -> Bgr:
     """Return colours, lit like a window of the picture."""
     veil = None if lit_table.veil is None else lit_table.veil[window]
     return lit(colours, lit_table.light[window], veil)
@@ -244,7 +244,7 @@ def _sixteenths(points_px: Points) -> NDArray[np.int32]:
     return whole.clip(-(2**20), 2**20).astype(np.int32)
 
 
-def _window(points_px: Points, margin_px: int, picture: Bgr) -> Window | None:
+def _window(points_px: Points, margin_px: int, picture: Bgr) -> Slices | None:
     """Return the smallest part of a picture that contains these points and a margin.
 
     None if it is narrower than two pixels, such as for a piece outside the picture.

@@ -250,7 +250,10 @@ def _veil(pose: Pose, view: View) -> Shade | None:
 
 
 def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:
-    """Return (h, w): 1 within a circle on the board, mm, with a soft edge."""
+    """Return (h, w): 1 within a circle on the board, 0 outside. Places are in mm.
+
+    The edge is blurred. `soft` is the standard deviation as a share of the radius in the picture.
+    """
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
     ring = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
     pixels = pose.to_px(flat(ring))

@@ -60,12 +60,12 @@ class Grid:
         foot = MARGIN_MM + LOW_FOOT_MM
         width, height = self.page_mm
         self.columns, self.free_x = _fit(width - 2 * MARGIN_MM, self.cell_width)
-        """Number of columns. `free_x` is the printable width left on either side of them."""
+        """Number of columns, and the printable width left on either side of them."""
         self.rows, self.free_y = _fit(height - 2 * foot, self.cell_height)
-        """Number of rows. `free_y` is the printable height left above and below them."""
+        """Number of rows, and the printable height left above and below them."""
+        # the lower left corner of the grid on the page
         self.x = MARGIN_MM + self.free_x
         self.y = foot + self.free_y
-        """Lower left corner of the grid on the page is (`x`, `y`)."""
         self.cells = [
             (self.x + column * self.cell_width, self.y + row * self.cell_height)
             for row in reversed(range(self.rows))
