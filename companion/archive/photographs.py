@@ -59,7 +59,7 @@ class PhotographFolder:
 
     def games(self) -> tuple[int, ...]:
         """Return the numbers of all games with photographs, oldest first."""
-        return tuple(int(path.name) for path in self._games())
+        return tuple(int(path.name) for path in self._game_folders())
 
     def photograph(self, game: int, moment: str) -> bytes | None:
         """Return the JPEG of the board after a turn, or None."""
@@ -83,7 +83,9 @@ class PhotographFolder:
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, picture, 0o644)
-        oldest_first = [path for game in self._games() for path in self._photographs_of(game)]
+        oldest_first = [
+            path for folder in self._game_folders() for path in self._photographs_of(folder)
+        ]
         sizes_bytes = [path.stat().st_size for path in oldest_first]
         total_bytes = sum(sizes_bytes)
         # the newest one stays, whatever the limit
@@ -102,12 +104,12 @@ class PhotographFolder:
         with contextlib.suppress(OSError):
             (self.folder / str(game)).rmdir()
 
-    def _games(self) -> list[Path]:
-        games = [path for path in _paths_in(self.folder) if _NUMBER.fullmatch(path.name)]
-        return sorted(games, key=lambda path: int(path.name))
+    def _game_folders(self) -> list[Path]:
+        folders = [path for path in _paths_in(self.folder) if _NUMBER.fullmatch(path.name)]
+        return sorted(folders, key=lambda path: int(path.name))
 
-    def _photographs_of(self, game: Path) -> list[Path]:
-        files = [path for path in _paths_in(game) if _PHOTOGRAPH.fullmatch(path.name)]
+    def _photographs_of(self, game_folder: Path) -> list[Path]:
+        files = [path for path in _paths_in(game_folder) if _PHOTOGRAPH.fullmatch(path.name)]
         return sorted(files, key=lambda path: int(path.stem.partition(".")[2]))
 
 
