@@ -32,11 +32,14 @@ from companion.storage.database import (
     link_of,
     record_of,
 )
-from companion.storage.opening import GAMES, lock_journal, open_to_read, open_to_write
+from companion.storage.opening import lock_journal, open_to_read, open_to_write
 from companion.table.records import AnyRecord, NewGame
 from companion.table.remote.fold import advance
 from companion.table.session import Session
 
+_GAMES = (
+    "SELECT DISTINCT game FROM entries WHERE game > 0 AND typeof(game) = 'integer' ORDER BY game"
+)
 _READ = f"SELECT {COLUMNS} FROM entries"
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _encode = msgspec.json.Encoder().encode
@@ -173,7 +176,7 @@ class Journal(Closeable):
 
     def games(self) -> list[int]:
         """Return the numbers of all games, oldest first."""
-        return [row[0] for row in self.database.read(GAMES)]
+        return [row[0] for row in self.database.read(_GAMES)]
 
     def restore(self) -> Session:
         """Return the last state of the table: its seats, and the last game folded from its records.

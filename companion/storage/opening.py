@@ -40,9 +40,6 @@ _UNREADABLE = frozenset({sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_R
 """Errors of a card that has lost a part of a file."""
 MAX_FORMAT = 1000
 """Highest format that any version will ever write. A file with a higher one is damaged."""
-GAMES = (
-    "SELECT DISTINCT game FROM entries WHERE game > 0 AND typeof(game) = 'integer' ORDER BY game"
-)
 
 
 def lock_journal(path: Path) -> IO[str]:

@@ -140,7 +140,7 @@ def _begin(session: Session, record: Begin) -> Advance:
 def _await_orders(session: Session, now_s: float) -> Advance:
     """Begin a new turn: nothing is sealed, and every seat in `to_act` is asked."""
     awaiting = replace(
-        session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False
+        session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_taken_back=False
     )
     return _with_clock(awaiting, now_s)
 

@@ -189,7 +189,7 @@ class Session:
     """
     turns_before_resume: int = 0
     """Number of turns taken when the clock was last resumed."""
-    has_reverted: bool = False
+    has_taken_back: bool = False
     """Whether the action of this turn was already taken back once."""
     remote: RemoteGame | None = None
     """State of the table at which the other seat is played. None if both are played here."""

@@ -129,9 +129,7 @@ class Table(Closeable):
     def player_names(self) -> Mapping[str, str]:
         """Return the player of each side, by the side's name, for sentences shown at this table."""
         session = self._store.session
-        names = {}
-        for seat, sitter in session.seats.items():
-            names[seat] = sitter.name
+        names = {seat: sitter.name for seat, sitter in session.seats.items()}
         return players_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:
@@ -213,10 +211,9 @@ class Table(Closeable):
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
         # No answer means no. After a restart the clock may be behind the request: that is a no too.
-        if (
-            session.undo_requester
-            and not 0 <= now_s - session.undo_requested_s < UNDO_ANSWER_TIMEOUT_S
-        ):
+        may_answer = 0 <= now_s - session.undo_requested_s < UNDO_ANSWER_TIMEOUT_S
+        is_over = session.phase is Phase.OVER
+        if session.undo_requester and not may_answer:
             store.accept(Decline(session.undo_requester.other, now_s))
         elif session.phase is Phase.STAGES:
             # The table does not continue by itself while the board is wrong, or while it waits for
@@ -226,13 +223,13 @@ class Table(Closeable):
             if headline and now_s >= headline.due_s and not is_waiting:
                 turns.show_next_headline(store, "clock")
         elif (
-            session.phase is Phase.OVER
+            is_over
             and shown_s >= 2 * store.settings.reading_time_s
             and session.is_tie_to_replay
             and store.has_disk_space
         ):
             lobby.rematch(store)
-        elif shown_s >= LOBBY_TIMEOUT_S and (session.phase is Phase.OVER or store.live.chosen_game):
+        elif shown_s >= LOBBY_TIMEOUT_S and (is_over or store.live.chosen_game):
             lobby.return_to_lobby(store)
         elif (
             session.countdown

@@ -16,10 +16,10 @@ from companion.table.records import AskBack, Decline, TakeBack, Undo
 from companion.table.session import BOTH, Advance, Phase, Session
 
 
-def revertible_seat(session: Session) -> Seat | None:
+def seat_to_take_back(session: Session) -> Seat | None:
     """Return the seat that may take back its action of the last turn, or None."""
     earlier, last = session.before_turn, session.last_turn
-    if earlier is None or earlier.has_reverted or session.sealed or session.remote is not None:
+    if earlier is None or earlier.has_taken_back or session.sealed or session.remote is not None:
         return None
     if session.phase is not Phase.ORDERS or last.is_timed_out or len(last.sealed) != 1:
         return None
@@ -34,7 +34,7 @@ def moment_to_take_back(session: Session, seat: Seat) -> str | None:
         # At two tables the other table has been told of it.
         return session.moment if session.remote is None else None
     earlier = session.before_turn
-    return earlier.moment if earlier and seat is revertible_seat(session) else None
+    return earlier.moment if earlier and seat is seat_to_take_back(session) else None
 
 
 def take_back(session: Session, record: TakeBack) -> Advance:
@@ -43,8 +43,8 @@ def take_back(session: Session, record: TakeBack) -> Advance:
     Raises `Illegal` if it is too late for that.
     """
     earlier = session.before_turn
-    if earlier and record.moment == earlier.moment and record.seat is revertible_seat(session):
-        return _revert(session, earlier, record)
+    if earlier and record.moment == earlier.moment and record.seat is seat_to_take_back(session):
+        return _take_turn_back(session, earlier, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
     if record.seat not in session.sealed:
@@ -53,13 +53,13 @@ def take_back(session: Session, record: TakeBack) -> Advance:
     return replace(session, sealed=others), (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
-def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
+def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Advance:
     """Give a seat its turn back, once a turn, with the time that was left when it acted.
 
     If the board has changed, it is put back first as in a set-up, with the clock stopped.
     """
     undone = _session_to_put_back(session, earlier)
-    undone = replace(undone, paused_by=session.paused_by, has_reverted=True)
+    undone = replace(undone, paused_by=session.paused_by, has_taken_back=True)
     # The clock starts at once if no piece has to be put back.
     if undone.countdown and not undone.paused_by and undone.phase is Phase.ORDERS:
         undone = replace(undone, countdown=undone.countdown.start(record.now_s))

@@ -15,7 +15,7 @@ from companion.games.pads import PadGrammar
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
 from companion.table.state import DraftKeys
-from companion.table.undo import moment_to_take_back, revertible_seat
+from companion.table.undo import moment_to_take_back, seat_to_take_back
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     earlier = session.before_turn
     # The press that began this hold has the same time. It must have ended the last turn.
     is_same_press = session.last_turn.completed_s == press.at_s
-    if earlier is None or not is_same_press or seat is not revertible_seat(session):
+    if earlier is None or not is_same_press or seat is not seat_to_take_back(session):
         return PadStep(draft)
     grammar = session.playing.pad(earlier.state, seat)
     if grammar is None or not grammar.held_ready:
