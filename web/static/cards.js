@@ -307,7 +307,7 @@ import { page } from './squares.js';
   }
 
   // Whether the camera has read everything, and nothing was changed by hand.
-  const isReadByCamera = () => form().dataset.laid && !Object.keys(draft.zones).length && !draft.layOpen && !draft.up.length;
+  const isReadByCamera = () => form().dataset.laidAction && !Object.keys(draft.zones).length && !draft.layOpen && !draft.up.length;
 
   async function handIn() {
     const why = missingWords();
@@ -316,7 +316,7 @@ import { page } from './squares.js';
       return;
     }
     const { seat, moment } = page().dataset;
-    await post(`/api/seat/${seat}/hand-in`, { moment, action: isReadByCamera() ? form().dataset.laid : notation() });
+    await post(`/api/seat/${seat}/hand-in`, { moment, action: isReadByCamera() ? form().dataset.laidAction : notation() });
   }
 
   // ---- painting ----

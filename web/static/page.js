@@ -374,10 +374,10 @@ document.addEventListener('submit', async event => {
       seed: sha256(chance.text) === chance.seed && chance.text.startsWith(`${chance.commitment} ${chance.secret} `),
     };
     for (const [part, isRight] of Object.entries(results)) {
-      showVerdict(section.querySelector(`[data-part="${part}"]`), isRight, isRight ? chance.words.fits : chance.words.not);
+      showVerdict(section.querySelector(`[data-part="${part}"]`), isRight, isRight ? chance.words.matches : chance.words.differs);
     }
     const isAllRight = results.commitment && results.seed && !chance.faults;
-    showVerdict(section.querySelector('[data-part="all"]'), isAllRight, isAllRight ? chance.words.all : chance.words.not);
+    showVerdict(section.querySelector('[data-part="all"]'), isAllRight, isAllRight ? chance.words.all : chance.words.differs);
   }
 
   const checkAll = () => document.querySelectorAll('[data-chance]').forEach(check);
