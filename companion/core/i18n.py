@@ -279,7 +279,10 @@ def best_language(wanted: Iterable[str]) -> str:
 
 
 def words_for_scripts(language: str) -> Mapping[str, str]:
-    """Return the translations that the pages' scripts use, by English pattern. None for English."""
+    """Return the translations that the pages' scripts use, by English pattern.
+
+    Empty for English.
+    """
     return {} if language == "en" else catalogue_of(language).scripts
 
 

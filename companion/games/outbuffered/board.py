@@ -50,8 +50,11 @@ NAMES = tuple(side.name for side in SIDES.values())
 ROBOTS = (say("purple robot"), say("lime robot"))
 FLAGS = (say("purple flag"), say("lime flag"))
 """Names of the faces, South's first."""
-OWN = (say("robot"), say("flag"))
-"""Names of a player's own pieces in instructions to that player."""
+OWN_PIECE_WORDS = (say("robot"), say("flag"))
+"""Names of a player's own pieces, which are those of the faces without the side.
+
+The table cuts them out of the names. They are written here so that the catalogues have them.
+"""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ Both buffers of three orders are carried out pair by pair. For each pair, a step
 follow one another: both moves, a check whether a flag has come home, both shots, and a check
 whether a robot cannot return. `play` does that on a mutable `_Turn`.
 
-A seat is an index here, 0 for South and 1 for North, and `1 - seat` is the other one.
+A seat is an index here, 0 for South and 1 for North, and `1 - seat` is the other one. An order is
+its letter in the notation, and `letters` are South's and North's in one step.
 
 Source: the rulebook's sections 2, 3 and "What if", completed by the project's rulings.
 """
@@ -104,12 +105,12 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
     """Carry out South's and North's buffer."""
     turn = _Turn(state)
     last_eventful = state.last_eventful
-    for number, commands in enumerate(zip(*buffers, strict=True), start=1):
-        _move(turn, commands)
+    for number, letters in enumerate(zip(*buffers, strict=True), start=1):
+        _move(turn, letters)
         _check_homecoming(turn)
         # A flag brought home ends the game before the shots of the step (ruling).
-        if turn.outcome is None and "S" in commands:
-            _shoot(turn, commands)
+        if turn.outcome is None and "S" in letters:
+            _shoot(turn, letters)
         if any(event.kind in _EVENTFUL for event in turn.fresh_events):
             last_eventful = state.turn
         # The limits count whole turns.
@@ -118,11 +119,11 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         turn.headlines.sort(key=lambda headline: _SCENES_IN_SEQUENCE.index(headline.scene))
         if turn.outcome:
             turn.headlines.append(_end_headline(turn, turn.outcome))
-        elif not turn.headlines and commands == ("I", "I"):
+        elif not turn.headlines and letters == ("I", "I"):
             turn.headlines.append(Headline(say("Both wait")))
         # If a robot cannot return to the board, there is no layout to check.
         layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
-        orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
+        orders = {seat: _order(state, index, letters[index]) for index, seat in enumerate(SEATS)}
         turn.add_stage(say("Step {number} of 3", number=number), layout, orders=orders)
         # The rest of both buffers is dropped (ruling).
         if turn.outcome:
@@ -168,10 +169,10 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     index = seat.number
     turn = _Turn(state)
     places: list[Square] = []
-    for command in entered:
-        if command in STEPS:
-            target = state.terrain.neighbour(turn.robots[index], _direction(state, index, command))
-            if target is not None and _obstacle(turn, index, command, target) is None:
+    for letter in entered:
+        if letter in STEPS:
+            target = state.terrain.neighbour(turn.robots[index], _direction(state, index, letter))
+            if target is not None and _obstacle(turn, index, letter, target) is None:
                 turn.robots[index] = target
                 # A carried flag opens other squares, such as the robot's own base.
                 _pick_up(turn, index)
@@ -179,13 +180,13 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     return tuple(places)
 
 
-def _order(state: State, seat: int, command: str) -> Order:
+def _order(state: State, seat: int, letter: str) -> Order:
     """Return a revealed order with its drawings."""
-    key = ORDERS[command]
+    key = ORDERS[letter]
     on_board = key.drawing
-    if command in STEPS:
-        on_board = _ARROWS[_direction(state, seat, command)]
-    return Order(command, key.drawing, on_board, key.initial)
+    if letter in STEPS:
+        on_board = _ARROWS[_direction(state, seat, letter)]
+    return Order(letter, key.drawing, on_board, key.initial)
 
 
 def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layout:
@@ -201,12 +202,12 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
 # ---- moves ---------------------------------------------------------------------------------------
 
 
-def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
+def _direction(state: State, seat: int, letter: str) -> tuple[int, int]:
     """Return the (files, ranks) of a move.
 
     North's directions are reversed if they are relative to the seat.
     """
-    files, ranks = STEPS[command]
+    files, ranks = STEPS[letter]
     if seat == NORTH and state.options.directions == "seat":
         return -files, -ranks
     return files, ranks
@@ -216,15 +217,15 @@ _Bounce = tuple[str, Headline]
 """The reason for a bounce, and its headline."""
 
 
-def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _Bounce | None:
+def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:
     """Return why a move bounces whatever the other robot does, or None."""
     state = turn.state
     side = NAMES[seat]
     robot = (ROBOTS[seat],)
     if target is None:
         # Distinguish a wall from the edge of the board.
-        tried = turn.robots[seat].shifted(*_direction(state, seat, command))
-        direction = ORDERS[command].label
+        tried = turn.robots[seat].shifted(*_direction(state, seat, letter))
+        direction = ORDERS[letter].label
         if tried in state.terrain.walls:
             why = say(
                 "{direction!c} leads into the wall on {square}.", direction=direction, square=tried
@@ -232,9 +233,9 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
             return why, Headline(say("{side!c} bumps into the wall", side=side), "bump", robot)
         why = say("{direction!c} leads off the board.", direction=direction)
         # North's left is South's right, which needs a sentence of its own.
-        if seat == NORTH and state.options.directions == "seat" and command in "LR":
+        if seat == NORTH and state.options.directions == "seat" and letter in "LR":
             why = say("Left leads off the board: North’s left hand is South’s right.")
-            if command == "R":
+            if letter == "R":
                 why = say("Right leads off the board: North’s right hand is South’s left.")
         return why, Headline(say("{side!c} bumps into the edge", side=side), "bump", robot)
     if turn.flags[seat] == target:
@@ -248,15 +249,15 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
     return None
 
 
-def _move(turn: _Turn, commands: tuple[str, str]) -> None:
+def _move(turn: _Turn, letters: tuple[str, str]) -> None:
     """Carry out the moves of one step at the same time."""
     targets: dict[int, Square | None] = {}
     bounces: dict[int, _Bounce] = {}
-    for seat, command in enumerate(commands):
-        if command in STEPS:
-            direction = _direction(turn.state, seat, command)
+    for seat, letter in enumerate(letters):
+        if letter in STEPS:
+            direction = _direction(turn.state, seat, letter)
             target = targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
-            if bounce := _obstacle(turn, seat, command, target):
+            if bounce := _obstacle(turn, seat, letter, target):
                 bounces[seat] = bounce
     # Both bounce, even if one of them would bounce anyway (ruling).
     contested = targets.get(SOUTH)
@@ -277,9 +278,9 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
     for seat, target in targets.items():
         if seat not in bounces and target is not None:
             turn.robots[seat] = target
-    for seat, command in enumerate(commands):
+    for seat, letter in enumerate(letters):
         why = bounces[seat][0] if seat in bounces else None
-        _report_move(turn, seat, command, before[seat], why)
+        _report_move(turn, seat, letter, before[seat], why)
 
 
 def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
@@ -290,21 +291,21 @@ def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
     return why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other]))
 
 
-def _report_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
+def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str | None) -> None:
     """Report the effect of one seat's order, and pick up a flag on the target of a move."""
     who = {"side": NAMES[seat], "square": before}
-    if command == "I":
+    if letter == "I":
         turn.add(CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), at=before)
     elif why:
-        edge = _direction(turn.state, seat, command)
+        edge = _direction(turn.state, seat, letter)
         text = say("{side!c} bounces and stays on {square}.", **who)
         turn.add(CommonEvent.BOUNCE, seat, text, "bounce", at=before, edge=edge, why=why)
-    elif command in STEPS:
+    elif letter in STEPS:
         here = turn.robots[seat]
         text = say(
             "{side!c} goes {direction}, {square} to {to}.",
             **who,
-            direction=ORDERS[command].label,
+            direction=ORDERS[letter].label,
             to=here,
         )
         turn.add(CommonEvent.MOVE, seat, text, "commands", at=before, to=here)
@@ -352,9 +353,9 @@ def _check_homecoming(turn: _Turn) -> None:
 # ---- shots ---------------------------------------------------------------------------------------
 
 
-def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
+def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
     """Carry out the shots of one step at the same time, and send back the robots that are hit."""
-    shooters = [seat for seat in (SOUTH, NORTH) if commands[seat] == "S"]
+    shooters = [seat for seat in (SOUTH, NORTH) if letters[seat] == "S"]
     hit: list[int] = []
     for seat in shooters:
         here = turn.robots[seat]
