@@ -5,6 +5,11 @@ determines where the board is. `pieces`, `cards` and `tiles` interpret parts of 
 combines them into layouts, and `watcher` runs it on a camera. `simulation` renders tables that do
 not exist, `still_pictures` reads single pictures, and `diagnosis` and `readability` report
 problems.
+
+Many limits are tuned. A comment says what each trades, and its source if there is one: a
+measurement, a data sheet, or the print of the boards. The others were chosen by trial on rendered
+tables. `make bench ARGS=reading` counts what is read, unknown and wrong with them, and
+`docs/measurements.md` has the results.
 """
 
 from companion import MAX_PIXELS as MAX_PIXELS  # before OpenCV is imported

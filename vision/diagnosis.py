@@ -48,20 +48,28 @@ if TYPE_CHECKING:
 
 # A picture for people: (height, width) in grey, or (height, width, 3) in BGR.
 Picture = NDArray[np.uint8]
+
 # Low x, low y, high x, high y in mm of the board.
 Area = tuple[float, float, float, float]
+
 # Maximum number of settled frames. Each takes about 2 MB at 1080p.
 MAX_SETTLED = 5
+
 # The same for a machine with little memory.
 MAX_SETTLED_IF_SMALL = 3
+
 # Maximum width and JPEG quality of live pictures: half of 1080p, which fills a phone's screen.
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
+
 # Longer side and JPEG quality of photographs. One of each turn is stored, so they are small.
 _PHOTOGRAPH_PX, _PHOTOGRAPH_QUALITY = 640, 50
+
 # Height above the board, in mm, that is shown with it. Pieces are lower.
 _TALL_MM = 15.0
+
 # Paper around the corner markers that belongs to the printed board, in mm.
 _EDGE_MM = 4.0
+
 # Brightness of squares that are covered.
 _GREY = 128
 

@@ -25,27 +25,38 @@ from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_outlin
 
 # Width of a marker in modules, with its black border.
 MODULES = 7
+
 # Pixels per module that suffice where the pose is known: 16 px per marker, measured. Cards need
 # more for their printed figures.
 _MODULE_PX, _CARD_MODULE_PX = 2.3, 2.8
+
 # Brightness of paper (0 to 255) below which it is hard to tell from ink and noise.
 _DARK = 90
+
 # Brightness (0 to 255) from which on a pixel carries no information.
 _OVEREXPOSED = 252
+
 # Maximum share of a square that may be overexposed.
 _MAX_GLARE = 0.10
+
 # Modules run into each other when the blur (standard deviation) exceeds this share of their width.
 _BLUR_MODULES = 0.4
+
 # Blur of the sharpest edges in px beyond which a picture is out of focus.
 _SOFT_PX = 1.8
+
 # Known extra blur (standard deviation) by which the blur of a picture is measured.
 _REBLUR_PX = 1.5
+
 # Minimum change of brightness per pixel at an edge. Flatter ones are noise.
 _MIN_SLOPE = 5.0
+
 # Percentile of brightness that counts as paper. Most of a square is paper, the rest may be glints.
 _PAPER_PERCENTILE = 90
+
 # Minimum number of pixels in which something is measured.
 _MIN_PATCH_PX = 16
+
 # Share of the squares above which they are called the whole board.
 _MANY_SHARE = 0.8
 

@@ -25,24 +25,30 @@ from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
 
 _LOG = logging.getLogger(__name__)
+
 # Number of OpenCV threads. More of them busy-wait for work. They cost a tenth to a third more
 # processor time for each picture, which a Raspberry Pi needs for its pages.
 READING_THREADS = 1
+
 # Time in seconds without an answer after which the camera has stalled. Opening one takes up to
 # three seconds.
 STALL_S = 5.0
+
 # Maximum interval in seconds between pictures, even if the settings ask for fewer. The health check
 # sees by them that the thread is alive.
 SLOWEST_S = 10.0
+
 # Minimum pause after a picture in which hands move, as a share of the time it took to read. It
 # leaves processor time to pages and pads.
 MOVEMENT_PAUSE_SHARE = 0.5
+
 # A machine is slow if it takes more than this share of the frame period to read a picture in which
 # hands move.
 SLOW_SHARE = 0.5
+
 # How long a slow machine only glances at pictures in which hands move, as a multiple of the time
-# for reading one. So it notices sooner that the hands have gone. Larger: moves of long duration are
-# seen later.
+# for reading one. So it notices sooner that the hands have gone. Larger: what is put down
+# during a long movement is seen later.
 GLANCE_READINGS = 4.0
 
 
@@ -57,7 +63,7 @@ class WatchListeners:
     """Gets every reading."""
     on_status: Callable[[CameraStatus], None] = lambda _: None
     """Gets every change of the camera's status."""
-    on_look: Callable[[Frame, Reading], None] = lambda _frame, _reading: None
+    on_frame: Callable[[Frame, Reading], None] = lambda _frame, _reading: None
     """Gets every frame with its reading, before `on_reading`."""
     on_rows: Callable[[RowsSeen], None] = lambda _: None
     """Gets the requested rows of order tiles."""
@@ -204,8 +210,8 @@ class Watcher(Closeable):
         self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float
     ) -> None:
         """Call all listeners, the table last, so that it finds the pictures of what it hears."""
-        frame, rows = tiles.see(frame, reading) if tiles else (frame, None)
-        self._listeners.on_look(frame, reading)
+        frame, rows = tiles.process_frame(frame, reading) if tiles else (frame, None)
+        self._listeners.on_frame(frame, reading)
         if rows is not None:
             self._listeners.on_rows(rows)
         if reading.game is not None:

@@ -87,7 +87,7 @@ class BoardWatch(Closeable):
         listeners = WatchListeners(
             on_reading=table.handle_reading,
             on_status=self._note_status,
-            on_look=eye.record,
+            on_frame=eye.record,
             on_rows=table.handle_rows,
         )
         self.watcher = watcher = Watcher(opener, reader, self._clock, listeners, settings.fps)

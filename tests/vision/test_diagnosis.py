@@ -37,7 +37,9 @@ class Looked:
         reader.use(kit)
         self.eye = BoardEye(reader, "auto", lambda: ())
         cameras = Cameras(lambda _: RenderedCamera(self.table, self.clock))
-        self.watcher = Watcher(cameras, reader, self.clock, WatchListeners(on_look=self.eye.record))
+        self.watcher = Watcher(
+            cameras, reader, self.clock, WatchListeners(on_frame=self.eye.record)
+        )
         self.eye.link = self.watcher.link
 
     def look(self, frames: int = 5) -> BoardEye:

@@ -183,19 +183,23 @@ def test_several_new_pictures_must_agree() -> None:
     frame = table.frame(3)
     watch.begin(RowsWanted(1, frozenset(SEATS), 10.0))
     pose = table.reader.pose
-    assert watch.see(frame.luma, 9.9, pose) is None
-    answers = [watch.see(frame.luma, 10.0 + number, pose) for number in range(AGREEING_PICTURES)]
+    assert watch.read_picture(frame.luma, 9.9, pose) is None
+    answers = [
+        watch.read_picture(frame.luma, 10.0 + number, pose) for number in range(AGREEING_PICTURES)
+    ]
     assert answers[:-1] == [None] * (AGREEING_PICTURES - 1)
     assert answers[-1]
     texts = {seat: row.text for seat, row in answers[-1].rows.items()}
     assert texts == {SOUTH: "UUS", NORTH: "LDI"}
-    assert watch.see(frame.luma, 20.0, pose) is None, "it is answered once"
+    assert watch.read_picture(frame.luma, 20.0, pose) is None, "it is answered once"
     pictures = []
     for letters in ("UUU", "DDD"):
         table.world.lay_tiles(SOUTH, letters)
         pictures.append(table.frame().luma)
     watch.begin(RowsWanted(2, frozenset({SOUTH}), 0.0))
-    answers = [watch.see(pictures[number % 2], number, pose) for number in range(MAX_PICTURES)]
+    answers = [
+        watch.read_picture(pictures[number % 2], number, pose) for number in range(MAX_PICTURES)
+    ]
     assert answers[:-1] == [None] * (MAX_PICTURES - 1)
     assert answers[-1]
     assert answers[-1].rows[SOUTH].fault is RowFault.MISSING, "they never agree"

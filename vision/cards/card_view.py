@@ -20,19 +20,26 @@ Mask = NDArray[np.bool_]
 # Maximum resolution of the view in px per mm: five px for a module of a card's marker. More costs
 # time and shows nothing new.
 MAX_SCALE = 2.7
+
 # Brightness of paper in an even view, of 255. It leaves room for what is brighter than paper.
 PAPER = 200
+
 # Minimum brightness of glare, of 255, and of paper that is so well lit that glare hides nothing.
 _GLARE, _LIT = 252, 242
+
 # Maximum brightness of the bold print of cards, relative to the paper beside it. Black print out of
 # focus is grey.
 _MAX_INK = 0.55
+
 # Size in mm of the largest print of cards: markers and signs.
 _PRINT_MM = 15.0
+
 # Width in mm of a thin stroke of cards. The board's own print outside its art is thinner.
 _STROKE_MM = 1.5
+
 # Factor by which the view is reduced to measure the paper's brightness, which changes slowly.
 _REDUCTION = 8
+
 # Minimum brightness that is assumed for paper, of 255.
 _DARKEST = 20
 

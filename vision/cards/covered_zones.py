@@ -28,29 +28,39 @@ from vision.pose.pose import Maps, Points, boxes_mm
 
 # Factor by which views are reduced. It costs a quarter of the time, and edges stay visible.
 _REDUCTION = 2
+
 # Maximum width in mm of the board's print that is removed before the search for edges.
 _LINE_MM = 8.0
+
 # Minimum change of brightness of an edge, relative to paper, and the distance in mm within which it
 # occurs. Soft shadows change less.
 _MIN_EDGE, _EDGE_MM = 0.22, 2.0
+
 # Maximum areas in mm² of edges and of bold print in a bare zone.
 _MAX_EDGES_MM2, _MAX_PRINT_MM2 = 25.0, 5.0
+
 # Margin in mm around cards in which blur, shadow and a bent corner count as theirs.
 _TOUCH_MM = 3.0
+
 # Width in mm of the strip beyond a zone's outer edge that is judged too, to notice an arm that
 # reaches in.
 _BEYOND_MM = 7.0
+
 # Half the width in mm of the sign, the arrow and other art in the middle of a zone, and the
 # distance of this art from both ends of the zone.
 _ART_MM, _ART_END_MM = 13.0, 2.0
+
 # Maximum brightness of a card's back, relative to paper, its minimum area in mm², and the maximum
 # distance in mm by which it may stick out of its zone.
 _MAX_BACK, _MIN_BACK_MM2, _MAX_OUT_MM = 0.45, 150.0, 12.0
+
 # Half the width in mm of the place of a zone's sign, the maximum brightness of its print, relative
 # to paper, and the minimum area of this print in mm².
 _SIGN_MM, _MAX_SIGN, _MIN_SIGN_MM2 = 14.0, 0.7, 3.0
+
 # Half the width in mm of a zone's printed outline, with blur.
 _OUTLINE_MM = 5.0
+
 # Blur in mm that removes noise before edges are searched.
 _NOISE_MM = 0.5
 

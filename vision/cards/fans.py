@@ -26,15 +26,19 @@ from vision.pose.pose import Points, rectangle_corners_mm
 
 # The name of a card that is there and was not read.
 UNREAD = "X"
+
 # Maximum deviation of the distance between both markers of a card from the printed one, and of the
 # line between them from the direction of their print. Beyond it they belong to two cards.
 _MAX_APART_MM, _MAX_APART_DEG = 6.0, 12.0
+
 # Minimum distance in mm by which a marker reaches into the outline of a card beneath it. Less may
 # be an error of the pose.
 _MIN_ON_TOP_MM = 5.0
+
 # Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
 # them.
 _MAX_STEPS = 1.9
+
 # Minimum distance in mm along the fan to order two cards without a proof. Twice as much for cards
 # that lie across each other.
 _MIN_STEP_MM = 8.0

@@ -36,22 +36,29 @@ from vision.pose.pose import Points
 # Maximum relative difference between a marker's sides and its size: less than a row of modules,
 # which is a seventh.
 _MAX_SIDE_ERROR = 0.12
+
 # Minimum correlation of a soft print with that of one card, and its minimum lead over any other.
 # Measured over 300 tables: a wrong card has .68 and .12 at most.
 _MIN_LIKENESS = 0.78, 0.18
+
 # The same for a print that is the marker of some card. Measured over the same tables: other print
 # of its size has .44 at most, and 99 % of the markers that do not decode have .59 at least.
 _MIN_RESEMBLANCE = 0.55, 0.0
+
 # (4, 2) px: shifts of a quadrangle that are tried, as corners of outlines are whole pixels.
 _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
+
 # Maximum distance between two sightings of one marker, and minimum distance of another marker, as
 # shares of the side. Two markers that are nearer would overlap by half.
 _SAME, _APART = 0.25, 0.5
+
 # Distance around a marker of a known card within which another print may be that marker, as a share
 # of its side. Larger: markers of other cards are missed. Smaller: bent cards count twice.
 _HIDDEN = 0.6
+
 # Maximum width in mm of the white modules of a marker. The white between two markers is wider.
 _GAP_MM = 2.0
+
 # Minimum side of the quadrangles that are examined, as a share of a marker's side. Smaller ones
 # cost time and cannot be markers.
 _MIN_SIDE = 0.5

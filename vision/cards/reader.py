@@ -24,11 +24,14 @@ from vision.pose.pose import Maps, Points, Pose, flat, middle_mm
 
 # Height of a card's face above the board: the thickness of a playing card.
 CARD_Z_MM = 0.3
+
 # Maximum distance in mm by which cards stick out of the board. Larger: each view costs more time.
 _MAX_OUTSIDE_MM = 40.0
+
 # Magnification of the view from above, relative to the picture in the middle of the board. It keeps
 # the resolution of the nearer half.
 _MAGNIFICATION = 1.3
+
 # Minimum distance in mm from the middle of a card to the edge of its zone. A card nearer to it may
 # be meant for either zone.
 _MIN_INSIDE_MM = 3.0

@@ -25,31 +25,42 @@ from vision.pose.pose import Points
 
 # A grey picture, (height, width), 0 is black.
 Luma = NDArray[np.uint8]
+
 # Rows and columns of a part of a picture.
 Box = tuple[slice, slice]
+
 # Pictures wider than this, such as 1080p, are searched at half size first.
 _LARGE_WIDTH_PX = 1600
+
 # Width at which other pictures are searched first, half of 1080p. Those that are no wider are not
 # reduced.
 _SMALL_WIDTH_PX = 960
+
 # Half the window in which a corner is refined, in px. A larger window would contain other edges of
 # small markers.
 _REFINE_PX = 3
+
 # Maximum shift of a refined corner. A corner that moves farther follows another edge.
 _MAX_SHIFT_PX = 2.0
+
 # Minimum brightness that is assumed for white, of 255, so that noise in black areas is not
 # amplified.
 _MIN_WHITE = 20
+
 # Blur of the unsharp mask in px, and the weight of what it removes. Chosen by trial on rendered
 # markers out of focus: stronger sharpening amplifies noise.
 _SHARPEN_SIGMA_PX, _SHARPEN_GAIN = 1.6, 1.8
+
 # Matrix (7, 42) that averages the four inner pixels of the six of each module.
 _AVERAGE = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
+
 # (4, 2) px: the corners of a marker that is rectified to six pixels per module.
 _RECTIFIED_CORNERS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
+
 # Minimum contrast of a print that is guessed: the length of the vector of its 49 modules without
 # their mean. This is a standard deviation of 6 levels, which noise alone may reach.
 _MIN_CONTRAST = 42.0
+
 # Minimum correlation of a print that is guessed, and its minimum lead over the next candidate. They
 # are strict, because a wrong entry is worse than none. Measured: prints of other ids reach .57 in
 # sharp pictures and less in soft ones. The right one falls to .76 where decoding fails.

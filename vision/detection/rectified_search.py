@@ -31,27 +31,36 @@ from vision.pose.pose import Maps, Points, Pose, flat
 
 # Finds markers at the size that they have in a view.
 _FINDER = MarkerFinder(close=True)
+
 # Minimum sizes of a square and of a marker in the view, in px. The larger scale of the two is used.
 # Measured on rendered tables: 48 px for a square suffice, and cost a quarter of a full picture.
 _SQUARE_PX, _MARKER_PX = 48, 44
+
 # Half the width of the area in which a corner marker is searched, in sides of the marker, if three
 # others predict its place.
 _CORNER_SEARCH_SIDES = 1.7
+
 # The same if only one or two others do, which predict it poorly.
 _WIDE_CORNER_SEARCH_SIDES = 3.0
+
 # Minimum side of markers that are searched in a view, relative to a marker's.
 _MIN_SIDE = 0.5
+
 # Minimum and maximum side of a quadrangle that may be a marker, relative to a marker's.
 _SIDE_RATIOS = 0.8, 1.2
+
 # Margin of a view around its squares, in sides of a marker, as pieces lie askew.
 _EXTENT_MARGIN = 0.75
+
 # Minimum score of a corner marker. It is stricter than for a piece, because a corner marker
 # determines the pose of the whole board.
 _MIN_CORNER_SCORE = 0.75
+
 # Minimum correlation, anywhere in the view, of a corner marker whose place three others predict.
 # Measured: 0.71 and more where it was found, in blur, glare and shadows. Covered ones mostly stay
 # below 0.6.
 _MIN_CORRELATION = 0.65
+
 # Side of a marker with its quiet zone, relative to the marker. Five modules and a black rim of one
 # module make seven, and the white zone around it adds one module on each side.
 _WITH_QUIET_ZONE = 9 / 7
@@ -219,8 +228,10 @@ def _remove_shadows(view: Luma) -> Luma:
 
 # Prepares a view before it is searched for markers. Returns another view of the same size.
 Preparation = Callable[[Luma], Luma]
+
 # For views in which most markers decode.
 PLAIN: Sequence[Preparation] = (_unchanged,)
+
 # For markers that are out of focus or under shadows with edges.
 ENHANCED: Sequence[Preparation] = (sharpen, _remove_shadows)
 

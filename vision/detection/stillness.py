@@ -23,75 +23,102 @@ from numpy.typing import NDArray
 # Side of a block in px, the size of a block in JPEG. It averages noise over 64 pixels and is still
 # smaller than a piece.
 BLOCK_PX = 8
+
 # Mean brightness of each block, or a difference of it, in levels: (rows, columns) float32.
 BlockMeans = NDArray[np.float32]
+
 # Mask of the blocks of a picture: (rows, columns) bool.
 BlockMask = NDArray[np.bool_]
 
 # ---- light ----
+
 # Sampling interval of rows and columns of blocks when the light of a whole picture is estimated.
 # One block in 36 is enough for a median, and saves time.
 LIGHT_SAMPLING = 6
+
 # Level above which a block may be saturated: a few of its pixels are at 255.
 _SATURATED = 245.0
+
 # Minimum difference in levels between the dark and the bright third of a picture to separate gain
 # from offset. With less contrast the gain is mostly noise.
 _MIN_CONTRAST = 25.0
+
 # Light is unchanged if the median block differs by fewer levels. No block with such a difference
 # counts as changed.
 _SAME_LIGHT = 0.5
+
 # Minimum and maximum gain, and maximum offset in levels, of a change of light. Beyond them
 # something is in front of the camera.
 _GAINS, _MAX_OFFSET = (0.5, 2.0), 20.0
+
 # An offset of fewer levels does not disturb the gains of the rows.
 _SMALL_OFFSET = 1.0
+
 # Minimum brightness of a block in a ratio, because a ratio of black blocks is all noise.
 _MIN_BRIGHTNESS = 4.0
+
 # Number of rows of blocks over which gains are averaged. Bands of lamps are wider.
 _SMOOTH_ROWS = 5
+
 # A global gain and offset is used only if its residual is below this share of that of the row
 # gains. Otherwise a hand that covers much of the picture would look like a change of light.
 _MAX_RESIDUAL_RATIO = 0.8
 
 # ---- noise ----
+
 # Limits of a block's noise bound, in levels. No smaller change ever counts, and any larger one
 # does. With a larger maximum, pale pieces are missed before a noisy camera.
 _MIN_BOUND, _MAX_BOUND = 3.5, 16.0
+
 # Noise bound in standard deviations of a block's noise. A picture has thousands of blocks, so
 # chance must exceed it less than once in a million.
 _BOUND_SIGMAS = 5.0
+
 # Minimum noise bound in codec steps. Two steps may add up, but seldom do.
 _BOUND_STEPS = 1.75
+
 # Three quarters of Gaussian values are within this many standard deviations of the mean.
 _THIRD_QUARTILE = 1.15
+
 # Half of Gaussian values are within this many standard deviations of the mean.
 _MEDIAN_DEVIATION = 0.6745
+
 # Assumed ratio of a block's noise to the typical noise, before anything is learned.
 _INITIAL_RATIO = 1.5
+
 # Number of frames over which the noise is averaged. Larger: it follows a change of the camera's
 # gain more slowly.
 _AVERAGED_FRAMES = 16
+
 # Upper limit of a block's standard deviation: the maximum of this multiple of the picture's, this
 # share of a codec step, and this number of levels.
 _MAX_NOISE_RATIO, _STEP_SHARE, _MIN_NOISE_CAP = 3.0, 0.6, 0.8
+
 # Minimum change of a block that may be a codec step: in standard deviations of the picture, and in
 # levels. No neighbour of its block changes as much.
 _MIN_JUMP_SIGMAS, _MIN_JUMP = 4.0, 1.0
+
 # Minimum number of single jumps in a picture before they count as codec steps. Fewer may be chance.
 _MIN_JUMPS = 12
+
 # Maximum codec step in levels, so that the noise bound stays below `_MAX_BOUND`.
 _MAX_STEP = 9.0
+
 # Learning rates for larger and for smaller codec steps. In averaged frames the steps only seem
 # smaller, so the estimate falls slowly.
 _RISE_RATE, _FALL_RATE = 0.5, 0.03
+
 # Maximum growth of the picture's noise from frame to frame: a factor, plus levels for a picture
 # without noise. A hand that comes in must not count as noise.
 _MAX_GROWTH, _GROWTH_LEVELS = 1.5, 0.1
+
 # Minimum share of the picture without movement from which noise is learned.
 _MIN_PART = 0.5
+
 # Changes are noise if the correlation of neighbouring blocks is below this. Independent noise has a
 # correlation of 0, objects of many blocks one near 1.
 _MIN_CORRELATION = 0.15
+
 # Minimum share of the picture that must change for this test. Few blocks give no reliable
 # correlation.
 _MIN_MOVED = 0.02

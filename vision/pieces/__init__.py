@@ -1,4 +1,4 @@
-"""From markers to layouts: which piece lies on which square, and which squares are unknown.
+"""What a picture shows of squares: their paper, outlines and shadows, and which are empty.
 
 May import `companion.core` and `vision`.
 """

@@ -29,44 +29,62 @@ from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 # Limits of tone, relative to what an empty square shows. A pixel is dark below the first one, as
 # print is, dim below the second one, as paper in a shadow is, and bright above the last one.
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
+
 # Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`.
 _MAX_GENTLE = 0.2
+
 # Maximum share of the visible parts of an outline that may be missing, in plain light and under a
 # shadow with edges: two of twelve, and one.
 _MAX_MISSING, _MAX_MISSING_SHADED = 1 / 6, 1 / 9
+
 # Minimum number of the twelve parts of its outline that a bare square shows: one side, or as many
 # of several sides if pieces stand in front.
 _MIN_LINES = 3
+
 # Maximum share of bright pixels of white paper, and of a square compared with its known look.
 _MAX_BRIGHT, _MAX_BRIGHT_LOOK = 0.12, 0.08
+
 # Maximum share of dark pixels of white paper, of paper with a known look, and of a square compared
 # with its look.
 _MAX_SPECKS, _MAX_SPECKS_KNOWN, _MAX_SPECKS_LOOK = 0.03, 0.01, 0.02
+
 # Maximum share of dim pixels of paper with a known look.
 _MAX_DIM_KNOWN = 0.03
+
 # Share of dim pixels above which paper, or a square compared with its look, counts as shaded.
 _MIN_SHADED, _MIN_SHADED_LOOK = 0.08, 0.06
+
 # Maximum share of pixels at which a soft shadow changes by more than `_MAX_GENTLE`.
 _MAX_STEEP = 0.02
+
 # Range of the plausible tone of a square's own paper, relative to white.
 _PAPER_TONES = 0.8, 1.25
+
 # Range of the overall change of brightness that is due to the light.
 _LIGHT_LEVELS = 0.85, 1.18
+
 # Maximum share of burnt-out pixels of a square that is judged.
 _MAX_GLARE = 0.12
+
 # Minimum visible share of a square that is judged, and of one whose look is learned.
 _MIN_SEEN, _MIN_SEEN_TO_LEARN = 0.4, 0.98
+
 # Weight of the newest look of an empty square in the running average. Larger: noise stays in it.
 # Smaller: it follows changes of the light more slowly.
 _NEWEST_WEIGHT = 0.2
+
 # Minimum depth of a part of an outline, as a share of the expected depth.
 _MIN_DEPTH_SHARE = 0.4
+
 # Offset added to tones before they are divided, so that the noise of dark print does not count.
 _TONE_OFFSET = 0.08
+
 # Minimum tone that is divided by.
 _MIN_TONE = 0.05
+
 # Quantile of the tones of a square that counts as its own paper. A tenth may be glints.
 _OWN_PAPER_QUANTILE = 0.9
+
 # Blur in px, and minimum tone, before the change of a soft shadow is measured.
 _SMOOTH_PX, _DARKEST = 1.0, 0.03
 

@@ -18,13 +18,16 @@ from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_ou
 
 # Maximum height in mm of a piece above its marker, which may lie in a frame.
 _ABOVE_MM = 3.0
+
 # Number of heights between paper and the tallest piece at which a block's ray is followed. They are
 # closer to each other than squares, seen from the usual angles.
 _LEVELS = 3
+
 # Maximum standard deviation of the pose, as a share of a square, to call a square empty. At three
 # standard deviations the place is wrong by a quarter of a square. Larger: the place that is
 # examined may miss a piece.
 _MAX_SPREAD = 0.08
+
 # The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
 # may be hidden there.
 _INNER = 0.4

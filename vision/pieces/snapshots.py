@@ -24,35 +24,48 @@ from vision.pieces.square_cells import THIRDS, Mask, Places, SquareCells, cells_
 from vision.pose.pose import Maps, Points, Pose
 
 _Kind = TypeVar("_Kind", bound=np.generic)
+
 # Brightness relative to the paper next to it: 1 is white paper.
 Tone = NDArray[np.float32]
+
 # Minimum depth of an outline: how much darker it is than its surroundings, relative to white paper.
 # Noise alone is less deep.
 LINE = 0.05
+
 # Minimum share of the visible parts of outlines that have to show a line. Half of a board may lie
 # in glare.
 _MIN_PARTS_WITH_LINE = 0.1
+
 # Minimum visible share of a part of an outline. Parts with less are not judged.
 _MIN_VISIBLE = 0.6
+
 # Brightness of a reflection, relative to a cell's paper, and its maximum share of a cell. A larger
 # one is light, or hides too much.
 _GLINT, _MAX_GLINT_SHARE = 1.35, 0.25
+
 # Minimum brightness of glare, of 255, and maximum brightness of paper in which it counts. Brighter
 # paper burns out by itself.
 _BURNT, _WHITE = 252, 242
+
 # Minimum brightness that is assumed for paper, of 255.
 _DARKEST_PAPER = 20.0
+
 # A pixel and its neighbours.
 _AROUND = np.ones((3, 3), np.uint8)
+
 # Unit of length in mm for the slope of the paper's brightness.
 _UNIT_MM = 100.0
+
 # Width in mm of the white around a corner marker that is measured with it.
 _QUIET_ZONE_MM = 1.5
+
 # Quantiles of brightness that count as paper, around a corner marker and over a whole view.
 _WHITE_QUANTILE, _BOARD_WHITE_QUANTILE = 0.92, 0.9
+
 # Limits of the paper's brightness, relative to the darkest and the brightest corner, as the plane
 # through the corners may leave them far behind.
 _WHITE_LIMITS = 0.5, 1.3
+
 # Minimum tone that is divided by, and quantile of a part's profile that is the paper beside its
 # line.
 _MIN_SHADE, _SHADE_QUANTILE = 0.05, 0.8

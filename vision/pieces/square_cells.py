@@ -23,44 +23,58 @@ from companion.core.kit import Board
 from vision.pieces.shaded_squares import PaperPixels
 
 Mask = NDArray[np.bool_]
+
 # Numbers of pixels in a cell, or rows and columns in a view.
 Places = NDArray[np.int_]
 
 # Number of parts into which each side of an outline is divided.
 THIRDS = 3
+
 # Minimum size in mm of a square for the resolution. Cells of smaller squares are enlarged to the
 # same number of px.
 _MIN_SQUARE_MM = 30.0
+
 # Resolution of the view in px per mm: a line is about one pixel wide. Larger: more time for each
 # picture. Smaller: thin lines vanish.
 _PX_PER_MM = 1.6
+
 # Search range in mm for a line that a slightly wrong pose has shifted, on a board without gaps and
 # on one with gaps. There the next line is nearer.
 _SEARCH_MM, _SEARCH_IN_GAPS_MM = 3.0, 2.0
+
 # Margin in mm around what hides the board, for an error of the pose.
 _RIM_MM = 1.0
+
 # Room for a line and its blur, across the outline, and at both ends along it, where other lines
 # cross.
 _LINE_MARGIN_MM, _CORNER_MARGIN_MM = 1.0, 2.0
+
 # Width in mm of the edge of a square that is not plain paper: its line, blur and error of the pose.
 _PAPER_MARGIN_MM = 1.8
+
 # Right and lower end of the label in the upper left corner of a square, in shares of the square
 # from its middle.
 _LABEL_LEFT, _LABEL_TOP = -0.12, -0.22
+
 # Radius of the disc in the middle of a square, in shares of the square. Printed marks leave it
 # free.
 _MIDDLE_RADIUS = 0.25
+
 # Where paper begins beyond an outline: distance in mm from the square in a gap, the same on a board
 # without gaps, and distance from both ends of the side.
 _BEYOND_IN_GAP_MM, _BEYOND_MM, _BEYOND_END_MM = 0.8, 1.2, 1.5
+
 # Distance in mm within which the paper's brightness is compared, to tell a soft shadow from print.
 GENTLE_MM = 2.0
+
 # Maximum difference (a logarithm) between the paper of neighbouring squares, on a board of two
 # tones and on one of a single tone.
 _NEXT_TONE, _SAME_TONE = 0.15, 0.03
+
 # Numbers of terms for gentle changes of the light on a whole square, and on its middle alone, which
 # is too small for more.
 _ALL_TERMS, _FEW_TERMS = 6, 2
+
 # Offsets (files, ranks) to the neighbours above, right, below and left.
 _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 

@@ -19,9 +19,11 @@ from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 # A copy is the board of the last pose if its corners moved by less than this share of a marker's
 # side. A copy beside it is at least a whole board away.
 _MAX_SHIFT = 0.5
+
 # Maximum offset of a further corner from where a pair predicts it, in sides of the marker. A pair
 # predicts it poorly, so a pose of all of them must fit as well.
 _MAX_OFFSET = 1.5
+
 # Maximum residual of corners of one board: the larger of this many px, and this share of their
 # diagonal. It is larger than for a single board in `vision.reading.locate`, as the lens may not be
 # known yet.

@@ -30,30 +30,40 @@ from vision.pose.printed_lines import Lines, lines_of
 # Maximum number of steps of one fit, and maximum number of fits while lines are added. They bound
 # the time of a picture. Usually both converge sooner.
 _MAX_STEPS, _MAX_LINE_ROUNDS = 8, 9
+
 # A tag with a larger residual (at 1280 px width) is not on the board: a hand holds it.
 _OUTLIER_PX = 2.0
+
 # Standard deviations in px of a corner and of a line. Corners are measured more precisely, but blur
 # shifts all corners of a marker outwards or inwards together, so these errors do not average out.
 _CORNER_PX, _LINE_PX = 0.8, 0.8
+
 # Search range of a line, in standard deviations of its predicted position.
 _SEARCH_SIGMAS = 3.0
+
 # Minimum search range of a line in px: to decide whether it is unambiguous, and to measure it.
 _MIN_REACH_PX, _FINAL_REACH_PX = 2.0, 3.0
+
 # Once all visible lines are in use, the fit has converged when no line moves by more than this, in
 # px.
 _CONVERGED_PX = 1.0
+
 # Steps whose predicted gain in misfit is smaller are not tried. A misfit of 1/2 is one standard
 # deviation of one observation.
 _MIN_GAIN = 1e-2
+
 # A line is used only if its search range is at most this share of the distance to the next line. At
 # half of it, the next line would be as near.
 _MAX_REACH_SHARE = 0.36
+
 # Finite-difference steps for the nine numbers of a change: large enough for the precision of
 # floats, small enough to be linear.
 _DIFFERENCE_STEPS = (1e-6, 1e-6, 1e-6, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6)
+
 # Huber bound in standard deviations: larger residuals count less (Huber 1964). 1.5 is a usual
 # value.
 _HUBER_BOUND = 1.5
+
 # Minimum standard deviation of a lens parameter, as it is a divisor.
 _MIN_SPREAD = 1e-7
 

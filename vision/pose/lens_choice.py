@@ -29,39 +29,53 @@ from vision.pose.printed_lines import Lines, confirm_squares, lines_of
 # Standard deviations of log focal length and k1 for a lens of which nothing is known. Webcams
 # differ by about a fifth in focal length.
 _FOCAL_SPREAD, _K1_SPREAD = 0.2, 0.06
+
 # Standard deviation of a term that a model does not vary.
 _FIXED_SPREAD = 1e-6
+
 # Focal lengths to try for an unknown lens, relative to the assumed one. Each is about 0.72 times
 # the one before, so that the true one is within a standard deviation of a start.
 _WIDER_FOCALS = (0.72, 0.52, 0.38)
+
 # Minimum focal length of a fisheye start, in picture widths: 95 degrees to either side.
 _MIN_FISHEYE_FOCAL = 0.3
+
 # Range of focal lengths of real lenses, in picture widths.
 _FOCAL_LIMITS = 0.1, 10.0
+
 # Standard deviation of a line, and the offset, in multiples of it, that a missing line counts as.
 _LINE_PX, _MISSING_COST = 0.8, 2.0
+
 # Weight of the corners' squared residual in the cost: the number of corners of four markers. Its
 # root is at most `_MAX_CORNER_COST` standard deviations, so that a wild fit does not hide the rest.
 _CORNER_WEIGHT, _MAX_CORNER_COST = 16.0, 5.0
+
 # Minimum gain in cost before another model replaces the assumed one: odds of exp(10), which is
 # 20,000 to 1.
 _MIN_GAIN = 10.0
+
 # Maximum offset of a line that matches the pose of a fit.
 _MAX_OFFSET_PX = 1.5
+
 # Search range of lines when a pose is checked. Larger: the neighbouring line is found instead.
 _CHECK_PX = 6.0
+
 # Minimum share of the lines that must be found for a check. With fewer, the corners decide.
 _MIN_LINE_SHARE = 0.3
+
 # Maximum offset of three of four lines, or maximum residual of the corners, of a pose that is
 # right.
 _MAX_ERROR_PX = 1.2
+
 # Shares of the lines that have to match. `_NEARLY_ALL` is for the first two models, which belong to
 # one family, so that both may explain most lines.
 _MOST, _NEARLY_ALL = 0.75, 0.9
+
 # Maximum offset of most lines, and minimum share of lines found, with which a model leaves nothing
 # to explain. Measured: three of four lines are within .38 px by the right model, and beyond .91 px
 # by another.
 _SHARP_PX, _SHARP_SHARE = 0.5, 0.8
+
 # Minimum share of the visible lines around a confirmed square that match the pose.
 _MIN_MATCHING = 0.5
 

@@ -18,18 +18,23 @@ from vision.pose.pose import Pose, refined_pose, solve_pose
 # Prior information on log focal length and k1, before the first view: the inverse of their
 # variances. The nominal lenses of webcams are wrong by about an eighth.
 _PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
+
 # Minimum standard deviation of a corner in px. It covers paper that is not flat. Smaller: the first
 # views outweigh all later ones.
 _CORNER_PX = 0.7
+
 # After a step this short, in log focal length and k1, the remaining error is below a hundredth of
 # it.
 _CONVERGED = 5e-3
+
 # Maximum number of Gauss-Newton steps on the first view, whose start may be far off.
 _MAX_FIRST_STEPS = 3
+
 # Number of views that keep their full weight, and the factor by which each further one reduces the
 # weight of all older ones. A lens that is focused anew changes, and is followed after some 20
 # views.
 _FULL_VIEWS, _FADE = 20, 0.95
+
 # Maximum change of log focal length and of k1 from the nominal lens. It holds while few views say
 # little. Lenses beyond are found by `vision.pose.lens_choice`.
 _MAX_CHANGE = 0.4, 0.15

@@ -22,8 +22,10 @@ Points = NDArray[np.float64]
 # Maximum angle in radians of a ray from the optical axis, 86 degrees. At 90 degrees a plane
 # coordinate is infinite.
 _MAX_ANGLE = 1.5
+
 # Number of Newton steps to invert a fisheye. Each doubles the correct digits, so this is ample.
 _NEWTON_STEPS = 8
+
 # Minimum slope in a Newton step. Beyond the picture a strong distortion folds back, and its slope
 # reaches 0.
 _MIN_SLOPE = 0.2

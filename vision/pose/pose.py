@@ -27,9 +27,11 @@ Points = optics.Points
 # `_LARGE_VIEW_PX`). Positions between them are interpolated. The error is at most 0.02 px, for
 # cameras up to 55 degrees oblique and lenses of 120 degrees.
 _SPACING_PX, _LARGE_VIEW_PX = 4, 1000
+
 # The second pose of a plane is dropped if its error exceeds that of the first by this factor. The
 # closer the view is to one from straight above, the more alike both are.
 _MAX_ERROR_RATIO = 4.0
+
 # Minimum standard deviation in px of a corner in a picture, with four corner markers and with
 # fewer. With fewer the residual says little, and errors of the lens are not averaged.
 _CORNER_PX, _FEW_CORNERS_PX = 0.4, 0.8

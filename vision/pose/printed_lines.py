@@ -26,31 +26,41 @@ from vision.pose.pose import Points, Pose, flat
 
 # Sampling interval across a line. A parabola finds the peak between the samples.
 _STEP_PX = 0.5
+
 # Maximum search range of a line to either side, which bounds the time.
 _MAX_REACH_PX = 40.0
+
 # Assumed width in mm of a printed line, a little more than `LINE_MM`.
 _LINE_WIDTH_MM = 0.6
+
 # Blur of a line to either side, and minimum distance of a flank from the middle of its line.
 _BLUR_PX, _MIN_FLANK_PX = 1.0, 1.5
+
 # Minimum scale of the picture. Below it a line is much thinner than a pixel.
 _MIN_PX_PER_MM = 0.3
+
 # Number of sample points along half a side.
 _SAMPLES = 4
+
 # Offsets of the sample points from the middle of a side, as shares of its length: between 4 and
 # 42 %, so that crossing lines at both ends are left out.
 _SAMPLE_OFFSETS = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
+
 # Minimum contrast of a line with both of its flanks: as a share of their brightness for a single
 # line, for a pair of lines, and in levels of 255.
 #
 # Thin pairs under JPEG have less contrast than .05. Measured: .03 finds 97 % of their lines instead
 # of 94 %, with hardly any more in wrong places. It finds no more single lines.
 _MIN_DEPTH, _MIN_PAIR_DEPTH, _MIN_LEVELS = 0.05, 0.03, 3.5
+
 # A line is ambiguous if another one, at least this many px away, has more than this share of its
 # contrast.
 _MAX_RIVAL, _RIVAL_DISTANCE_PX = 0.75, 3.0
+
 # Maximum search range, as a share of the distance to the next parallel line. At half of it, either
 # line may be meant.
 _MAX_REACH_SHARE = 0.45
+
 # Minimum distance of a line from the end of its search range, as it may continue beyond.
 _END_MARGIN_PX = 0.25
 

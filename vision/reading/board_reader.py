@@ -38,6 +38,7 @@ from vision.reading.vote import vote
 # of squares are larger than in a series, as nothing may wait for the next picture. They still limit
 # the time for a board that is mostly hidden.
 _SINGLE_BUDGET = Budget(closer_squares=48, shaded_failures=60, lens_models=9)
+
 # Interval, in pictures without a board, at which the mirror image is tried. Each try takes as long
 # as a picture. Larger: a mirrored camera shows its first board later.
 _MIRROR_INTERVAL = 6

@@ -32,12 +32,15 @@ from vision.reading.look import NO_SQUARES, Look, Memory
 # Maximum shift in px of a corner marker that has not moved. Larger: a small push of the board goes
 # unnoticed. Smaller: noise has the pose confirmed again and again.
 _MAX_SHIFT_PX = 0.3
+
 # Share of the picture above which all of it is searched again. Searching many parts takes longer
 # than one quick scan of everything.
 _MAX_PART = 0.35
+
 # Window in px for removing shadows, two to four modules of a board's markers. Measured under
 # blinds: 13 and 27 px find fewer markers.
 _SHADOW_WINDOW_PX = 19
+
 # Margin around the due blocks, and minimum side of markers in them, both as shares of a tag's size
 # in the middle of the board. Tags at the far end of the board are smaller than there.
 _BOX_MARGIN, _MIN_SIDE = 0.5, 0.4

@@ -37,33 +37,43 @@ from vision.reading.look import NO_SQUARES, SERIES_BUDGET, SPENT_BUDGET, Located
 # Maximum RMS shift, as a share of the picture width, of corners that have not moved since the pose
 # was found. Larger: a small push of the board goes unnoticed. Smaller: noise causes new poses.
 _MAX_SHIFT = 1.0 / 1280
+
 # Maximum shift of each corner of a piece's marker, as a share of the picture width, that confirms
 # the pose. It is larger than `_MAX_SHIFT` because it bounds the worst corner and not the mean.
 _MAX_ANCHOR_SHIFT = 2.0 / 1280
+
 # Residual of four corner markers, as a share of the picture width, above which one of them may have
 # been moved.
 _MIN_MISFIT = 0.3 / 1280
+
 # A corner has been moved or is partly hidden if it is off by more than this many times the median,
 # by the pose from the best three markers.
 _OUTLIER_FACTOR = 3.0
+
 # Maximum residual of corners that lie as on the board: the larger of this many px, and this share
 # of the diagonal between the corners.
 _MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE = 2.5, 0.01
+
 # Views with a residual of up to this many times that maximum may teach the lens, as a wrong lens
 # causes residuals too.
 _TEACHING_FACTOR = 3.0
+
 # Maximum number of failed searches in a row for another lens model. A search takes several
 # pictures, so a view that no lens explains must not be searched forever.
 _MAX_FAILED_SEARCHES = 4
+
 # Minimum number of lines found, and minimum share of the squares confirmed, for a view to teach the
 # lens although corners are hidden.
 _MIN_LINES, _MIN_CONFIRMED_SHARE = 60, 0.8
+
 # (2, 2): covariance of log focal length and k1 of a lens that is known from corner markers alone,
 # see `LensTuner.with_fit`. Such a lens may be wrong by a tenth.
 _CORNERS_COVARIANCE = np.diag([0.1, 0.05]) ** 2
+
 # (3,): standard deviations of log focal length, k1 and k2 of a calibrated lens. Not zero, as they
 # are divisors.
 _EXACT_SPREADS = np.array([1e-3, 1e-3, 1e-6])
+
 # (3,): the same before any view of the board. Webcams differ by about a fifth in focal length.
 _UNKNOWN_SPREADS = np.array([0.2, 0.06, 1e-6])
 

@@ -45,6 +45,7 @@ class Budget(NamedTuple):
 
 # Budget for each picture of a series.
 SERIES_BUDGET = Budget()
+
 # Budget for the rest of a picture in which lens models were tried.
 SPENT_BUDGET = Budget(0, 0)
 

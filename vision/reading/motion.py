@@ -40,29 +40,38 @@ from vision.reading.look import SERIES_BUDGET, Look, Memory
 # again. Larger: squares are compared with looks from another light. Smaller: clouds and dimmers
 # cause whole readings.
 _MAX_LIGHT_CHANGE = 0.04
+
 # Number of frames for which such a change has to last, as lamps flicker.
 _RELIT_FRAMES = 5
+
 # Change of brightness that does not have to last. No flicker of a whole picture is that strong, and
 # beyond it squares look different.
 _IMMEDIATE_LIGHT_CHANGE = 0.12
+
 # Thresholds of a movement and of a clear movement: the sum, over three by three blocks, of the
 # squared changes relative to the noise bound. One block at its bound counts 1. Larger: pale pieces
 # on pale squares are missed. Smaller: noise looks like movement.
 _MIN_CLUSTER, _MIN_CLEAR_CLUSTER = 3.0, 6.0
+
 # Minimum squared change, relative to the noise bound, of a block that belongs to a cluster.
 _MIN_MEMBER = 0.3
+
 # Share of a change of light by which a block may differ in addition. Lamps rarely change all of a
 # table alike.
 _LIGHT_TOLERANCE = 0.15
+
 # Weight of a still frame in the running average for the next comparison. Something that moves
 # slowly runs ahead of its own average.
 _AVERAGE_WEIGHT = 0.33
+
 # Maximum number of still frames averaged into what a block looked like when it was read. More of
 # them hardly make it less noisy.
 _MAX_AVERAGED = 12
+
 # Number of still frames after which noise is learned less often, and the interval from then on. It
 # saves time while a table lies still.
 _LEARNING_FRAMES, _LEARNING_INTERVAL = 20, 4
+
 # Number of frames without a reading after which squares that were given up are looked at again: one
 # second at ten frames a second.
 _RETRY_FRAMES = 10

@@ -30,32 +30,42 @@ from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
 # Maximum excess in mm of a piece's width and depth over `Kit.tops_mm`. Larger: more of the board
 # counts as hidden. Smaller: the side of a piece is mistaken for an object.
 _MAX_EXCESS_MM = 5.0
+
 # Maximum height in mm of a piece above its marker, which may lie in a frame.
 _ABOVE_MM = 3.0
+
 # Tolerance of a marker's side relative to a tag: a share, plus the effect of an error in px of its
 # corners. Heights of pieces and home printers cause deviations of some percent.
 _SIZE_TOLERANCE, _CORNER_ERROR_PX = 0.10, 1.0
+
 # A place and four diagonal offsets from it (x, y), in units of a margin.
 _OFFSETS = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
+
 # Margin at the edge of a square, in mm and as a share of the pitch. A piece nearer to the edge may
 # lie on the next square. Larger: pieces that lie askew are not read. Smaller: some count on the
 # wrong square.
 _EDGE_MM, _EDGE_SHARE = 1.5, 0.05
+
 # Maximum offset, in squares, of a piece of several squares. At half a square it lies as much on the
 # next ones, so this leaves a margin.
 _MAX_OFF_SQUARES = 0.35
+
 # Maximum rotation in degrees of an oblong piece from the files and ranks. At 45 it lies neither
 # along nor across, so this leaves a margin.
 _MAX_OFF_DEG = 42.0
+
 # Sample points along the sides of a piece of several squares, as shares of the side. A square of
 # which it covers only the outermost 4 % is not counted.
 _SHARES = np.linspace(0.04, 0.96, 9)
+
 # Minimum difference in height of two markers on a square to tell which one is on top. Smaller
 # differences mean that they lie side by side.
 _MIN_ON_TOP_MM = 3.0
+
 # Minimum number of pieces of a wrong size to conclude that they were printed at another scale than
 # the board. One or two may be held in a hand.
 _MIN_MISPRINTS = 3
+
 # Maximum difference of their sizes, relative to a tag. A little more than `_SIZE_TOLERANCE`.
 _MAX_SIZE_SPREAD = 0.12
 

@@ -21,9 +21,11 @@ from vision.reading.motion import mark_read
 # Number of still pictures in a row that have to agree before a result is settled. With two of them
 # one wrong picture makes a tie. Each more delays every reading by one picture.
 AGREEING_PICTURES = 3
+
 # Maximum difference in px between two poses that count as one: less than a module of the smallest
 # marker that is read.
 _SAME_PX = 2.0
+
 # (4, 3) mm: corners of a square on the board at which two poses are compared.
 _PROBE_MM = flat(square_corners_mm(0.0, 0.0, 200.0))
 

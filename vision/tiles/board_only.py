@@ -22,16 +22,21 @@ from vision.readability import board_outline_mm
 
 # Paper around the outer markers that is shown, in mm. They cannot be read without it.
 _EDGE_MM = 4.0
+
 # Minimum number of corner markers that must be where the pose puts them. A board that was turned or
 # pushed has none, and hands may hide two.
 _MIN_CORNERS = 2
+
 # Minimum difference between black and white modules, of 255. With less, noise decides.
 _MIN_CONTRAST = 30.0
+
 # Maximum number of the 49 modules of a corner marker that may be wrong where the pose puts it. A
 # pose that is off by a module has many more.
 _MAX_WRONG_MODULES = 3
+
 # (16, 1): points along a side of the board, as shares of it.
 _SIDE_POINTS = np.linspace(0.0, 1.0, 16)[:, None]
+
 # Cr and Cb of grey.
 _GREY = 128
 

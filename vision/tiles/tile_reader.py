@@ -31,18 +31,23 @@ from vision.pose.pose import Points, Pose, square_corners_mm
 
 # Number of pictures in a row that have to agree. With two of them one wrong picture makes a tie.
 AGREEING_PICTURES = 3
+
 # Number of pictures without agreement after which the last answer is returned as a fault. Players
 # wait for about a second at ten pictures a second.
 MAX_PICTURES = 12
+
 # Maximum distance (along and across the row) and turn of a tile from its place. Beyond them it is
 # askew. Larger: a tile between two places counts for one of them.
 _MAX_OFF_MM, _MAX_OFF_DEG = (9.0, 11.0), 25.0
+
 # Maximum distance in mm (along and across the row) between a tile's marker and a place. Tiles
 # farther off do not belong to the row.
 _NEAR_MM = (20.0, 30.0)
+
 # Minimum and maximum side of a marker, relative to the printed one. Others are not on the table's
 # plane, or belong to something else.
 _SIZE_RATIOS = 0.75, 1.3
+
 # Maximum error in mm of the markers of a strip against a rigid strip. Beyond it, the strip is bent
 # or its markers belong to two.
 _MAX_STRIP_ERROR_MM = 3.0
@@ -211,7 +216,7 @@ class TileWatch:
         """Read these rows from now on. None stops reading."""
         self._wanted = wanted
 
-    def see(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
+    def read_picture(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
         """Read a (height, width) picture taken at the monotonic time `at_s`.
 
         Returns the rows once, when enough pictures agree or too many do not. Otherwise None.

@@ -26,14 +26,14 @@ class TilesBeside:
         """
         self._watch.begin(wanted)
 
-    def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
+    def process_frame(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
         """Return the frame without what lies beside the board, and the requested rows of tiles.
 
         The rows are None until they are read.
         """
         pose = self._reader.pose if reading.game == self._watch.kit.game else None
         as_read = self._reader.mirror.flip_back(frame)
-        rows = self._watch.see(as_read.luma, frame.at_s, pose)
+        rows = self._watch.read_picture(as_read.luma, frame.at_s, pose)
         shown = self._board_only.black_out(as_read, pose)
         # Flipping again gives the frame as the camera has taken it.
         return self._reader.mirror.flip_back(shown), rows
