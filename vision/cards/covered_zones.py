@@ -100,8 +100,8 @@ class ZoneCover:
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
         for zone in self._zones:
-            here = self._judged_window(zone, view.maps)
-            is_covered = cv2.countNonZero(edges[here]) > max_edges_px
+            window = self._judged_window(zone, view.maps)
+            is_covered = cv2.countNonZero(edges[window]) > max_edges_px
             if zone not in with_cards:
                 # Print within its outline.
                 inner = _window(view.maps, *self._box_mm(zone, -_OUTLINE_MM))
@@ -110,10 +110,10 @@ class ZoneCover:
                 is_printed = cv2.countNonZero(print_) > max_print_px
                 is_covered |= is_printed or not self._shows_sign(zone, small, view.maps)
                 # Cards that lie face down hide nothing that counts.
-                if is_covered and _is_face_down(here, scale, edges | print_, small):
+                if is_covered and _is_face_down(window, scale, edges | print_, small):
                     is_covered = False
             is_covered |= not in_picture[_window(view.maps, *self._box_mm(zone, 0.0))].all()
-            if is_covered or np.count_nonzero(glare[here]) > max_edges_px:
+            if is_covered or np.count_nonzero(glare[window]) > max_edges_px:
                 covered.add(zone)
         return covered
 
@@ -142,8 +142,8 @@ class ZoneCover:
         up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
         x, y = self._board.centre_mm(zone)
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
-        here = _window(maps, first - _SIGN_MM, first + _SIGN_MM)
-        dark = np.count_nonzero(small[here] < _MAX_SIGN * PAPER)
+        window = _window(maps, first - _SIGN_MM, first + _SIGN_MM)
+        dark = np.count_nonzero(small[window] < _MAX_SIGN * PAPER)
         return bool(dark >= _MIN_SIGN_MM2 * (maps.scale / _REDUCTION) ** 2)
 
     def _known_mask(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[OpenCard]) -> Luma:
@@ -163,15 +163,15 @@ class ZoneCover:
         return known
 
 
-def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
+def _is_face_down(window: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
     """Return whether all edges of a zone belong to dark cards that lie within it.
 
-    `here` is the zone's window in the small view, `scale` its px per mm, `edges` (h, w) is 255 at
+    `window` is the zone's window in the small view, `scale` its px per mm, `edges` (h, w) is 255 at
     edges and print, and `tone` (h, w) is the small view itself.
     """
     # A card may stick out of its zone.
     out = round(_MAX_OUT_MM * scale)
-    rows, columns = (slice(max(0, part.start - out), part.stop + out) for part in here)
+    rows, columns = (slice(max(0, part.start - out), part.stop + out) for part in window)
     dark = (tone[rows, columns] < _MAX_BACK * PAPER).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark)
     down, across = labels.shape
@@ -184,7 +184,7 @@ def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
     is_back = np.isin(labels, backs).astype(np.uint8)
     known = np.zeros(edges.shape, np.uint8)
     known[rows, columns] = 255 * cv2.dilate(is_back, _kernel((_EDGE_MM + 1) * scale))
-    unexplained = np.count_nonzero(edges[here] & ~known[here])
+    unexplained = np.count_nonzero(edges[window] & ~known[window])
     return bool(unexplained <= _MAX_EDGES_MM2 * scale**2)
 
 
@@ -220,9 +220,9 @@ def _edge_mask(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
     closed = cv2.morphologyEx(soft, cv2.MORPH_CLOSE, _kernel(_LINE_MM / 2 * scale))
     tone = np.asarray(closed, np.uint8)
     # The maximum and the minimum nearby, without the known places.
-    near = _kernel(_EDGE_MM / 2 * scale)
-    high = cv2.dilate(tone & ~known, near)
-    low = cv2.erode(tone | known, near)
+    kernel = _kernel(_EDGE_MM / 2 * scale)
+    high = cv2.dilate(tone & ~known, kernel)
+    low = cv2.erode(tone | known, kernel)
     change = np.asarray(cv2.subtract(high, low), np.uint8)
     return _threshold(change, _MIN_EDGE * PAPER) & ~known
 
@@ -232,5 +232,5 @@ def _kernel(reach_px: float) -> Luma:
     return np.ones((2 * round(reach_px) + 1,) * 2, np.uint8)
 
 
-def _threshold(grey: Luma, least: float) -> Luma:
-    return np.asarray(cv2.threshold(grey, least, 255, cv2.THRESH_BINARY)[1], np.uint8)
+def _threshold(grey: Luma, threshold: float) -> Luma:
+    return np.asarray(cv2.threshold(grey, threshold, 255, cv2.THRESH_BINARY)[1], np.uint8)

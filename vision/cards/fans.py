@@ -54,9 +54,9 @@ class OpenCard:
     """Its middle on the board, x."""
     y_mm: float
     """Its middle on the board, y."""
-    turn: float
+    turn_rad: float
     """Its direction in radians, counter-clockwise. A half turn changes nothing."""
-    marks: tuple[Points, ...]
+    quads_mm: tuple[Points, ...]
     """Its visible markers on the board, (4, 2) mm each, the upper left corner first."""
     outline: Points
     """(4, 2) mm: its corners. For a card that was not read, those of its marker."""
@@ -67,10 +67,10 @@ class OpenCard:
         return np.array([self.x_mm, self.y_mm])
 
 
-def unread_card(mark: Points) -> OpenCard:
+def unread_card(quad_mm: Points) -> OpenCard:
     """Return a card of which only a marker (4, 2) mm that does not decode is visible."""
-    x, y = mark.mean(axis=0).tolist()
-    return OpenCard(UNREAD, x, y, 0.0, (mark,), mark)
+    x, y = quad_mm.mean(axis=0).tolist()
+    return OpenCard(UNREAD, x, y, 0.0, (quad_mm,), quad_mm)
 
 
 def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
@@ -86,7 +86,7 @@ def place_on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
     card.
     """
     # Rotate by the axes of each card, then move to its middle.
-    turns = np.array([card.turn for card in cards])
+    turns = np.array([card.turn_rad for card in cards])
     middles = np.array([card.middle for card in cards]).reshape(-1, 1, 1, 2)
     right = np.column_stack([np.cos(turns), np.sin(turns)])
     up = np.column_stack([-np.sin(turns), np.cos(turns)])
@@ -112,13 +112,15 @@ def _marker_offset(deck: Deck) -> Points:
     return np.array([deck.width_mm / 2 - from_edge, deck.height_mm / 2 - from_edge])
 
 
-def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[str, OpenCard | None]:
+def cards_of_markers(
+    deck: Deck, quads_mm: Mapping[str, Sequence[Points]]
+) -> dict[str, OpenCard | None]:
     """Return, by name, the one card that all markers of that name, (4, 2) mm each, belong to.
 
     None if they belong to more than one card.
     """
     cards: dict[str, OpenCard | None] = {}
-    for name, quads in marks.items():
+    for name, quads in quads_mm.items():
         cards[name] = None
         pose = _pose_by_markers(deck, quads)
         if pose is not None:
@@ -203,7 +205,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
         is_below[i, j] = along_mm[i] < along_mm[j]
         is_below[j, i] = not is_below[i, j]
         # Too near to each other, or across each other: either may be the upper one.
-        askew = abs(math.sin(cards[i].turn - cards[j].turn))
+        askew = abs(math.sin(cards[i].turn_rad - cards[j].turn_rad))
         if abs(along_mm[i] - along_mm[j]) < _MIN_STEP_MM * (1 + askew):
             names[i] = names[j] = UNREAD
 
@@ -228,15 +230,15 @@ def _proofs(cards: Sequence[OpenCard]) -> NDArray[np.bool_]:
     for i, upper in enumerate(cards):
         for j, lower in enumerate(cards):
             if i != j and lower.name != UNREAD:
-                proofs[i, j] = any(_reaches_into(mark, lower.outline) for mark in upper.marks)
+                proofs[i, j] = any(_reaches_into(quad, lower.outline) for quad in upper.quads_mm)
     return proofs
 
 
-def _reaches_into(mark: Points, outline: Points) -> bool:
+def _reaches_into(quad: Points, outline: Points) -> bool:
     """Return whether a corner of a marker lies well within an outline."""
     polygon = outline.astype(np.float32)
     return any(
-        cv2.pointPolygonTest(polygon, corner, True) >= _MIN_ON_TOP_MM for corner in mark.tolist()
+        cv2.pointPolygonTest(polygon, corner, True) >= _MIN_ON_TOP_MM for corner in quad.tolist()
     )
 
 

@@ -19,7 +19,7 @@ from vision.cards.card_view import CardView, close_dark
 from vision.cards.fans import (
     UNREAD,
     OpenCard,
-    cards_of_marks,
+    cards_of_markers,
     marker_places,
     place_on_cards,
     unread_card,
@@ -63,8 +63,8 @@ _GAP_MM = 2.0
 # cost time and cannot be markers.
 _MIN_SIDE = 0.5
 
-# (4, 2) px of the view: the markers of each card, by its name.
-_Marks = dict[str, list[Points]]
+# The markers of each card that were found, by its name: quadrangles (4, 2) px of the view.
+_Quads = dict[str, list[Points]]
 
 
 class CardFinder:
@@ -79,24 +79,24 @@ class CardFinder:
         """Return the cards in a view, and the ids of markers that are there twice."""
         side_px = self._deck.marker_mm * view.maps.scale
         apart_px = _APART * side_px
-        marks: _Marks = defaultdict(list)
-        undecoded = self._search(view.even, side_px, marks)
+        named_quads: _Quads = defaultdict(list)
+        undecoded = self._search(view.even, side_px, named_quads)
         # An object that touches a marker joins its outline, but not its bold print.
         blobs = _bold_squares(view, side_px)
         unclear = []
-        if _apart_from(blobs, marks, apart_px):
+        if _apart_from(blobs, named_quads, apart_px):
             sharp = sharpen(view.even)
-            undecoded += self._search(sharp, side_px, marks)
+            undecoded += self._search(sharp, side_px, named_quads)
             # Markers that are too soft to decode are identified by resemblance.
-            for quad in _apart_from([*undecoded, *blobs], marks, apart_px):
+            for quad in _apart_from([*undecoded, *blobs], named_quads, apart_px):
                 guess = self._best_guess(sharp, quad, _MIN_LIKENESS)
                 if guess is not None:
-                    _add_mark(marks, self._names[guess.marker], guess.corners_px, side_px)
-            for blob in _apart_from(blobs, marks, apart_px):
+                    _add_quad(named_quads, self._names[guess.marker], guess.corners_px, side_px)
+            for blob in _apart_from(blobs, named_quads, apart_px):
                 if self._best_guess(sharp, blob, _MIN_RESEMBLANCE) is not None:
                     unclear.append(blob)
         # Group markers into cards, and add the cards that cannot be read.
-        cards, duplicates = self._cards(view, marks)
+        cards, duplicates = self._cards(view, named_quads)
         return [*cards, *self._unread(view, cards, unclear)], duplicates
 
     def _best_guess(
@@ -114,8 +114,8 @@ class CardFinder:
                 guesses.append(guess)
         return max(guesses, key=attrgetter("score"), default=None)
 
-    def _search(self, picture: Luma, side_px: float, marks: _Marks) -> list[Points]:
-        """Add the markers in a picture to `marks`.
+    def _search(self, picture: Luma, side_px: float, named_quads: _Quads) -> list[Points]:
+        """Add the markers in a picture to `named_quads`.
 
         Returns quadrangles of the same size that do not decode.
         """
@@ -123,24 +123,24 @@ class CardFinder:
         for sighting in result.sightings:
             # Markers of another size are not at the height of the board, or are none.
             for quad in _marker_sized(sighting.corners_px[None], side_px):
-                _add_mark(marks, self._names[sighting.marker], quad, side_px)
+                _add_quad(named_quads, self._names[sighting.marker], quad, side_px)
         return _marker_sized(result.rejected, side_px)
 
-    def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
+    def _cards(self, view: CardView, named_quads: _Quads) -> tuple[list[OpenCard], set[int]]:
         """Return the cards that the markers belong to, and the ids that are there twice.
 
         The cards of such ids are unread.
         """
-        marks_mm = {}
-        for name, quads in marks.items():
-            marks_mm[name] = [view.maps.to_board(quad) for quad in quads]
+        quads_mm = {}
+        for name, quads in named_quads.items():
+            quads_mm[name] = [view.maps.to_board(quad) for quad in quads]
         cards, duplicates = [], set()
-        for name, card in cards_of_marks(self._deck, marks_mm).items():
+        for name, card in cards_of_markers(self._deck, quads_mm).items():
             if card is not None:
                 cards.append(card)
             else:
                 duplicates.add(name)
-                cards += [unread_card(mark) for mark in marks_mm[name]]
+                cards += [unread_card(quad_mm) for quad_mm in quads_mm[name]]
         return cards, {marker for marker, name in self._names.items() if name in duplicates}
 
     def _unread(
@@ -152,18 +152,18 @@ class CardFinder:
         """
         # Both markers of each card that was read, whether visible or not.
         read = [card for card in cards if card.name != UNREAD]
-        known_marks = [*place_on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)]
+        known_quads = [*place_on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)]
         for card in cards:
-            known_marks += card.marks
-        known = _middles(known_marks)
+            known_quads += card.quads_mm
+        known = _middles(known_quads)
         upper, lower = marker_places(self._deck).mean(axis=1)
         unread = []
         for quad in quads:
-            mark = view.maps.to_board(quad)
-            if not _is_near(mark, known, _HIDDEN * self._deck.marker_mm):
-                unread.append(unread_card(mark))
+            quad_mm = view.maps.to_board(quad)
+            if not _is_near(quad_mm, known, _HIDDEN * self._deck.marker_mm):
+                unread.append(unread_card(quad_mm))
                 # The other marker of an upright card is no further card.
-                middle = mark.mean(axis=0)
+                middle = quad_mm.mean(axis=0)
                 known = np.vstack([known, middle, middle + upper - lower, middle + lower - upper])
         return unread
 
@@ -194,13 +194,13 @@ def _is_near(quad: Points, middles: Points, distance: float) -> bool:
     return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < distance).any())
 
 
-def _add_mark(marks: _Marks, name: str, quad: Points, side_px: float) -> None:
+def _add_quad(named_quads: _Quads, name: str, quad: Points, side_px: float) -> None:
     """Add a marker of a card, unless one is already known in this place."""
-    if not _is_near(quad, _middles(marks[name]), _SAME * side_px):
-        marks[name].append(quad)
+    if not _is_near(quad, _middles(named_quads[name]), _SAME * side_px):
+        named_quads[name].append(quad)
 
 
-def _apart_from(quads: Iterable[Points], marks: _Marks, distance_px: float) -> list[Points]:
-    """Return the quadrangles that are at least this far from all markers."""
-    known = _middles([mark for own in marks.values() for mark in own])
+def _apart_from(quads: Iterable[Points], named_quads: _Quads, distance_px: float) -> list[Points]:
+    """Return the quadrangles that are at least this far from all markers that were found."""
+    known = _middles([quad for own in named_quads.values() for quad in own])
     return [quad for quad in quads if not _is_near(quad, known, distance_px)]

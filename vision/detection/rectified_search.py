@@ -114,31 +114,31 @@ def read_from_above(
 
     Each view is searched after each of the `preparations`, which are `PLAIN` or `ENHANCED`.
     """
-    found: dict[int, Sighting] = {}
+    sightings: dict[int, Sighting] = {}
     for area in _areas(squares):
         for height_mm in _heights_mm(kit):
             # Markers of one height are in one plane.
             view = _view_of(kit, pose, luma, area, height_mm)
-            wanted = view.markers - set(known) - set(found)
+            wanted = view.markers - set(known) - set(sightings)
             for sighting in _sightings_in(view, wanted, view.is_in_area, preparations):
                 # From the view to the board, and from there to the picture.
                 corners_mm = flat(view.maps.to_board(sighting.corners_px), height_mm)
                 corners_px = pose.to_px(corners_mm)
-                found[sighting.marker] = Sighting(sighting.marker, corners_px, sighting.score)
-    return tuple(found.values())
+                sightings[sighting.marker] = Sighting(sighting.marker, corners_px, sighting.score)
+    return tuple(sightings.values())
 
 
 def find_lost_corners(
-    board: Board, pose: Pose, luma: Luma, seen: Collection[int]
+    board: Board, pose: Pose, luma: Luma, seen_ids: Collection[int]
 ) -> tuple[Sighting, ...]:
-    """Return corner markers of the board that are not among the `seen` ids.
+    """Return corner markers of the board that are not among `seen_ids`.
 
     They are searched in a (height, width) picture where a rough pose predicts them.
     """
     recovered = []
-    for marker in set(board.corners) - set(seen):
+    for marker in set(board.corners) - set(seen_ids):
         x, y = board.corner_centres_mm[marker]
-        is_well_predicted = len(seen) > 2
+        is_well_predicted = len(seen_ids) > 2
         sides = _CORNER_SEARCH_SIDES if is_well_predicted else _WIDE_CORNER_SEARCH_SIDES
         reach = sides * board.corner_mm
         # A view around the predicted place.
@@ -152,13 +152,15 @@ def find_lost_corners(
         if is_well_predicted and correlation < _MIN_CORRELATION:
             continue
         # Search for all corner markers, so that another one is not mistaken for this one.
-        found = list(_sightings_in(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED)))
-        is_missing = all(sighting.marker != marker for sighting in found)
+        sightings = list(
+            _sightings_in(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED))
+        )
+        is_missing = all(sighting.marker != marker for sighting in sightings)
         if is_missing and correlation >= _MIN_CORNER_SCORE:
             # An object that touches a marker merges with its outline, which then is no quadrangle.
             guess = best_guess(view.luma, quad, board.corners)
-            found += [guess] if guess is not None else []
-        for sighting in found:
+            sightings += [guess] if guess is not None else []
+        for sighting in sightings:
             if sighting.marker == marker and sighting.score >= _MIN_CORNER_SCORE:
                 # It affects the pose of the whole board, so refine it in the picture itself.
                 corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
@@ -238,15 +240,15 @@ ENHANCED: Sequence[Preparation] = (sharpen, _remove_shadows)
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:
     """Return the squares in connected groups, so that each group needs only one view."""
-    rest, areas = set(squares), []
-    while rest:
+    remaining, areas = set(squares), []
+    while remaining:
         # Flood fill over the eight neighbours of each square.
-        area, pending = set[Square](), [rest.pop()]
+        area, pending = set[Square](), [remaining.pop()]
         while pending:
             square = pending.pop()
             area.add(square)
-            near = {square.shifted(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)} & rest
-            rest -= near
+            near = {square.shifted(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)} & remaining
+            remaining -= near
             pending += near
         areas.append(area)
     return areas

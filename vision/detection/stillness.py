@@ -164,8 +164,8 @@ def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
     )
     if abs(offset) >= _SMALL_OFFSET:
         # The offset distorted the row gains, so estimate them again without it.
-        more = _gains_of_rows(before[:, 2::4] * by_both.gain + by_both.offset, now[:, 2::4])
-        by_both = Exposure((by_both.gain * more).clip(*_GAINS), by_both.offset)
+        correction = _gains_of_rows(before[:, 2::4] * by_both.gain + by_both.offset, now[:, 2::4])
+        by_both = Exposure((by_both.gain * correction).clip(*_GAINS), by_both.offset)
 
     # The median residual of either model.
     residuals = []

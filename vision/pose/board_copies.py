@@ -49,14 +49,14 @@ def boards_among(
 
     `size` is the picture's (width, height) in px. Groups of one marker are dropped.
     """
-    rest, groups = list(corners), list[Corners]()
-    while len(rest) > 1:
+    remaining, groups = list(corners), list[Corners]()
+    while len(remaining) > 1:
         best, best_cost = list[Sighting](), (0, float("inf"))
         # Two corners define a pose. Take the pair whose pose fits most others, then the best fit.
-        for first, second in combinations(rest, 2):
+        for first, second in combinations(remaining, 2):
             if first.marker == second.marker:
                 continue
-            group, rms_px = _extend_pair(board, (first, second), rest, lens, size)
+            group, rms_px = _extend_pair(board, (first, second), remaining, lens, size)
             cost = -len(group), rms_px
             if cost < best_cost:
                 best, best_cost = group, cost
@@ -64,7 +64,7 @@ def boards_among(
             break
         groups.append({sighting.marker: sighting.corners_px for sighting in best})
         # The remaining markers may be another board.
-        rest = [sighting for sighting in rest if sighting not in best]
+        remaining = [sighting for sighting in remaining if sighting not in best]
     return groups
 
 
