@@ -26,24 +26,24 @@ class Oddity(NamedTuple):
 
 _OTHER_CLOCK = say("It stamps its pictures by another clock, so how old they are is not known.")
 ODDITIES = (
-    Oddity(
-        "046d:0825", say("It may send nothing after a start: unplug it and plug it in again.")
-    ),  # crowsnest #265
+    # Logitech C270. Source: issue 265 of crowsnest, a camera service for 3D printers.
+    Oddity("046d:0825", say("It may send nothing after a start: unplug it and plug it in again.")),
+    # Logitech C920. Source: issue 96 of crowsnest.
     Oddity(
         "C920", say("It takes a focus only while it sends pictures: lock it again if it blurs.")
-    ),  # crowsnest #96
+    ),
+    # PlayStation 3 Eye.
     Oddity(
         "1415:2000", say("Its pictures have 640 x 480 pixels, which is too few for most boards.")
-    ),  # PS3 Eye
-    Oddity(
-        "ov5647", say("Its focus is fixed: it is sharp from about 1 m on.")
-    ),  # Raspberry Pi's data sheet
-    Oddity("imx477", say("Its focus is set by hand, at the lens.")),  # Raspberry Pi's data sheet
+    ),
+    # Camera Module 1. Source: Raspberry Pi's data sheet.
+    Oddity("ov5647", say("Its focus is fixed: it is sharp from about 1 m on.")),
+    # HQ Camera. Source: Raspberry Pi's data sheet.
+    Oddity("imx477", say("Its focus is set by hand, at the lens.")),
     Oddity("droidcam", _OTHER_CLOCK, has_stamps=False),
     Oddity("obs virtual", _OTHER_CLOCK, has_stamps=False),
-    Oddity(
-        "dummy video device", _OTHER_CLOCK, has_stamps=False
-    ),  # v4l2loopback: whoever writes to it sets the time
+    # v4l2loopback: whoever writes to it sets the time.
+    Oddity("dummy video device", _OTHER_CLOCK, has_stamps=False),
 )
 
 

@@ -3,7 +3,8 @@ too small.
 
 Everything is measured in the picture itself, square by square. The worst measures become advice in
 plain words, on the camera page. Nothing here changes what is read. Limits without a source were
-chosen by eye on rendered boards: squares beyond them begin to be unknown.
+chosen by eye on rendered boards. Stricter ones give advice where all is read, laxer ones none where
+squares stay unknown.
 """
 
 from __future__ import annotations

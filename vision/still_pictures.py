@@ -41,9 +41,14 @@ def read_images(
     one of the kits' boards. Raises `Malformed` if there is none of that name. For a file that
     cannot be read, the answer has a problem.
 
-    The keys of an answer are `file`, `size` [width, height], `markers` [{id, corners [[x, y] *
-    4]}], `board` (a game or null), `layout` {"a1": face}, `fans` {zone: [cards from the bottom to
-    the top]}, `unknown`, `beside`, `strangers` and `problems`.
+    An answer has these keys:
+
+    - `file`, and `size` [width, height] in px or null
+    - `markers`: [{`id`, `corners` [[x, y], four times] in px}]
+    - `board`: a game or null
+    - `layout` {square: face}, and `fans` {zone: [cards from the bottom to the top]}
+    - `unknown` [squares], `beside` [faces], `strangers` [marker ids]
+    - `problems`: [sentences]
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
     # Raises if the dictionary is unknown.
