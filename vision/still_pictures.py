@@ -50,7 +50,7 @@ def read_images(
     - `unknown` [squares], `beside` [faces], `strangers` [marker ids]
     - `problems`: [sentences]
     """
-    finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
+    finder = MarkerFinder(dictionary or DICTIONARY, is_thorough=True)
     # Raises if the dictionary is unknown.
     dictionary_of(finder.dictionary)
     # Photographs with other markers do not show a board of the kits.

@@ -73,7 +73,7 @@ class CardFinder:
     def __init__(self, deck: Deck) -> None:
         self._deck = deck
         self._names = {card.marker: card.name for card in deck.cards}
-        self._finder = MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
+        self._finder = MarkerFinder(CARD_DICTIONARY, is_close_up=True, only_ids=tuple(self._names))
 
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""

@@ -140,39 +140,39 @@ class MarkerFinder:
 
     dictionary: str = DICTIONARY
     """Name of the dictionary of the markers."""
-    thorough: bool = False
-    """Whether to use more threshold windows, for single pictures."""
-    close: bool = False
+    is_thorough: bool = False
+    """Whether to use many threshold windows, for single pictures."""
+    is_close_up: bool = False
     """Whether the markers are large, as in a view of a few squares."""
-    quick: bool = False
+    is_quick: bool = False
     """Whether to use a single threshold window, which is fastest."""
-    rough: bool = False
+    is_rough: bool = False
     """Whether to fit corners from the lines of a marker's outline.
 
     That is less precise, but never follows another edge. The caller has to refine such corners in a
     larger picture.
     """
-    only: tuple[int, ...] = ()
+    only_ids: tuple[int, ...] = ()
     """The only ids to detect, without any bit error. Empty means all ids."""
 
-    def find(self, luma: Luma, least_px: float | None = None) -> FinderResult:
-        """Find all markers with sides of at least `least_px` in a (height, width) uint8 picture."""
+    def find(self, luma: Luma, min_side_px: float | None = None) -> FinderResult:
+        """Find all markers of a (height, width) picture with sides of at least `min_side_px`."""
         parameters = self._parameters()
-        if least_px is not None:
+        if min_side_px is not None:
             # OpenCV's limit is relative to the longer side of the picture.
-            parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
+            parameters.minMarkerPerimeterRate = min(4.0, 4 * min_side_px / max(luma.shape))
 
         # A dictionary of a few prints is faster to search, and here allows no bit errors.
         book = dictionary_of(self.dictionary)
-        if self.only:
-            book = cv2.aruco.Dictionary(book.bytesList[list(self.only)], book.markerSize, 0)
+        if self.only_ids:
+            book = cv2.aruco.Dictionary(book.bytesList[list(self.only_ids)], book.markerSize, 0)
         corners, ids, rejected = cv2.aruco.ArucoDetector(book, parameters).detectMarkers(luma)
         sightings = []
 
         # OpenCV 4 returns ids as (N, 1) or None, OpenCV 5 as (N,).
         numbers = np.empty(0, int) if ids is None else np.ravel(ids)
         for number, quad in zip(map(int, numbers), corners, strict=True):
-            marker = self.only[number] if self.only else number
+            marker = self.only_ids[number] if self.only_ids else number
             sightings.append(Sighting(marker, np.asarray(quad, np.float64).reshape(4, 2)))
 
         # Quadrangles that match no print of the dictionary.
@@ -185,23 +185,26 @@ class MarkerFinder:
         # Finer sampling of modules, with a wider margin around each. Measured: under slight defocus
         # the share of markers that decode rises from .81 to 1.0, at 1.6 times the cost. A reduced
         # picture needs only a coarser grid.
-        parameters.perspectiveRemovePixelPerCell = 6 if self.rough else 8
+        parameters.perspectiveRemovePixelPerCell = 6 if self.is_rough else 8
         parameters.perspectiveRemoveIgnoredMarginPerCell = 0.3
-        refine = cv2.aruco.CORNER_REFINE_CONTOUR if self.rough else cv2.aruco.CORNER_REFINE_SUBPIX
+        refine = (
+            cv2.aruco.CORNER_REFINE_CONTOUR if self.is_rough else cv2.aruco.CORNER_REFINE_SUBPIX
+        )
         parameters.cornerRefinementMethod = refine
-        parameters.minMarkerPerimeterRate = 0.02
 
-        # Sizes of the threshold windows in px: by default one fine, one coarse.
+        # Sizes of the threshold windows in px: by default one fine, one coarse. The perimeter rate is
+        # the minimum perimeter of a marker, relative to the longer side of the picture.
         smallest, largest, step = 7, 27, 20
-        if self.close:
+        parameters.minMarkerPerimeterRate = 0.02
+        if self.is_close_up:
             smallest, largest, step = 9, 33, 12
             parameters.minMarkerPerimeterRate = 0.05
-        elif self.thorough:
+        elif self.is_thorough:
             smallest, largest, step = 3, 43, 4
             parameters.minMarkerPerimeterRate = 0.01
-        elif self.quick:
+        elif self.is_quick:
             smallest = largest = 13
-        if self.only:
+        if self.only_ids:
             smallest, step = 13, 20
             # Edges of cards next to a marker are paler than its print and must not merge with it.
             parameters.adaptiveThreshConstant = 25
@@ -229,7 +232,7 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
         scale, interpolation = _SMALL_WIDTH_PX / width, cv2.INTER_LINEAR
     resized = cv2.resize(luma, None, fx=scale, fy=scale, interpolation=interpolation)
     small = np.asarray(resized, np.uint8)
-    sightings = MarkerFinder(quick=True, rough=True).find(small).sightings
+    sightings = MarkerFinder(is_quick=True, is_rough=True).find(small).sightings
     # The centre of the first pixel is (0, 0) in both sizes.
     off_px = (1 / scale - 1) / 2
     quads = [sighting.corners_px / scale + off_px for sighting in sightings]
@@ -237,16 +240,16 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
     return tuple(Sighting(s.marker, px) for s, px in zip(sightings, corners, strict=True))
 
 
-def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighting]:
-    """Return the markers in boxes of a picture, with sides of at least `least_px`."""
+def scan_parts(luma: Luma, boxes: Iterable[Box], min_side_px: float) -> list[Sighting]:
+    """Return the markers in boxes of a picture, with sides of at least `min_side_px`."""
     # Parts are small, so one threshold window is enough.
-    finder, sightings = MarkerFinder(quick=True), []
+    finder, sightings = MarkerFinder(is_quick=True), []
     for rows, columns in boxes:
         # OpenCV needs contiguous memory, not a view of a larger picture.
         part = np.ascontiguousarray(luma[rows, columns])
         # From x and y within the part to those of the picture.
         corner = columns.start, rows.start
-        for sighting in finder.find(part, least_px).sightings:
+        for sighting in finder.find(part, min_side_px).sightings:
             sightings.append(Sighting(sighting.marker, sighting.corners_px + corner))
     return sightings
 

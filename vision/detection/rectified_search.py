@@ -30,7 +30,7 @@ from vision.detection.markers import (
 from vision.pose.pose import Maps, Points, Pose, flat
 
 # Finds markers at the size that they have in a view.
-_FINDER = MarkerFinder(close=True)
+_FINDER = MarkerFinder(is_close_up=True)
 
 # Minimum sizes of a square and of a marker in the view, in px. The larger scale of the two is used.
 # Measured on rendered tables: 48 px for a square suffice, and cost a quarter of a full picture.

@@ -94,7 +94,7 @@ def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighti
                 # Some pieces may be too small at half size: scan again at full size.
                 quick = _add_new(quick, MarkerFinder().find(luma).sightings)
             return kit, _add_lost_corners(luma, kit, quick, memory)
-    sightings = MarkerFinder(thorough=memory.is_thorough).find(luma).sightings
+    sightings = MarkerFinder(is_thorough=memory.is_thorough).find(luma).sightings
     kit = _kit_in_view(sightings, memory)
     if kit is None or len(corners_among(kit, sightings)) < 2:
         # Sharp edges of shadows join the outlines of markers: scan again in evened light.

@@ -76,7 +76,7 @@ class TileReader:
             raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
         self._spec = kit.order_tiles
         self._finder = MarkerFinder(CARD_DICTIONARY)
-        self._thorough_finder = MarkerFinder(CARD_DICTIONARY, thorough=True)
+        self._thorough_finder = MarkerFinder(CARD_DICTIONARY, is_thorough=True)
         # Seat and letter of each tile, by marker id.
         self._orders: dict[int, tuple[Seat, str]] = {}
         for seat, markers in self._spec.orders.items():
