@@ -52,10 +52,10 @@ class OpenCards:
 
 
 class CardReader:
-    """Reads the cards of one kit that has a deck. Kept in the reader's memory while its board is
-    seen.
+    """Reads the cards of one kit that has a deck.
 
-    It caches the maps of the last pose, and nothing else from picture to picture.
+    The reader's memory keeps it while its board is seen. It caches the maps of the last pose, and
+    nothing else from picture to picture.
     """
 
     def __init__(self, kit: Kit, deck: Deck) -> None:

@@ -192,8 +192,8 @@ class MarkerFinder:
         )
         parameters.cornerRefinementMethod = refine
 
-        # Sizes of the threshold windows in px: by default one fine, one coarse. The perimeter rate is
-        # the minimum perimeter of a marker, relative to the longer side of the picture.
+        # Sizes of the threshold windows in px: by default one fine, one coarse. The perimeter rate
+        # is the minimum perimeter of a marker, relative to the longer side of the picture.
         smallest, largest, step = 7, 27, 20
         parameters.minMarkerPerimeterRate = 0.02
         if self.is_close_up:
