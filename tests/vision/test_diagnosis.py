@@ -173,7 +173,7 @@ def test_squares_that_are_not_read_are_covered_in_a_photograph(name: str) -> Non
     eye = looked.look(10)
     board = eye.board()
     assert board is not None
-    hidden = {each.square for each in board.squares if not each.known}
+    hidden = {each.square for each in board.squares if not each.is_known}
     assert Square(2, 0) in hidden
     picture = cv2.imdecode(np.frombuffer(eye.photograph() or b"", np.uint8), cv2.IMREAD_UNCHANGED)
     scale = picture.shape[1] / kit.board.width_mm
