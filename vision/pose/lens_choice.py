@@ -61,15 +61,15 @@ _MAX_OFFSET_PX = 1.5
 _CHECK_PX = 6.0
 
 # Minimum share of the lines that must be found for a check. With fewer, the corners decide.
-_MIN_LINE_SHARE = 0.3
+_MIN_FOUND_SHARE = 0.3
 
 # Maximum offset of three of four lines, or maximum residual of the corners, of a pose that is
 # right.
 _MAX_ERROR_PX = 1.2
 
-# Shares of the lines that have to match. `_NEARLY_ALL` is for the first two models, which belong to
-# one family, so that both may explain most lines.
-_MOST, _NEARLY_ALL = 0.75, 0.9
+# Shares of the lines that have to match. `_NEARLY_ALL_SHARE` is for the first two models, which
+# belong to one family, so that both may explain most lines.
+_MOST_SHARE, _NEARLY_ALL_SHARE = 0.75, 0.9
 
 # Maximum offset of most lines, and minimum share of lines found, with which a model leaves nothing
 # to explain. Measured: three of four lines are within .38 px by the right model, and beyond .91 px
@@ -77,7 +77,7 @@ _MOST, _NEARLY_ALL = 0.75, 0.9
 _SHARP_PX, _SHARP_SHARE = 0.5, 0.8
 
 # Minimum share of the visible lines around a confirmed square that match the pose.
-_MIN_MATCHING = 0.5
+_MIN_MATCHING_SHARE = 0.5
 
 
 def priors_of(lens: Lens, focal_spread: float) -> Iterator[LensPrior]:
@@ -142,9 +142,9 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     scale = pose.size[0] / 1280
     printed = lines_of(board)
     lines = printed.measure(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
-    if lines.is_found.sum() < _MIN_LINE_SHARE * max(8, lines.is_inside.sum()):
+    if lines.is_found.sum() < _MIN_FOUND_SHARE * max(8, lines.is_inside.sum()):
         return pose.rms_px <= _MAX_ERROR_PX * scale
-    return _is_near(lines, _MOST, _MAX_ERROR_PX * scale)
+    return _is_near(lines, _MOST_SHARE, _MAX_ERROR_PX * scale)
 
 
 def try_model(
@@ -170,7 +170,7 @@ def try_model(
     lines = fit.lines
     assert lines is not None
     are_most = lines.is_found.sum() >= _SHARP_SHARE * lines.is_inside.sum()
-    share = _NEARLY_ALL if tried < 2 else _MOST
+    share = _NEARLY_ALL_SHARE if tried < 2 else _MOST_SHARE
     is_sharp = are_most and _is_near(lines, share, _SHARP_PX * size[0] / 1280)
     return fit, cost, bool(is_sharp or is_last)
 
@@ -213,4 +213,4 @@ def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Squa
     is_far = corners > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_far * last).tolist()]
     within_px = _MAX_OFFSET_PX * max(1.0, fit.pose.size[0] / 1280)
-    return frozenset(confirm_squares(board, fit.lines, within_px, starts, _MIN_MATCHING))
+    return frozenset(confirm_squares(board, fit.lines, within_px, starts, _MIN_MATCHING_SHARE))
