@@ -16,7 +16,7 @@ from vision.detection.markers import Sighting
 from vision.detection.stillness import BLOCK_PX, BlockMask
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_outline_mm
 
-# Maximum height in mm of a piece above its marker, which may lie in a frame.
+# Maximum height in mm of a piece above its marker. Pieces may stand a little higher than it.
 _ABOVE_MM = 3.0
 
 # Number of heights between paper and the tallest piece at which a block's ray is followed. They are

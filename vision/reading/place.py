@@ -31,7 +31,7 @@ from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
 # counts as hidden. Smaller: the side of a piece is mistaken for an object.
 _MAX_EXCESS_MM = 5.0
 
-# Maximum height in mm of a piece above its marker, which may lie in a frame.
+# Maximum height in mm of a piece above its marker. Pieces may stand a little higher than it.
 _ABOVE_MM = 3.0
 
 # Tolerance of a marker's side relative to a tag: a share, plus the effect of an error in px of its
