@@ -19,8 +19,8 @@ from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_ou
 # Maximum height in mm of a piece above its marker. Pieces may stand a little higher than it.
 _ABOVE_MM = 3.0
 
-# Number of heights between paper and the tallest piece at which a block's ray is followed. They are
-# closer to each other than squares, seen from the usual angles.
+# Number of heights between paper and the tallest piece at which a block's ray is followed. From the
+# usual angles its points are less than a square apart.
 _LEVELS = 3
 
 # Maximum standard deviation of the pose, as a share of a square, to call a square empty. At three
@@ -35,7 +35,7 @@ _INNER = 0.4
 # ---- blocks --------------------------------------------------------------------------------------
 
 
-def with_markers(
+def extend_by_markers(
     blocks: BlockMask, sightings: Iterable[Sighting]
 ) -> tuple[BlockMask, list[Sighting]]:
     """Return the blocks (rows, columns) and all those of markers that touch them, and these

@@ -24,7 +24,7 @@ from vision.detection.markers import (
 )
 from vision.detection.rectified_search import find_lost_corners
 from vision.detection.stillness import dilate
-from vision.pieces.regions import with_markers
+from vision.pieces.regions import extend_by_markers
 from vision.pose.pose import Points, corner_points_mm, middle_mm, nearest_pose
 from vision.reading.locate import confirm_board
 from vision.reading.look import NO_SQUARES, Look, Memory
@@ -179,7 +179,7 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
     # The size of a tag in px, in the middle of the board.
     tag_px = kit.tag_mm * float(pose.px_per_mm(middle_mm(kit.board))[0])
     # Markers that reach into the due blocks are searched for again as a whole.
-    blocks, touched = with_markers(dilate(look.due_blocks), reference.sightings)
+    blocks, touched = extend_by_markers(dilate(look.due_blocks), reference.sightings)
     boxes = boxes_around(blocks, _BOX_MARGIN * tag_px, luma)
     area = 0
     for rows, columns in boxes:
