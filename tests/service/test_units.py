@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from jinja2 import DictLoader, Environment
 
-from companion.cli.lamp import RUN
+from companion.cli.lamp import RUN_FOLDER
 from companion.cli.main import main
 from companion.core.config import WebSettings
 from companion.maintenance.own_wifi import ANSWER, ANSWER_TIMEOUT_S, REQUEST_FILE
@@ -96,7 +96,7 @@ def test_nothing_waits_for_a_network() -> None:
 
 def test_folders_are_those_that_the_program_means() -> None:
     folder = f"/run/{Unit('companion.service')['Service']['RuntimeDirectory']}"
-    assert str(RUN) == folder
+    assert str(RUN_FOLDER) == folder
     assert Unit("companion-poweroff.path")["Path"]["PathExists"] == f"{folder}/{POWER_FILE}"
     assert f"{folder}/{POWER_FILE}" in (SYSTEMD / "companion-poweroff.service").read_text()
     assert Unit("companion-wifi.path")["Path"]["PathExists"] == f"{folder}/{REQUEST_FILE}"
