@@ -61,7 +61,7 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     width = area.width
     for seat, aid in extras.aids.items():
         draw = partial(
-            _aid,
+            _draw_aid,
             kit=kit,
             seat=seat,
             aid=aid,
@@ -72,7 +72,7 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     cards = extras.hand_cards
     for seat in SEATS if cards else ():
         names = tuple(f"strength {card}" for card in cards)
-        draw = partial(_hand_cards, side=kit.sides[seat], cards=cards)
+        draw = partial(_draw_hand_cards, side=kit.sides[seat], cards=cards)
         yield Block(_CARD_MM[1], names, draw)
 
     tiles = extras.tiles
@@ -80,7 +80,7 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     rows = math.ceil(_COPIES * len(tiles) / columns)
     for seat in SEATS if tiles else ():
         draw = partial(
-            _tiles,
+            _draw_tiles,
             kit=kit,
             seat=seat,
             tiles=tiles,
@@ -91,11 +91,11 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     spec = kit.order_tiles
     if spec:
         height = _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_FLAP_MM
-        draw = partial(_rows, kit=kit, spec=spec, width=width)
+        draw = partial(_draw_tile_rows, kit=kit, spec=spec, width=width)
         yield Block(height, ("walls",), draw)
     elif tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
-        draw = partial(_walls, kit=kit, places=extras.places, width=width)
+        draw = partial(_draw_walls, kit=kit, places=extras.places, width=width)
         yield Block(height, ("walls",), draw)
 
     # with piles at a seat's side, the score sheet stands beside those
@@ -111,12 +111,12 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
     # measured by drawing on a page that is thrown away
-    points_height = -_aid_points(Pen(""), aid, 0, 0, width)
+    points_height = -_draw_aid_points(Pen(""), aid, 0, 0, width)
     list_height = len(aid.rows) * _ROW_MM + _COLUMN_HEADS_MM
     return _HEAD_MM + 1.5 + max(points_height, list_height) + _MARGIN_MM
 
 
-def _aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float) -> float:
+def _draw_aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float) -> float:
     """Draw the rules in brief below y, for a player aid of this width. Return the y below them."""
     points_width = (1 - _LIST_SHARE) * width - 2 * _MARGIN_MM
     for point in aid.points:
@@ -139,7 +139,9 @@ def _aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float) -> f
     return y
 
 
-def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
+def _draw_aid(
+    pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float
+) -> None:
     """Draw a player aid: its seat and the goal at the head, the list at the left, the rules in
     brief at the right.
     """
@@ -186,9 +188,9 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     pen.line((middle, _MARGIN_MM), (middle, top - 2), width_mm=0.3, colour=RULE)
     list_mm = (middle - 2 * _MARGIN_MM, top - _MARGIN_MM)
     with pen.at(_MARGIN_MM, top):
-        _aid_list(pen, kit, aid, list_mm)
+        _draw_aid_list(pen, kit, aid, list_mm)
 
-    _aid_points(
+    _draw_aid_points(
         pen,
         aid,
         middle + _MARGIN_MM,
@@ -197,7 +199,7 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     )
 
 
-def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, float]) -> None:
+def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, float]) -> None:
     """Draw the list below its heading, with the origin at its upper left.
 
     Its rows share the height, but a few rows stay together instead of spreading over all of it.
@@ -233,7 +235,7 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, float]) 
         y = -_COLUMN_HEADS_MM - (number + 0.5) * row_height
         edge = y + row_height / 2
         pen.line((0, edge), (width, edge), width_mm=0.2, colour=RULE)
-        _aid_sign(pen, kit, row, y)
+        _draw_aid_sign(pen, kit, row, y)
 
         name = row.name.capitalize()
         name_y = y + 0.5 if row.words else y - 1.4
@@ -259,7 +261,7 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, float]) 
             pen.label(x, y - 1.8, figure.replace("-", "–"), 5.0)
 
 
-def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
+def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     """Draw the sign at the left of a row, at most 8 mm high and centred at y."""
     if row.face:
         print_picture(
@@ -285,7 +287,7 @@ def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
 # ---- parts ---------------------------------------------------------------------------------------
 
 
-def _hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) -> None:
+def _draw_hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) -> None:
     """Draw hand cards side by side, each with a big figure, and its side in two corners."""
     width, _ = _CARD_MM
     for number, card in enumerate(cards):
@@ -302,7 +304,7 @@ def _hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) 
                 )
 
 
-def _tiles(
+def _draw_tiles(
     pen: Pen, height: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], columns: int
 ) -> None:
     """Draw tiles edge to edge from the upper left, with enough copies of every order."""
@@ -310,7 +312,7 @@ def _tiles(
     for number, tile in enumerate(tiles * _COPIES):
         row, column = divmod(number, columns)
         with pen.at(column * _TILE_MM, height - (row + 1) * depth):
-            _tile(pen, kit, seat, tile)
+            _draw_tile(pen, kit, seat, tile)
 
 
 def _tile_depth(kit: Kit) -> float:
@@ -318,7 +320,7 @@ def _tile_depth(kit: Kit) -> float:
     return kit.order_tiles.depth_mm if kit.order_tiles else _TILE_MM
 
 
-def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
+def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     """Draw a tile: letter, drawing and word on the side's colour, with its lower left corner at the
     origin.
 
@@ -340,7 +342,7 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
         word_mm, word_y = 4.2, 2.8
 
     with pen.at(0, ground_y):
-        _tile_ground(pen, kit, seat, (width, depth - ground_y))
+        _draw_tile_ground(pen, kit, seat, (width, depth - ground_y))
     pen.outline(0, 0, width, depth)
     middle = width / 2
     if spec:
@@ -374,7 +376,7 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     )
 
 
-def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, float]) -> None:
+def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, float]) -> None:
     """Draw the colour of a side. North also gets dots along two edges, clear of letter, drawing and
     word.
     """
@@ -400,7 +402,7 @@ def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, float]) -
 # ---- walls and places for tiles ------------------------------------------------------------------
 
 
-def _row_steps(pen: Pen, width: float) -> None:
+def _draw_row_steps(pen: Pen, width: float) -> None:
     """Draw in three columns how to give orders with tiles, with the origin at the lower left."""
     steps = (
         (
@@ -438,7 +440,7 @@ def _row_steps(pen: Pen, width: float) -> None:
         )
 
 
-def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
+def _draw_tile_rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
     """Draw a row of tiles for each side, and below both the steps for using them.
 
     From the near edge, a row has the strip of markers by which the camera finds its tiles, the
@@ -451,18 +453,18 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
     inner_leaf_y = foot_y + spec.foot_mm
     outer_leaf_y = inner_leaf_y + spec.wall_mm
     flap_y = outer_leaf_y + spec.wall_mm
-    _row_steps(pen, width)
+    _draw_row_steps(pen, width)
     for seat, x in zip(SEATS, (0.0, width - row_width), strict=True):
         with pen.at(x, _STEPS_MM):
             for number, marker in enumerate(spec.rows[seat]):
                 marker_x = row_width / 2 + spec.strip_x_mm(number)
                 pen.marker(marker, marker_x, spec.strip_mm / 2, spec.strip_marker_mm)
             with pen.at(0, spec.strip_mm):
-                _numbered_places(pen, spec.places, (spec.width_mm, spec.depth_mm), spec.gap_mm)
+                _draw_numbered_places(pen, spec.places, (spec.width_mm, spec.depth_mm), spec.gap_mm)
             # the outer leaf is folded back, so its sign is printed upside down
             with pen.at(row_width, flap_y, turn_deg=180):
-                _leaf(pen, kit.sides[seat], (row_width, spec.wall_mm), 18, 13)
-            _wall(
+                _draw_leaf(pen, kit.sides[seat], (row_width, spec.wall_mm), 18, 13)
+            _draw_wall(
                 pen,
                 kit,
                 seat,
@@ -472,7 +474,7 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
             )
 
 
-def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
+def _draw_walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
     """Draw for each side a wall to fold up, and behind it the numbered places for its tiles."""
     gap = 1.0
     row_width = places * (_TILE_MM + gap) + gap
@@ -480,9 +482,9 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
     wall_y = foot_y + _FOOT_MM
     for seat, x in zip(SEATS, (0.0, width - row_width), strict=True):
         with pen.at(x, 0):
-            _numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2 * gap), gap)
+            _draw_numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2 * gap), gap)
             with pen.at(0, wall_y):
-                _leaf(pen, kit.sides[seat], (row_width, _WALL_MM), 20, 15)
+                _draw_leaf(pen, kit.sides[seat], (row_width, _WALL_MM), 20, 15)
             # the lowest line of the shutter reaches a little into the foot
             pen.rectangle(
                 0,
@@ -491,7 +493,7 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
                 _FOOT_MM,
                 fill=WHITE,
             )
-            _wall(
+            _draw_wall(
                 pen,
                 kit,
                 seat,
@@ -501,7 +503,9 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
             )
 
 
-def _numbered_places(pen: Pen, places: int, tile_mm: tuple[float, float], gap_mm: float) -> None:
+def _draw_numbered_places(
+    pen: Pen, places: int, tile_mm: tuple[float, float], gap_mm: float
+) -> None:
     """Draw places for tiles side by side, with a gap around each."""
     width, depth = tile_mm
     for place in range(places):
@@ -516,7 +520,7 @@ def _numbered_places(pen: Pen, places: int, tile_mm: tuple[float, float], gap_mm
         pen.label(left + width / 2, gap_mm + depth / 2 - 4, str(place + 1), 12)
 
 
-def _leaf(
+def _draw_leaf(
     pen: Pen, side: Side, size_mm: tuple[float, float], drawing_mm: float, radius_mm: float
 ) -> None:
     """Draw the leaf that the other player sees: the shutter, and the side's drawing on a white
@@ -534,7 +538,7 @@ def _leaf(
     )
 
 
-def _wall(
+def _draw_wall(
     pen: Pen,
     kit: Kit,
     seat: Seat,

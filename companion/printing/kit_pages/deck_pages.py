@@ -114,13 +114,13 @@ def print_fronts(
     # if there are fewer cells than rules in brief, only the last rules are printed
     for note, cell in zip(notes[-len(spare_cells) :], spare_cells, strict=False):
         with _cell(pen, grid, cell):
-            _note(pen, deck, note)
+            _draw_note(pen, deck, note)
     # rows without anything to cut out have no cutting marks
     used = min(len(cards) + len(notes), len(grid.cells))
-    _cutting_marks(pen, grid, rows=math.ceil(used / grid.columns))
+    _draw_cutting_marks(pen, grid, rows=math.ceil(used / grid.columns))
 
 
-def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
+def _draw_note(pen: Pen, deck: Deck, note: AidPoint) -> None:
     """Draw a rule in brief on a card that is not part of the deck: it has no marker."""
     width_mm = deck.width_mm - 2 * _NOTE_MARGIN_MM
     y = pen.paragraph(
@@ -174,7 +174,7 @@ def _cell(pen: Pen, grid: Grid, cell: Point) -> Iterator[None]:
         yield
 
 
-def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
+def _draw_cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
     """Draw ticks around the upper `rows`, and crosses where four cards meet.
 
     Ticks are as long as the margin allows. One cut separates two cards.
@@ -204,10 +204,10 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
     must not take for a card.
     """
     for _ in pen.both_ways(deck.width_mm, deck.height_mm):
-        _half_card(pen, deck, card, readable)
+        _draw_half_card(pen, deck, card, readable)
 
 
-def _half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
+def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     """Draw the upper half of a card: value and suit in the corner, the marker in the other corner,
     and value and suit once more in the middle, big.
 
@@ -324,7 +324,7 @@ def print_part(
             for row, pile in enumerate(piles):
                 x = number * board.pitch_mm + (board.square_mm - deck.width_mm) / 2
                 with pen.at(x, height - (row + 1) * (_PLACE_GAP_MM + deck.height_mm)):
-                    _place(
+                    _draw_place(
                         pen,
                         kit,
                         deck,
@@ -339,7 +339,7 @@ def _part_height(deck: Deck, piles: int) -> float:
     return piles * (deck.height_mm + _PLACE_GAP_MM) + _PLACE_GAP_MM
 
 
-def _place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_nearest: bool) -> None:
+def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_nearest: bool) -> None:
     """Draw the outline of one pile, with the origin at its lower left corner.
 
     The one nearest to the middle of the table has a heavy outline.

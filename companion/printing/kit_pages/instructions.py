@@ -277,7 +277,7 @@ def _piles_picture(pen: Pen, kinds: list[str]) -> None:
                 shift = 0.9 * depth
                 pen.rectangle(x + shift, 12 + shift, width, height, fill=WHITE, stroke_mm=0.35)
             with pen.at(x, 12):
-                _thumbnail(pen, kind, width, height)
+                _draw_thumbnail(pen, kind, width, height)
             numbers = str(pages[0]) if len(pages) == 1 else f"{pages[0]}-{pages[-1]}"
             middle = x + width / 2
             name = _KIND_NAMES[kind]
@@ -286,7 +286,7 @@ def _piles_picture(pen: Pen, kinds: list[str]) -> None:
             x += pitch
 
 
-def _thumbnail(pen: Pen, kind: str, width: float, height: float) -> None:
+def _draw_thumbnail(pen: Pen, kind: str, width: float, height: float) -> None:
     """Draw a thumbnail of a page of this kind, with its lower left corner at the origin."""
     cell_width, gap, columns, rows = _THUMBNAIL_CELLS[kind]
     cell_height = cell_width if kind in ("board", "pieces") else 1.4 * cell_width
@@ -391,7 +391,7 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
             pen.hairline((x - 1.5, y), (x + 1.5, y))
             pen.hairline((x, y - 1.5), (x, y + 1.5))
     with pen.at(left, low, scale=scale):
-        _card(pen, deck, len(deck.cards) // 2)
+        _draw_card(pen, deck, len(deck.cards) // 2)
     with pen.at(back_left, low, scale=scale):
         pen.shutter(deck.width_mm, deck.height_mm)
 
@@ -406,14 +406,14 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
         for place in range(count):
             with pen.at(0, place * deck.step_mm):
                 # steps of 19 in the deck give cards of several suits and values
-                _card(pen, deck, 19 * place % len(deck.cards))
+                _draw_card(pen, deck, 19 * place % len(deck.cards))
     # an arrow from the player's edge in the direction in which the fan grows
     width = pen.text(left, 1.2, say("your edge"), 3.4, max_width_mm=32)
     pen.line((left + width + 3, 2.4), (tip - 4, 2.4), width_mm=0.8)
     pen.shape((tip - 5, 0.4), (tip - 5, 4.4), (tip, 2.4))
 
 
-def _card(pen: Pen, deck: Deck, number: int) -> None:
+def _draw_card(pen: Pen, deck: Deck, number: int) -> None:
     """Draw a card of the deck on white. A camera does not take it for a real one."""
     pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
     print_card(pen, deck, deck.cards[number], readable=False)

@@ -94,13 +94,13 @@ class Tag:
 def print_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
     """Draw a face with its marker, with its lower left corner at the origin."""
     if tag.is_big:
-        _stone(pen, tag, face)
+        _draw_stone(pen, tag, face)
     else:
-        _rim(pen, tag, face)
+        _draw_rim(pen, tag, face)
     pen.marker(marker, tag.top_width / 2, tag.top_depth / 2, tag.kit.tag_mm)
 
 
-def _rim(pen: Pen, tag: Tag, face: Face) -> None:
+def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
     """Draw the rim of a square face, with its lower left corner at the origin.
 
     A wide rim names the piece on all four sides. A face with a sign shows it with its name to both
@@ -123,12 +123,14 @@ def _rim(pen: Pen, tag: Tag, face: Face) -> None:
         with pen.at(width / 2, width / 2, turn_deg=turn), pen.at(0, writing_y):
             # names above and below, signs at both sides
             if face.sign and turn % 180 == 0:
-                _sign_with_name(pen, face, name, (0.72 * width, rim), fill)
+                _draw_sign_with_name(pen, face, name, (0.72 * width, rim), fill)
             else:
-                _letter_or_drawing(pen, face, rim - edge, fill, side)
+                _draw_letter_or_drawing(pen, face, rim - edge, fill, side)
 
 
-def _sign_with_name(pen: Pen, face: Face, name: str, area: tuple[float, float], fill: str) -> None:
+def _draw_sign_with_name(
+    pen: Pen, face: Face, name: str, area: tuple[float, float], fill: str
+) -> None:
     """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain
     background.
 
@@ -148,7 +150,7 @@ def _sign_with_name(pen: Pen, face: Face, name: str, area: tuple[float, float], 
     pen.text(width / 2, low, words, size_mm, bold=True, colour=ink, anchor="right")
 
 
-def _letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
+def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
     """Draw in the middle of a rim at the origin the face's letter on a plain background, or the
     middle of its drawing if it has no letter.
     """
@@ -188,7 +190,7 @@ def print_picture(pen: Pen, kit: Kit, face: Face, size_mm: float, centre: Point)
             )
 
 
-def _stone(pen: Pen, tag: Tag, face: Face) -> None:
+def _draw_stone(pen: Pen, tag: Tag, face: Face) -> None:
     """Draw the top of a piece of several squares: stone, its side's drawing twice, a white middle.
 
     The origin is its lower left corner.
