@@ -30,34 +30,34 @@ import msgspec
 from companion.archive.game_file import GameFile
 from companion.core.kit import SEATS
 
-_OPTIONAL = {
+_OPTIONAL_TAGS = {
     "Chance": "chance", "Chosen": "is_chosen", "Machines": "machines", "Coached": "coached",
 }  # fmt: skip
 """Tags that are left out when they are empty, with their fields of the game file."""
 
 
 def write_sheet(played: GameFile) -> str:
-    """Return a finished game as text."""
-    plain = msgspec.to_builtins(played)
+    """Return a finished game as text, in the format above."""
+    fields = msgspec.to_builtins(played)
     tags = {"Game": played.game, "Options": played.options, "Seed": played.seed}
     if played.begun:
         begun = datetime.fromtimestamp(played.begun, UTC)
         tags["Begun"] = begun.strftime("%Y-%m-%dT%H:%M:%SZ")
     tags |= {seat.title(): played.players[seat] for seat in SEATS if seat in played.players}
-    tags |= {tag: plain[field] for tag, field in _OPTIONAL.items() if plain[field]}
+    tags |= {tag: fields[field] for tag, field in _OPTIONAL_TAGS.items() if fields[field]}
     tags["Result"] = "*"
     if played.outcome is not None:
         tags["Result"] = " ".join(played.outcome["winners"]) or "tie"
         tags["Reason"] = played.outcome["reason"]
-    head = [
+    tag_lines = [
         f"[{tag} {msgspec.json.encode(value, order='sorted').decode()}]"
         for tag, value in tags.items()
     ]
-    turns, proofs = [], []
+    turn_lines, receipt_lines = [], []
     for number, turn in enumerate(played.turns, start=1):
         orders = [(seat, turn.orders[seat]) for seat in SEATS if seat in turn.orders]
-        acts = [f"{seat} {order.action}" for seat, order in orders]
-        sealed = [f"{seat} {order.salt or '-'} {order.receipt}" for seat, order in orders]
-        turns.append(f"{number}. {' | '.join(acts)}")
-        proofs.append(f"{number}. {' | '.join([turn.moment, *sealed])}")
-    return "\n".join([*head, "", *turns, "", "[Receipts]", *proofs, ""])
+        actions = [f"{seat} {order.action}" for seat, order in orders]
+        receipts = [f"{seat} {order.salt or '-'} {order.receipt}" for seat, order in orders]
+        turn_lines.append(f"{number}. {' | '.join(actions)}")
+        receipt_lines.append(f"{number}. {' | '.join([turn.moment, *receipts])}")
+    return "\n".join([*tag_lines, "", *turn_lines, "", "[Receipts]", *receipt_lines, ""])
