@@ -1,7 +1,7 @@
 """Public messages about a table: plain values that can be sent, stored and drawn elsewhere, and are
 read strictly.
 
-A table sends them to a hub. Sentences are packed (`companion.core.i18n.packed`): they keep their
+A table sends them to a hub. Sentences are packed (`companion.core.i18n.pack`): they keep their
 pattern and its parts, so that readers see them in their own language. The types leave them `Any`,
 and the functions below check them. The names of all fields are part of the format.
 """
