@@ -64,7 +64,7 @@ class BoardFollower:
         comes.
         """
         live, session = self._store.live, self._store.session
-        has_use_for_board = live.sees_board or session.is_between
+        has_use_for_board = live.sees_board or session.is_between_games
         if has_use_for_board and self._judged_step != (session.shown_step, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
@@ -80,7 +80,7 @@ class BoardFollower:
         live, session = self._store.live, before.session
         reading = live.reading
         self._judged_step = (session.shown_step, session.paused_by)
-        suggested = reading.game if reading.quiet and session.is_between else None
+        suggested = reading.game if reading.quiet and session.is_between_games else None
         is_action_due = live.still_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_action_due and not reading.unknown else {}
         live = replace(live, suggested_game=suggested, laid_actions=laid, possible_actions=())

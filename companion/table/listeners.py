@@ -73,7 +73,7 @@ class Listeners:
         self._kit = live.session.kit
         listener.on_kit(self._kit)
         listener.on_alarms(self._alarms)
-        listener.on_game(0 if live.session.is_between else live.session.number, 0)
+        listener.on_game(0 if live.session.is_between_games else live.session.number, 0)
 
     def wait(self, version: int, timeout_s: float) -> int:
         """Wait until the table's version differs from `version`, until the timeout, or until the
@@ -98,7 +98,7 @@ class Listeners:
         kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
         self._kit, self._turns = session.kit, len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()
-        self._game = 0 if session.is_between else session.number
+        self._game = 0 if session.is_between_games else session.number
         for listener in self._listeners:
             # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
             listener.on_lamps(lamps, live.is_in_trouble)
@@ -143,7 +143,7 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     It depends on the number of orders entered, never on which ones.
     """
     session = live.session
-    if session.is_between:
+    if session.is_between_games:
         return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
     has_question = bool(live.possible_actions) and seat in session.awaited
     has_handed_in = seat in session.sealed or seat in live.tiles.ready

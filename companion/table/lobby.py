@@ -69,7 +69,7 @@ def choose_game(store: TableStore, game: str) -> None:
 
 def return_to_lobby(store: TableStore) -> None:
     """Return to the lobby with its list of all games. Raises `Illegal` during a game."""
-    if not store.session.is_between:
+    if not store.session.is_between_games:
         raise wrong_phase(say("A game is on: end it before you start another one"))
     session = store.session.in_lobby() if store.session.phase is Phase.OVER else store.session
     live = with_session(store.live, session, store.now_s())

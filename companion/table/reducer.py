@@ -356,7 +356,7 @@ def _contribute(session: Session, record: Contribute) -> Advance:
     Contributions before a game are part of the game's own record.
     """
     fair = session.chance
-    if fair is None or session.is_between:
+    if fair is None or session.is_between_games:
         return session, ()
     contributions = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
     fair = FairChance(fair.commitment, fair.secret, contributions)

@@ -229,7 +229,7 @@ class Session:
     def lesson_number(self) -> int | None:
         """Return the number of the current lesson step, counted from 0. None without a lesson."""
         lesson = self.lesson
-        if lesson is None or self.is_between:
+        if lesson is None or self.is_between_games:
             return None
         # While a turn is shown, the step that asked for it is still current.
         number = len(self.turns) - (self.phase is Phase.STAGES)
@@ -257,7 +257,7 @@ class Session:
         return step.orders.get(seat) if step else None
 
     @property
-    def is_between(self) -> bool:
+    def is_between_games(self) -> bool:
         """Return whether no game is running."""
         return self.phase in (Phase.LOBBY, Phase.OVER)
 
@@ -446,7 +446,7 @@ class Session:
 
         Not with a player at a pad or at another table, because that place is fixed.
         """
-        if not self.is_between:
+        if not self.is_between_games:
             return False
         return bool(self.seats) and not self.doors & {"pad", REMOTE}
 

@@ -305,7 +305,7 @@ def problems_of(live: TableState) -> Problems:
     """Return the faults of the board. While something moves, the previous faults stay."""
     session, reading = live.session, live.reading
     kit, target = session.kit, session.target
-    is_checked = not session.is_between and live.sees_board
+    is_checked = not session.is_between_games and live.sees_board
     if not is_checked or kit is None or kit.deck or target is None:
         return ()
     if not reading.quiet:

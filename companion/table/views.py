@@ -200,7 +200,7 @@ def _match_view(live: TableState) -> MatchView:
 
 def _fairness_view(session: Session) -> FairnessView:
     # During a game there is no next commitment yet.
-    return FairnessView(chance_of(session), session.commitment if session.is_between else "")
+    return FairnessView(chance_of(session), session.commitment if session.is_between_games else "")
 
 
 def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:

@@ -61,7 +61,7 @@ def commit_to_next_game(store: TableStore) -> None:
     commitment.
     """
     session = store.session
-    if session.is_between:
+    if session.is_between_games:
         with contextlib.suppress(JournalError):
             # A lost or renewed secret no longer matches the published commitment.
             if session.commitment != commitment_of(store.journal.key(_CHANCE).hex()):

@@ -51,7 +51,7 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
     if viewer in sign.seats and game:
         sign = replace(sign, text=to_owner(sign.text, game.sides[viewer].name))
     strangers = live.still_reading.strangers
-    if not strangers or live.session.is_between:
+    if not strangers or live.session.is_between_games:
         return sign
     stranger = stranger_words(live.session.kit, strangers[0])
     return replace(sign, small=joined(" ", (sign.small, stranger)))

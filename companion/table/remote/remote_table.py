@@ -107,7 +107,12 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
     """
     sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
     is_own_seat_free = other is None or other.door == REMOTE
-    if not session.is_between or not is_own_seat_free or sitter is None or sitter.door == REMOTE:
+    if (
+        not session.is_between_games
+        or not is_own_seat_free
+        or sitter is None
+        or sitter.door == REMOTE
+    ):
         return []
     frees = [FreeSeat(seat) for seat in session.seats]
     return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]

@@ -42,7 +42,7 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
     session = store.session
     for seat, sitting in (sittings or {}).items():
         require_sitting(store, seat, sitting)
-    if not session.is_between:
+    if not session.is_between_games:
         raise wrong_phase(say("A game is on: seats can be changed between games"))
     sitters = dict(session.seats)
     freed = [FreeSeat(seat) for seat in sitters]
@@ -71,7 +71,7 @@ def free_lone_machines(store: TableStore) -> None:
     left.
     """
     session = store.session
-    if session.is_between and session.doors == {MACHINE}:
+    if session.is_between_games and session.doors == {MACHINE}:
         store.accept(*map(FreeSeat, session.seats))
 
 
