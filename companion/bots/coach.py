@@ -22,7 +22,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.spelling import SpelledOrder
 from companion.table.seats.machine_seats import MachineTurn
-from companion.table.state import About
+from companion.table.state import CoachSubject
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Coach:
         # held while a question is answered
         self._lock = threading.Lock()
 
-    def ask(self, seat: Seat, moment: str, about: About) -> Hint:
+    def ask(self, seat: Seat, moment: str, about: CoachSubject) -> Hint:
         """Return advice on the present turn or the seat's last action, or the machine's reasons.
 
         Raises a `CompanionError` with a sentence for the player.

@@ -25,8 +25,8 @@ from companion.table.session import Phase, Session, Viewer
 WRITE_ERROR = "write"
 """Topic of the notice that the journal cannot be written."""
 NO_CAMERA = CameraStatus(CameraState.NONE)
-About = Literal["now", "last", "theirs"]
-"""Subject of a question: the action that is due, the seat's own last public action, or the last one
+CoachSubject = Literal["now", "last", "theirs"]
+"""CoachSubject of a question: the action that is due, the seat's own last public action, or the last one
 of the machine opposite.
 """
 MAX_REASONS = 40

@@ -18,7 +18,7 @@ from companion.games.spelling import SpelledOrder, spell_action, spell_legal_act
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, machine_turn, state_after_turns
 from companion.table.session import Phase, Session, turn_is_over
-from companion.table.state import About, TableState
+from companion.table.state import CoachSubject, TableState
 from companion.table.store import TableStore
 
 CoachRule = Literal["machine", "always", "never"]
@@ -41,7 +41,7 @@ class MachineReasons:
     why: tuple[str, ...]
 
 
-def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[About]:
+def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[CoachSubject]:
     """Return what a seat may ask the coach about.
 
     Nothing during a lesson, which has its guide. Nothing either if people deal the cards, because
@@ -56,7 +56,7 @@ def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[About
     is_person = seat in session.seats and not session.is_machine_seat(seat)
     if not (is_allowed and is_person) or session.game.is_dealt_by_hand(session.options):
         return []
-    subjects: list[About] = []
+    subjects: list[CoachSubject] = []
     if seat in session.awaited:
         subjects.append("now")
     if session.own_turns(seat):
@@ -92,7 +92,7 @@ class Coaching:
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
-    def subjects(self, seat: Seat) -> tuple[About, ...]:
+    def subjects(self, seat: Seat) -> tuple[CoachSubject, ...]:
         """Return what a seat may ask about now: the coach's answers, then the reasons of the
         machine opposite.
         """
@@ -102,7 +102,7 @@ class Coaching:
             subjects.append("theirs")
         return tuple(subjects)
 
-    def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
+    def ask(self, seat: Seat, moment: str, about: CoachSubject) -> tuple[MachineTurn, str]:
         """Return what the coach may know of the turn in question, and the action of that turn.
 
         A running game is marked as coached. Raises `Stale` for another moment, and `Illegal` if the

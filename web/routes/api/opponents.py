@@ -8,7 +8,7 @@ from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
-from companion.table.state import About
+from companion.table.state import CoachSubject
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.rendering.json_view import answer_of
@@ -53,7 +53,7 @@ class Opponents(PageGroup):
         return {"seat": None}
 
     @seat_post("coach")
-    def coach(self, seat: Seat, moment: ShortText, about: About) -> AdviceJson:
+    def coach(self, seat: Seat, moment: ShortText, about: CoachSubject) -> AdviceJson:
         """Ask the coach about the next action (`now`), the seat's last one (`last`) or the
         machine's (`theirs`).
 
