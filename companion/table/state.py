@@ -26,8 +26,8 @@ WRITE_ERROR = "write"
 """Topic of the notice that the journal cannot be written."""
 NO_CAMERA = CameraStatus(CameraState.NONE)
 CoachSubject = Literal["now", "last", "theirs"]
-"""CoachSubject of a question: the action that is due, the seat's own last public action, or the last one
-of the machine opposite.
+"""Subject of a question to the coach: the action that is due, the seat's own last public action, or
+the last one of the machine opposite.
 """
 MAX_REASONS = 40
 """Maximum number of machine actions whose reasons are stored. Only those of a machine's last
