@@ -197,7 +197,7 @@ class BoardEye:
                     _square_px(read_frame, kit, pose, square),
                 )
             )
-        # A second board comes first: while it lies there, all readings are doubtful.
+        # A second board comes first: as long as it is in view, all readings are doubtful.
         first = [item for item in read_frame.details.advice if item.weakness is Weakness.TWIN]
         last = [item for item in read_frame.details.advice if item.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, weaknesses), *last)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from vision.detection.stillness import median_of
 
-# Brightness of a cell relative to paper, its logarithm, or places in it.
+# Brightness of a cell relative to paper or its logarithm, (h, w) or (N,), or places in it, (N, 2).
 Values = NDArray[np.float32]
 
 # Offsets in degrees of three searches for the direction across the edge. The first is around the

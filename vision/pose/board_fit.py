@@ -48,8 +48,8 @@ _MIN_REACH_PX, _FINAL_REACH_PX = 2.0, 3.0
 # px.
 _CONVERGED_PX = 1.0
 
-# Steps whose predicted gain in misfit is smaller are not tried. A misfit of 1/2 is one standard
-# deviation of one observation.
+# Steps whose predicted gain in misfit is smaller are not tried. A misfit of 1/2 is one
+# observation that is off by a standard deviation.
 _MIN_GAIN = 1e-2
 
 # A line is used only if its search range is at most this share of the distance to the next line. At

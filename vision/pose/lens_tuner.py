@@ -35,8 +35,8 @@ _MAX_FIRST_STEPS = 3
 # views.
 _FULL_VIEWS, _FADE = 20, 0.95
 
-# Maximum change of log focal length and of k1 from the nominal lens. It holds while few views say
-# little. Lenses beyond are found by `vision.pose.lens_choice`.
+# Maximum change of log focal length and of k1 from the nominal lens. It keeps a few bad views from
+# spoiling the lens. Lenses beyond it are found by `vision.pose.lens_choice`.
 _MAX_CHANGE = 0.4, 0.15
 
 
