@@ -19,8 +19,8 @@ from hardware.wiring import button_pins, buzzer_pin, lamp_pins
 
 # Revision code of the simulated board, a Raspberry Pi 4 B, whatever the environment says.
 _BOARD = "c03114"
-MIN_PRESS_S = 0.005
-"""Minimum duration of a simulated press. A pulse shorter than `debounce.MIN_PRESS_S` is a spike."""
+# Minimum duration of a simulated press. A pulse shorter than `debounce.MIN_PRESS_S` is a spike.
+_MIN_HOLD_S = 0.005
 
 # Maximum number of past states that a mock pin remembers.
 _MAX_STATES = 100
@@ -61,7 +61,7 @@ class SimulatedPanelHands:
         """Release a button. Raises KeyError for an unknown button."""
         pin = self._button_pins[button]
         held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
-        time.sleep(max(0.0, MIN_PRESS_S - held_s))
+        time.sleep(max(0.0, _MIN_HOLD_S - held_s))
         with self._lock:
             pin.drive_high()
 

@@ -63,9 +63,9 @@ class LensFit:
 class _View:
     """One picture of the page: the N corners that were found in it, and its pose."""
 
-    # (N, 3) in the axes of the page, see `lens_pattern`.
+    # Corners (N, 3) on the page, in the axes of `lens_pattern`.
     points_mm: Points
-    # (N, 2).
+    # The same corners (N, 2) in the picture.
     points_px: Points
     # Number of each corner on the page.
     ids: tuple[int, ...]
