@@ -23,7 +23,7 @@ class Call(StrEnum):
 class StaffBell:
     """The bell by which players call the staff. It handles one call at a time.
 
-    Pages and the panel ring it. A broker or a hub listens and answers. Its methods may be called
+    Pages ring it. A broker or a hub listens and answers. Its methods may be called
     from any thread. `on_change` is called after every change, in the thread that made it.
 
     - `call`: the state of the call.
