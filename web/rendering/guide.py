@@ -20,11 +20,11 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
     scene, guide = scene_of(view), view.guide
     if scene is None or guide is None or view.phase != "orders" or view.board.problems:
         return board_svg(scene, quarters) if scene else Markup()
-    moves = tuple(move for seat in SEATS for move in _ways(view, seat))
+    moves = tuple(move for seat in SEATS for move in _lesson_moves(view, seat))
     return board_svg(replace(scene, moves=moves), quarters)
 
 
-def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
+def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
     """Yield the moves of an order, step by step. The piece and what it carries appear at the last
     step.
     """

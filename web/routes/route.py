@@ -90,9 +90,9 @@ def enter_key(key: str, back: str, wrong: str) -> Response:
     return answer
 
 
-def download(content: bytes, kind: str, name: str) -> Response:
+def download(content: bytes, media_type: str, name: str) -> Response:
     """Return a file that browsers save under a name."""
-    answer = Response(content, content_type=kind)
+    answer = Response(content, content_type=media_type)
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
