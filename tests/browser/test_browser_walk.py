@@ -477,7 +477,6 @@ def known() -> set[str]:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("game", GAMES)
 def test_every_page_in_every_state(game: str, window: WebDriver, axe: str, known: set[str]) -> None:
     """Pages that belong to no game are looked at along with the first, and so are all of

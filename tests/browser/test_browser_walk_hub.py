@@ -12,7 +12,7 @@ from test_browser_walk import known, nothing_wrong, offer, window
 from tour_hub import touring_hub, touring_tables
 
 __all__ = ["known", "window"]
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 LIKE_OTHERS = (
     "-arena-",
