@@ -73,6 +73,7 @@ def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[st
     assert set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document))) <= set(schemas)
     assert set(schemas["SeatRoutes_hand_in"]["required"]) == {"moment", "action"}
     assert schemas["SeatRoutes_hand_in"]["additionalProperties"] is False
+    assert {"SeatRoutes_take", "HubRoutes_take"} <= set(schemas), "a rename breaks clients"
 
 
 def test_each_json_door_reads_its_body_strictly(
