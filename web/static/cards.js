@@ -274,7 +274,7 @@ import { page } from './squares.js';
     if (number >= cards.length) return;
     if (tool === 'up') {
       const card = cards[number];
-      draft.up = draft.up.includes(card) ? draft.up.filter(other => other !== card) : [...state.up, card];
+      draft.up = draft.up.includes(card) ? draft.up.filter(other => other !== card) : [...draft.up, card];
       change(zone, cards, number);
       return;
     }
