@@ -172,6 +172,22 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         no_errors(*windows)
 
 
+def test_a_single_card_is_marked_as_face_up_before(tmp_path: Path, windows: Windows) -> None:
+    south, *_ = windows
+    with served(tmp_path) as service:
+        client = begin(service, windows, "referee", edition="hackmud")
+        client.post("/api/table/resume")
+        client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
+        until("the form", lambda: south.find_elements(By.ID, "enter"))
+        for key in ("[data-value='5']", "[data-suit='&']", "[data-zone='north'] [data-slot='0']"):
+            tap(south, key)
+        for is_marked in (True, False):
+            tap(south, "[data-tool='up']")
+            marked = south.find_elements(By.CSS_SELECTOR, ".cd.was-up")
+            assert bool(marked) is is_marked
+        no_errors(south)
+
+
 READS = """
 document.getElementById('enter').dataset.read = arguments[0];
 document.dispatchEvent(new Event('shown'));
