@@ -81,7 +81,7 @@ def share_stage(table: SimulatedTable) -> SimulatedTable:
     """Give a rendered table what another one of the same kit and view looks like without pieces."""
     for stage in tuple(_STAGES):
         if (stage.kit, stage.view) == (table._kit, table._view):
-            table._stage = stage
+            table._lit_table = stage
             return table
     _STAGES.append(table.lit_table())
     return table

@@ -26,7 +26,6 @@ OWN_TEXT = {
     "companion/games/binmat/real_cards.py": "reads lines of 200 letters at most",
     "web/rendering/moving_picture.py": "reads the style sheets and drawings of this project",
     "companion/diagnostics/probes.py": "reads files of the kernel and of Debian",
-    "companion/storage/migrations.py": "reads the schemas of this project",
     "companion/core/resources.py": "reads a file of the kernel",
     "companion/core/catalogue_file.py": "reads the catalogues of this project",
     "companion/cli/hotspot.py": "reads what NetworkManager prints",

@@ -2,7 +2,7 @@
 cameras.
 
 The real one is there in the machine of `make appliance` only, where `REAL_CAMERAS` is set
-(`tests/appliance/cameras.py`).
+(`tests/appliance/cameras`).
 """
 
 from __future__ import annotations
