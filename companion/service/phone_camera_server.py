@@ -32,8 +32,8 @@ class PhoneCameraServer(Closeable):
     """Serves an old phone's pages by HTTPS, once somebody asks for a code or a phone is in use.
 
     The service opens it. `app` is the application of the table's own pages. It has to be set before
-    `begin` or `address` is called. `room` is what the pages use of it, from any thread. `close` may
-    be called twice.
+    `begin` or `address` is called. `phone_camera` is what the pages use of it, from any thread.
+    `close` may be called twice.
     """
 
     def __init__(

@@ -94,7 +94,8 @@ class Listeners:
         pages.
         """
         session, turns_before = live.session, self._turns
-        lamps = {seat: lamps_of(live, seat) for seat in SEATS}
+        south, north = SEATS
+        lamps = {south: lamps_of(live, south), north: lamps_of(live, north)}
         kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
         self._kit, self._turns = session.kit, len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 from companion.core.errors import Illegal
@@ -311,7 +312,7 @@ def problems_of(live: TableState) -> Problems:
     if not reading.quiet:
         return live.problems
     problems = board_check.find_problems(kit, live.layout_before_step, target, reading)
-    homes = {problem.home for problem in problems}
+    homes = set(map(attrgetter("home"), problems))
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
             problems = (*problems, problem)
