@@ -44,7 +44,9 @@ class Place:
     def open(self, phone: WebDriver, code: str = "") -> None:
         """The phone scans the code that the owner's page shows."""
         camera_server = self.companion.phone_server
-        phone.get(f"{camera_server.address()}eye/{code or camera_server.phone_camera.pairing.code()}")
+        phone.get(
+            f"{camera_server.address()}eye/{code or camera_server.phone_camera.pairing.code()}"
+        )
 
     @property
     def state(self) -> CameraState:
@@ -90,7 +92,9 @@ def test_a_wrong_piece_is_named(place: Place) -> None:
         free = next(each for each in GAME.kit(OPTIONS).board.squares if each not in right)
         place.film.world.hold_hand(free)
         place.film.show()
-        until("pictures come often", lambda: place.companion.phone_server.phone_camera.line.is_moving)
+        until(
+            "pictures come often", lambda: place.companion.phone_server.phone_camera.line.is_moving
+        )
         place.film.world.hold_hand(None)
         wrong = {each: faces for each, faces in right.items() if each != square}
         place.show(wrong | {free: right[square]})
