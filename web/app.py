@@ -50,7 +50,7 @@ from web.security.host_names import MachineNames, UnknownName, parse_host
 from web.security.rate_limit import RequestLimits
 from web.server.sse import Streams
 from web.static_files import StaticFiles
-from web.templating.helpers import CompiledTemplates, register_template_helpers
+from web.templating.environment import CompiledTemplates, prepare_templates
 
 MAX_BODY_BYTES = 16 * 1024
 """Maximum size of a request. Routes for pictures and files set a larger one themselves."""
@@ -221,7 +221,7 @@ def create_base_app(
         # without rules, refusals link to none of their paragraphs
         "paragraph": lambda _: None,
     }
-    register_template_helpers(app)
+    prepare_templates(app)
     error_pages.register(app)
     names = MachineNames((*site.settings.names, site.settings.host))
     limits = RequestLimits(guard.requester, time.monotonic)

@@ -198,6 +198,13 @@ class PageContext:
         """Return whether anybody sits at the table."""
         return any(seat.name is not None for seat in self.table.view().seats.values())
 
+    def begin_lesson(self, game: str) -> None:
+        """Start the lesson of a game. The machine's first character plays every free seat."""
+        self.table.begin_lesson(game)
+        for seat in SEATS:
+            if self.features.opponents and self.table.view().seats[seat].name is None:
+                self.table.machines.seat_machine(seat, self.features.opponents[0].name)
+
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Return the address and name of a paragraph of the rules, or None if there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None

@@ -21,7 +21,7 @@ from companion.core.ports import CameraState
 from vision.network.phone import MAX_JPEG_BYTES
 from web.features import PhoneCamera
 from web.rendering.answers import EyeJson
-from web.rendering.camera_overlay import seen_svg
+from web.rendering.camera_overlay import overlay_svg
 from web.routes.api.body import ShortText
 from web.routes.route import get, host_only, host_page, post
 from web.security.auth import Auth, is_own_screen
@@ -108,7 +108,7 @@ class PhoneCameraPages:
             return "", translate(status.sentence), False
         is_well = not board.advice
         sentence = say("I see the whole board") if is_well else board.advice[0].text
-        return seen_svg(board), translate(sentence), is_well
+        return overlay_svg(board), translate(sentence), is_well
 
 
 class PhoneOwnerPages:

@@ -20,7 +20,7 @@ from companion.cli.main import main
 from companion.core.config import WebSettings
 from companion.maintenance.own_wifi import ANSWER, ANSWER_TIMEOUT_S, REQUEST_FILE
 from companion.service.systemd import POWER_FILE
-from web.templating.helpers import CompiledTemplates
+from web.templating.environment import CompiledTemplates
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 UNITS = sorted(

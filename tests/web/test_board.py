@@ -13,8 +13,9 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import OutbufferedEvent
 from companion.table.board_check import HandMove, Problem
+from web.rendering.beats import beats_of, tones_of
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, beats_of, board_words, layout_after, tones_of
+from web.rendering.board_picture import BoardPicture, board_words, layout_after
 
 
 @pytest.fixture
@@ -24,9 +25,9 @@ def game() -> Any:
 
 def test_the_board_is_turned_for_north_but_not_its_words(game: Any) -> None:
     kit = game.kit(game.options({}))
-    scene = BoardPicture(kit, {Square.parse("a1"): ("purple robot",)})
-    assert board_words(scene) == "purple robot a1"
-    straight, turned = board_svg(scene), board_svg(scene, quarters=2)
+    picture = BoardPicture(kit, {Square.parse("a1"): ("purple robot",)})
+    assert board_words(picture) == "purple robot a1"
+    straight, turned = board_svg(picture), board_svg(picture, quarters=2)
     robot = re.compile(r'<use href="#robot-s" x="([-\d.]+)" y="([-\d.]+)"')
     (x0, y0), (x1, y1) = (tuple(map(float, robot.findall(svg)[0])) for svg in (straight, turned))
     assert x0 < x1
@@ -37,7 +38,7 @@ def test_the_board_is_turned_for_north_but_not_its_words(game: Any) -> None:
 def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     kit = game.kit(game.options({}))
     a1, a2, c4 = (Square.parse(text) for text in ("a1", "a2", "c4"))
-    scene = BoardPicture(
+    picture = BoardPicture(
         kit,
         {a1: ("lime flag", "purple robot"), c4: ("lime robot",)},
         moves=(HandMove(("lime flag", "purple robot"), a1, a2),),
@@ -48,7 +49,7 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
         problems=(Problem("lime robot", Square(1, 1), c4, "…", "…"),),
         unknown=frozenset({a2}),
     )
-    svg = board_svg(scene)
+    svg = board_svg(picture)
     for mark in (
         'class="target"',
         'class="ghost"',
@@ -59,7 +60,7 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     ):
         assert mark in svg
     assert svg.count('class="unseen"') == 1
-    assert "The camera cannot see a2" in board_words(scene)
+    assert "The camera cannot see a2" in board_words(picture)
 
 
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:

@@ -18,7 +18,7 @@ from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
 from companion.table.board_check import top_faces
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, board_words, scene_of
+from web.rendering.board_picture import BoardPicture, board_words, picture_of_view
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
 PLACINGS = {
@@ -105,9 +105,9 @@ AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
 def test_rocks_and_boulders_are_drawn_once_over_their_squares(
     face: str, squares: str, drawn: tuple[float, ...]
 ) -> None:
-    scene = BoardPicture(kit_of("scouts"), {sq(text): (face,) for text in squares.split()})
-    assert numbers(rf'href="#(?:boulder|rock)"{AT}', board_svg(scene)) == [drawn]
-    assert board_words(scene).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
+    picture = BoardPicture(kit_of("scouts"), {sq(text): (face,) for text in squares.split()})
+    assert numbers(rf'href="#(?:boulder|rock)"{AT}', board_svg(picture)) == [drawn]
+    assert board_words(picture).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     plain = view_of(place)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
     page = page_of(place.browser(), "/")
-    scene = scene_of(place.table.view())
-    assert scene
-    assert [problem.square for problem in scene.problems] == [sq("c3")]
-    assert not scene.layout.get(sq("c1")), "it is drawn where it lies alone"
+    picture = picture_of_view(place.table.view())
+    assert picture
+    assert [problem.square for problem in picture.problems] == [sq("c3")]
+    assert not picture.layout.get(sq("c1")), "it is drawn where it lies alone"
     for mark in (
         'href="/rules/scouts#jump"',
         "<h2>c1 can’t jump: c2 is empty.</h2>",

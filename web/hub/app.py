@@ -53,7 +53,7 @@ def create_hub_app(
         room=room,
         hub_board=drawing.board_of,
         sentence=drawing.sentence,
-        called=shown_name,
+        shown_name=shown_name,
     )
     hub = HubContext(room, league, clock, guard, streams, site.join_urls)
     tournaments = TournamentPages(hub)

@@ -25,7 +25,8 @@ from companion.games.base import Stage
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
-from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
+from web.rendering.beats import beats_of
+from web.rendering.board_picture import BoardPicture, board_words, picture_of_view
 from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack
 from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
 
@@ -42,14 +43,14 @@ _ARROW_OVERHANG = 22.0
 """Distance from the board's edge to the end of an arrow that leads off the board."""
 
 
-def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
+def board_svg(picture: BoardPicture, quarters: int = 0) -> Markup:
     """Draw a board, rotated clockwise by quarters of a full turn.
 
     `data-grid` gives scripts of the page files, ranks, pitch and quarters. They draw into the
     groups `under` (below the pieces) and `plan` (above them). A board on its side has no such
     groups.
     """
-    sketch = _Sketch(scene, quarters)
+    sketch = _Sketch(picture, quarters)
     grid = f' data-grid="{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {quarters}"'
     if quarters % 2 == 0:
         return sketch.svg(grid, '<g id="under"></g>', '<g id="plan"></g>')
@@ -69,8 +70,10 @@ def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
         if event.kind is CommonEvent.MOVE and event.square and event.to
     )
     layout = stage.expected or {}
-    scene = BoardPicture(kit, layout, events=stage.events, badges=stage.badges, finished_moves=ways)
-    return _Sketch(scene, quarters).svg()
+    picture = BoardPicture(
+        kit, layout, events=stage.events, badges=stage.badges, finished_moves=ways
+    )
+    return _Sketch(picture, quarters).svg()
 
 
 class _Strike(NamedTuple):
@@ -91,10 +94,10 @@ class _Strike(NamedTuple):
 class _Sketch:
     """Draws one picture of a board. Methods return SVG, points are in the rotated picture."""
 
-    def __init__(self, scene: BoardPicture, quarters: int) -> None:
-        self.scene = scene
-        self.kit = scene.kit
-        self.board = scene.kit.board
+    def __init__(self, picture: BoardPicture, quarters: int) -> None:
+        self.picture = picture
+        self.kit = picture.kit
+        self.board = picture.kit.board
         self.quarters = quarters
         # millimetres to units: a square has 100 units
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
@@ -104,10 +107,10 @@ class _Sketch:
         # between the centres of the outer squares, plus half a square at either end
         self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
         # squares of big pieces once all moves are made
-        self.targets = big_pieces(self.kit, scene.target)
-        beats = beats_of(scene.events)
+        self.targets = big_pieces(self.kit, picture.target)
+        beats = beats_of(picture.events)
         self.last_beat = max(beats, default=0)
-        self.timed_events = list(zip(scene.events, beats, strict=True))
+        self.timed_events = list(zip(picture.events, beats, strict=True))
         self.strikes = [
             _Strike(
                 Square.parse(event.square),
@@ -126,7 +129,7 @@ class _Sketch:
             f"{self._ground()}{under}{self._stances()}{self._strikes()}"
             f"{self._pieces()}{self._hands()}{self._bounces()}{plan}"
         )
-        words = board_words(self.scene)
+        words = board_words(self.picture)
         return labelled_svg("board", f"{xy(corner)} {xy(size)}", words, content, attributes)
 
     def view_box(self) -> tuple[complex, complex]:
@@ -164,14 +167,14 @@ class _Sketch:
         for mark in self.board.marks:
             colour = side_class(self.kit, mark.seat)
             parts.append(use(mark.drawing, self.centre(mark.square), 100, colour))
-        parts += [self._tile(square, "unseen") for square in sorted(self.scene.unknown)]
-        for square in sorted(self.scene.origins):
+        parts += [self._tile(square, "unseen") for square in sorted(self.picture.unknown)]
+        for square in sorted(self.picture.origins):
             # two dots on the square's lower edge
             parts += [
                 circle("trace", self.centre(square) + dot, 7) for dot in (-12 + 38j, 12 + 38j)
             ]
-        if self.scene.hit:
-            parts.append(self._tile(self.scene.hit, "struck"))
+        if self.picture.hit_square:
+            parts.append(self._tile(self.picture.hit_square, "struck"))
         return "".join(parts) + self._labels()
 
     def _tile(self, square: Square, classes: str) -> str:
@@ -230,16 +233,18 @@ class _Sketch:
 
     def _pieces(self) -> str:
         """Draw big pieces, stacks from the top of the picture down, and errors in rings."""
-        layout = self.scene.layout
+        layout = self.picture.layout
         parts = [self._big(face, squares) for face, squares in big_pieces(self.kit, layout).items()]
         for square in sorted(layout, key=lambda at: (self.centre(at).imag, self.centre(at).real)):
             small = [face for face in layout[square] if not is_big(self.kit, face)]
             if small:
-                drawing = stack(self.kit, small, self.centre(square), self.scene.badges.get(square))
-                struck = ' class="on-struck"' if square == self.scene.hit else ""
+                drawing = stack(
+                    self.kit, small, self.centre(square), self.picture.badges.get(square)
+                )
+                struck = ' class="on-struck"' if square == self.picture.hit_square else ""
                 attributes = f'data-at="{square}"{struck}{self._swell(square)}'
                 parts.append(self._mark_bump(square, f"<g {attributes}>{drawing}</g>"))
-        parts += [self._problem(problem) for problem in self.scene.problems]
+        parts += [self._problem(problem) for problem in self.picture.problems]
         return "".join(parts) + self._breach()
 
     def _big(self, face: str, squares: Sequence[Square]) -> str:
@@ -290,11 +295,11 @@ class _Sketch:
 
     def _breach(self) -> str:
         """Draw a cross on the square that breaks a rule, at the upper right if a piece is there."""
-        square = self.scene.breach
-        if square is None or any(problem.square == square for problem in self.scene.problems):
+        square = self.picture.breach_square
+        if square is None or any(problem.square == square for problem in self.picture.problems):
             return ""
         centre = self.centre(square)
-        if self.scene.layout.get(square):
+        if self.picture.layout.get(square):
             return use("cross", centre + (30 - 30j), 40)
         return use("cross", centre, 50)
 
@@ -302,8 +307,8 @@ class _Sketch:
 
     def _hands(self) -> str:
         """Draw the moves to be made by hand: a frame with a faint piece in it, and an arrow."""
-        moves = "".join(map(self._move, self.scene.moves))
-        return moves + "".join(self._arrow(*way) for way in self.scene.finished_moves)
+        moves = "".join(map(self._move, self.picture.moves))
+        return moves + "".join(self._arrow(*way) for way in self.picture.finished_moves)
 
     def _move(self, move: HandMove) -> str:
         origin, target = move.origin, move.target
@@ -364,8 +369,8 @@ class _Sketch:
         ahead = unit(end - start)
         normal = 1j * ahead
         ways = {
-            *self.scene.finished_moves,
-            *((move.origin, move.target) for move in self.scene.moves),
+            *self.picture.finished_moves,
+            *((move.origin, move.target) for move in self.picture.moves),
         }
         inward = self.size / 2 - (start + end) / 2
         # The scalar product is positive if the normal points to the middle of the board.
@@ -381,7 +386,7 @@ class _Sketch:
         """
         refused = [
             (Square.parse(event.square), event.edge)
-            for event in self.scene.events
+            for event in self.picture.events
             if event.square and event.edge
         ]
         # one entry per piece that was refused at a square
@@ -397,7 +402,7 @@ class _Sketch:
         have come.
         """
         centre = self.centre(square)
-        top = self.scene.layout.get(square, ())[-1:]
+        top = self.picture.layout.get(square, ())[-1:]
         ghost = _ghost(self._stack(square, top, self.targets))
         # inside the refused square, near the edge to its origin
         place = xy(centre + (self.pitch - 18) * self.way(edge))
@@ -444,7 +449,7 @@ class _Sketch:
                 grown = f'd="{line}" pathLength="1" data-grow {beat}'
                 parts.append(f'<path class="fire case" {grown}/><path class="fire" {grown}/>')
             # the square in the sign's sentence is marked already
-            if strike.is_hit and strike.target != self.scene.hit:
+            if strike.is_hit and strike.target != self.picture.hit_square:
                 parts.append(_pop(use("shot", end, 112, "hit"), strike.beat))
         return "".join(parts)
 
@@ -486,10 +491,10 @@ def plan_svg(
     view: TableView, squares: Sequence[Square | None], origin: Square | None, quarters: int
 ) -> str:
     """Draw the dotted path of the orders entered so far, with their numbers."""
-    scene = scene_of(view)
-    if scene is None or not squares:
+    picture = picture_of_view(view)
+    if picture is None or not squares:
         return ""
-    sketch = _Sketch(scene, quarters)
+    sketch = _Sketch(picture, quarters)
     stops = [square for square in (origin, *squares) if square is not None]
     way = "L".join(xy(sketch.centre(square)) for square in stops)
     # a square that is passed several times shows all its numbers
@@ -501,7 +506,7 @@ def plan_svg(
     for square, numbers_here in numbers.items():
         # at the centre of a free square, or in the lower left corner of one with a piece
         first = sketch.centre(square)
-        if square in scene.layout:
+        if square in picture.layout:
             first += -33 + 33j
         for place, number in enumerate(numbers_here):
             disc = first + 33 * place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from companion.archive.played_games import ReplayStep
@@ -10,7 +10,6 @@ from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event
-from companion.games.events import Reach
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
@@ -19,81 +18,88 @@ from web.rendering.pieces import big_pieces, is_big
 
 @dataclass(frozen=True)
 class BoardPicture:
-    """Contents of a picture of a board. `web.rendering.board` draws it.
-
-    `layout` has the pieces. `moves` to be made by hand, `events` of the step and `problems`
-    (misplaced pieces) are drawn over them. `unknown` squares, which the camera cannot see, are
-    drawn as closed by a shutter.
-    """
+    """Contents of a picture of a board. `web.rendering.board` draws it."""
 
     kit: Kit
     layout: Layout
+    """The pieces. Moves, events and problems are drawn over them."""
     moves: tuple[HandMove, ...] = ()
+    """Moves that are still to be made by hand."""
     events: tuple[Event, ...] = ()
+    """Events of the stage, such as hits and bounces."""
     problems: tuple[Problem, ...] = ()
+    """Misplaced pieces. Each is drawn in a ring, with its way back."""
     unknown: frozenset[Square] = frozenset()
+    """Squares that the camera cannot see. They are drawn as closed by a shutter."""
     target: Layout = field(default_factory=dict)
     """Layout once all moves are made, from which the squares of a big piece are taken."""
     origins: frozenset[Square] = frozenset()
     """Squares from which pieces were moved already."""
-    breach: Square | None = None
+    breach_square: Square | None = None
     """Square that breaks a rule, on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
+    """Text and bar that the game shows at a piece, such as its hit points."""
     finished_moves: tuple[tuple[Square, Square], ...] = ()
     """Origin and target of pieces that are in their new places already."""
-    hit: Square | None = None
+    hit_square: Square | None = None
     """Square of the hit that the sign announces."""
 
 
-def scene_of(view: TableView) -> BoardPicture | None:
+def picture_of_view(view: TableView) -> BoardPicture | None:
     """Return the picture of a viewer's view, or None if no game is on."""
     if view.kit is None:
         return None
     board, headline = view.board, view.turn.headline
-    target = board.target or {}
     moves = board.undo_moves or tuple(instruction.move for instruction in view.turn.instructions)
-    done = tuple(move for move in moves if move.is_done)
-    todo = tuple(move for move in moves if not move.is_done)
+    finished = tuple(move for move in moves if move.is_done)
+    open_moves = tuple(move for move in moves if not move.is_done)
+    target = board.target or {}
     before = board.undone_layout if view.phase == "setup" else board.layout
-    layout = _spread_big_pieces(view.kit, layout_after(before, done), target, done)
+    layout = layout_after(before, finished)
+    layout = _spread_big_pieces(view.kit, layout, target, finished)
     # a misplaced piece is drawn only in its ring, with its way back
     for problem in board.problems:
-        layout, todo = _remove_misplaced(layout, todo, problem)
+        layout, open_moves = _remove_misplaced(layout, open_moves, problem)
     breach = board.broken_rule.square if board.broken_rule else None
-    hit = headline.content.square if headline else None
+    hit_square = headline.content.square if headline else None
+    events = tuple(
+        event for event in view.turn.events if hit_square is None or event.to == str(hit_square)
+    )
     return BoardPicture(
         view.kit,
         layout,
-        todo,
-        events=tuple(event for event in view.turn.events if hit is None or event.to == str(hit)),
+        open_moves,
+        events=events,
         problems=board.problems,
         unknown=board.unknown,
         target=target,
-        origins=frozenset(m.origin for m in done if m.origin and m.origin != m.target),
-        breach=Square.parse(breach) if breach else None,
+        origins=frozenset(
+            move.origin for move in finished if move.origin and move.origin != move.target
+        ),
+        breach_square=Square.parse(breach) if breach else None,
         badges=board.board_ui.badges if board.board_ui else {},
-        hit=hit,
+        hit_square=hit_square,
     )
 
 
-def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
+def picture_of_replay(kit: Kit, step: ReplayStep) -> BoardPicture:
     """Return the picture of one step of a replay, with the origins of moved pieces."""
     return BoardPicture(
         kit,
-        scene.layout,
-        events=scene.events,
-        origins=frozenset(origin for origin, _ in scene.moves),
-        badges=scene.badges,
-        finished_moves=scene.moves,
+        step.layout,
+        events=step.events,
+        origins=frozenset(origin for origin, _ in step.moves),
+        badges=step.badges,
+        finished_moves=step.moves,
     )
 
 
 def _spread_big_pieces(
-    kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
+    kit: Kit, layout: Layout, target: Layout, finished: tuple[HandMove, ...]
 ) -> Layout:
     """Return the layout with the big pieces of finished moves on all their squares."""
     # A move names one square of a big piece, but the camera and people see it on all of them.
-    big = {face for move in done for face in move.faces if is_big(kit, face)}
+    big = {face for move in finished for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
     spread = {}
@@ -104,25 +110,29 @@ def _spread_big_pieces(
 
 
 def _remove_misplaced(
-    layout: Layout, todo: tuple[HandMove, ...], problem: Problem
+    layout: Layout, open_moves: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
     """Return layout and moves without a misplaced piece, which is drawn with its way back
     instead.
     """
     # a piece that was to be moved but was put on a wrong square
     stray = next(
-        (move for move in todo if problem.face in move.faces and problem.square != problem.home),
+        (
+            move
+            for move in open_moves
+            if problem.face in move.faces and problem.square != problem.home
+        ),
         None,
     )
     place = problem.home or problem.square
     if stray is not None:
-        todo = tuple(move for move in todo if move is not stray)
+        open_moves = tuple(move for move in open_moves if move is not stray)
         place = stray.origin or place
     # the layout still has the piece at its origin or at its home
     stack = list(layout.get(place, ()))
     if problem.face in stack:
         stack.remove(problem.face)
-    return {**layout, place: tuple(stack)}, todo
+    return {**layout, place: tuple(stack)}, open_moves
 
 
 def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
@@ -141,21 +151,21 @@ def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
     return {square: tuple(faces) for square, faces in stacks.items() if faces}
 
 
-def board_words(scene: BoardPicture) -> str:
+def board_words(picture: BoardPicture) -> str:
     """Return the board in words, such as `lime robot c4, purple robot a1`."""
     places = []
-    for square, faces in sorted(scene.layout.items()):
-        badge = scene.badges.get(square)
+    for square, faces in sorted(picture.layout.items()):
+        badge = picture.badges.get(square)
         points = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
-        small = [face for face in faces if not is_big(scene.kit, face)]
+        small = [face for face in faces if not is_big(picture.kit, face)]
         places += [joined(" ", (face, square, points)) for face in small]
-    for face, squares in big_pieces(scene.kit, scene.layout).items():
+    for face, squares in big_pieces(picture.kit, picture.layout).items():
         first, last = squares[0], squares[-1]
         places.append(say("{piece} {first} to {last}", piece=face, first=first, last=last))
     words = joined(", ", places) or say("The board is empty")
-    if not scene.unknown:
+    if not picture.unknown:
         return words
-    hidden = joined(", ", sorted(scene.unknown))
+    hidden = joined(", ", sorted(picture.unknown))
     return joined(". ", (words, say("The camera cannot see {squares}", squares=hidden)))
 
 
@@ -170,39 +180,3 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     own = {face.name for face in view.kit.faces if face.seat is seat and face.drawing == drawing}
     places = [square for square, faces in view.board.layout.items() if own.intersection(faces)]
     return places[0] if len(places) == 1 else None
-
-
-# ---- the beats of a reveal ----
-# In beat 0 pieces slide that hands move. Each further beat shows events of one kind.
-
-
-def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
-    """Return the beat of each event, counted from 1, or 0 if it is neither drawn nor heard."""
-    beats, last, beat = [], None, 0
-    for event in events:
-        if not _is_shown(event):
-            beats.append(0)
-            continue
-        # consecutive events of one kind share a beat
-        beat += event.kind is not last
-        last = event.kind
-        beats.append(beat)
-    return tuple(beats)
-
-
-def _is_shown(event: Event) -> bool:
-    look = event.kind.look
-    return bool(
-        event.edge or event.kind.cue or look.around or look.swells or look.reach is not Reach.NONE
-    )
-
-
-def tones_of(events: Sequence[Event]) -> str:
-    """Return the tone of each beat in the form that the script reads: `1 A5 120 ·40 A4 60|2 …`."""
-    tones = [
-        f"{beat} {event.kind.cue.tone}"
-        for event, beat in zip(events, beats_of(events), strict=True)
-        if event.kind.cue and beat
-    ]
-    # equal tones in one beat sound once
-    return "|".join(dict.fromkeys(tones))

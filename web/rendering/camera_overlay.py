@@ -26,7 +26,7 @@ _HIGH_CONFIDENCE = 0.95
 """Confidence from which on no percentage is shown."""
 
 
-def seen_svg(seen: BoardSeen) -> Markup:
+def overlay_svg(seen: BoardSeen) -> Markup:
     """Draw the layer for a picture of the board, of the same size and with a transparent
     background.
     """

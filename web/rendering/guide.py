@@ -12,16 +12,16 @@ from companion.core.kit import SEATS, Seat
 from companion.table.board_check import HandMove
 from companion.table.table_view import TableView
 from web.rendering.board import board_svg
-from web.rendering.board_picture import own_square, scene_of
+from web.rendering.board_picture import own_square, picture_of_view
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
     """Draw the table screen's board with arrows for the lesson's orders."""
-    scene, guide = scene_of(view), view.guide
-    if scene is None or guide is None or view.phase != "orders" or view.board.problems:
-        return board_svg(scene, quarters) if scene else Markup()
+    picture, guide = picture_of_view(view), view.guide
+    if picture is None or guide is None or view.phase != "orders" or view.board.problems:
+        return board_svg(picture, quarters) if picture else Markup()
     moves = tuple(move for seat in SEATS for move in _lesson_moves(view, seat))
-    return board_svg(replace(scene, moves=moves), quarters)
+    return board_svg(replace(picture, moves=moves), quarters)
 
 
 def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:

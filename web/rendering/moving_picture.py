@@ -18,7 +18,7 @@ from companion.archive.replay import Replay
 from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
 from companion.printing.film import FAMILY, Film, film_webp
 from web.rendering.board import board_svg
-from web.rendering.board_picture import scene_picture
+from web.rendering.board_picture import picture_of_replay
 from web.rendering.cards import lanes_picture
 
 MAX_FRAMES = 60
@@ -66,7 +66,7 @@ def _document(game: Replay, scene: ReplayStep, *, is_end: bool) -> str:
     if scene.lanes:
         board = lanes_picture(game.kit, scene.lanes)
     elif not game.kit.deck:
-        board, board_height = board_svg(scene_picture(game.kit, scene)), _BOARD_HEIGHT
+        board, board_height = board_svg(picture_of_replay(game.kit, scene)), _BOARD_HEIGHT
     drawn = render_template(
         "_film.html",
         game=game,

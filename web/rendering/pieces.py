@@ -116,7 +116,7 @@ def _big_with_owner(
 # ---- by themselves -------------------------------------------------------------------------------
 
 
-def picture(kit: Kit, name: str, burden: str = "") -> Markup:
+def piece_icon(kit: Kit, name: str, burden: str = "") -> Markup:
     """Draw a piece as an icon for text or a key. `burden` is the face that it carries."""
     if is_big(kit, name):
         drawing = _big_with_owner(kit, kit.face(name), 50 + 50j, 84, 30)

@@ -36,7 +36,7 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import players_by_side
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
-from web.rendering.board_picture import scene_picture
+from web.rendering.board_picture import picture_of_replay
 from web.rendering.json_view import plain_json
 from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, download, form, get, host_only, post
@@ -266,7 +266,7 @@ def duration_words(duration_s: float) -> str:
 
 def scene_board(replay: Replay, scene: ReplayStep) -> Markup:
     """Draw the board of a scene, with bounces and shots."""
-    return board_svg(scene_picture(replay.kit, scene))
+    return board_svg(picture_of_replay(replay.kit, scene))
 
 
 def result_words(line: GameLine) -> str:

@@ -12,7 +12,6 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 from web.error_pages import status_of
 from web.routes.api.body import SEAT_PART
-from web.routes.api.opponents import begin_lesson
 from web.routes.route import PageGroup, form, get
 
 FRAMING_POLICY = (
@@ -87,7 +86,7 @@ class Joining(PageGroup):
         if self._features.opponents:
             self._table.machines.seat_machine(right, self._features.opponents[0].name)
         if lesson in self._games and not self.page_context.is_game_on:
-            begin_lesson(self.page_context, lesson)
+            self.page_context.begin_lesson(lesson)
         return self._redirect_with_seat(left, nonce, _one_window_path(back))
 
     @form("/try/other")

@@ -125,6 +125,9 @@ class Route:
     of an upload. `actor` is passed on to the method: `table`, `host`, or `seat` for the seat in the
     address. `page` is the method of the same group that shows a refused form again, with the
     reason. `docstring` is that of the method.
+
+    The API's description names operations and bodies after methods. `endpoint` and `body_name` keep
+    a name there when its method is renamed.
     """
 
     path: str
@@ -134,6 +137,7 @@ class Route:
     inner_guard: Guard | None = None
     is_json: bool = False
     body: type[msgspec.Struct] | None = None
+    body_name: str = ""
     answer: Any = None
     fields: tuple[str, ...] = ()
     file: str = ""
@@ -266,7 +270,7 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
         fields = tuple(name for name in hints if name not in other_names)
     body = route.body
     if route.is_json:
-        body = body or _body_of(method.__func__, fields)  # type: ignore[attr-defined]  # it is bound
+        body = body or _body_of(method.__func__, fields, route.body_name)  # type: ignore[attr-defined]  # it is bound
     answer = route.answer
     if answer is None:
         default = Nothing if body else HTML
@@ -277,8 +281,13 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
 
 
 @cache
-def _body_of(method: Callable[..., Any], names: tuple[str, ...]) -> type[msgspec.Struct]:
-    """Return the type of a JSON body, whose fields are some parameters of a method."""
+def _body_of(
+    method: Callable[..., Any], names: tuple[str, ...], body_name: str
+) -> type[msgspec.Struct]:
+    """Return the type of a JSON body, whose fields are some parameters of a method.
+
+    Its name is `body_name`, or that of class and method, such as `Opponents_coach`.
+    """
     if not names:
         return Body
     hints = get_type_hints(method, include_extras=True)
@@ -288,7 +297,7 @@ def _body_of(method: Callable[..., Any], names: tuple[str, ...]) -> type[msgspec
         default = parameters[name].default
         is_required = default is inspect.Parameter.empty
         fields.append((name, hints[name]) if is_required else (name, hints[name], default))
-    name = method.__qualname__.replace(".", "_")
+    name = body_name or method.__qualname__.replace(".", "_")
     return msgspec.defstruct(name, fields, bases=(Body,), frozen=True, forbid_unknown_fields=True)
 
 

@@ -37,7 +37,7 @@ def notice_drawing(notice: str) -> str:
     return "bell" if notice in _REQUESTS else "noentry"
 
 
-def pointing(drawing: str, degrees: int) -> Markup:
+def rotated_icon(drawing: str, degrees: int) -> Markup:
     """Draw an icon in a line of text, rotated clockwise."""
     rotation = f'transform="rotate({degrees % 360} 50 50)"'
     return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {rotation}/>')

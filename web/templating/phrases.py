@@ -25,17 +25,17 @@ def side_of(view: TableView, seat: Seat) -> Side:
     return view.seats[seat].side or PLAIN_SIDES[seat]
 
 
-def clock_words(at_s: float) -> str:
+def time_of_day(at_s: float) -> str:
     """Format a Unix time in the machine's time zone, such as `18:05:30`."""
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
-def groups(receipt: str) -> list[str]:
+def groups_of_four(receipt: str) -> list[str]:
     """Split a receipt into groups of four letters, to be read aloud."""
     return re.findall(".{1,4}", receipt)
 
 
-def first_up(text: str) -> str:
+def upper_first(text: str) -> str:
     """Return a text with its first letter in upper case."""
     return text.capitalize() if isinstance(text, Sentence) else text[:1].upper() + text[1:]
 

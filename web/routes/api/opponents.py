@@ -6,10 +6,9 @@ from flask import render_template
 
 from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, listed, say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.table.session import MACHINE
 from companion.table.state import CoachSubject
-from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.rendering.json_view import answer_of
 from web.routes.api.body import SEAT_PART, ShortText
@@ -23,8 +22,8 @@ class Opponents(PageGroup):
 
     name = "opponents"
 
-    @post(f"/api/seat/{SEAT_PART}/machine")
-    def machine(self, seat: str, name: ShortText, code: ShortText = "") -> MachineSeated:
+    @post(f"/api/seat/{SEAT_PART}/machine", endpoint="machine", body_name="Opponents_machine")
+    def seat_machine(self, seat: str, name: ShortText, code: ShortText = "") -> MachineSeated:
         """Let a character play a free seat, or replace another character.
 
         `code` is the join code.
@@ -37,15 +36,20 @@ class Opponents(PageGroup):
                 names=listed(map(Verbatim, known)),
             )
             raise Malformed(text)
+        this_seat = Seat(seat)
         # anybody may fill a free seat, but only people at the table may replace a character
-        if self._table.view().seats[Seat(seat)].door == MACHINE:
+        if self._table.view().seats[this_seat].door == MACHINE:
             self._require_at_table()
-            self._table.machines.unseat_machine(Seat(seat))
-        self._table.machines.seat_machine(Seat(seat), name)
-        return {"seat": Seat(seat), "name": name}
+            self._table.machines.unseat_machine(this_seat)
+        self._table.machines.seat_machine(this_seat, name)
+        return {"seat": this_seat, "name": name}
 
-    @post(f"/api/seat/{SEAT_PART}/machine-leaves")
-    def machine_leaves(self, seat: str, code: ShortText = "") -> Seated:
+    @post(
+        f"/api/seat/{SEAT_PART}/machine-leaves",
+        endpoint="machine_leaves",
+        body_name="Opponents_machine_leaves",
+    )
+    def remove_machine(self, seat: str, code: ShortText = "") -> Seated:
         """Remove the machine from a seat. `code` is the join code."""
         self.page_context.require_join_code(code)
         self._require_at_table()
@@ -86,22 +90,13 @@ class Lessons(PageGroup):
     def begin(self, actor: str, game: ShortText) -> None:
         """Start the lesson of a game for the people who sit here.
 
-        The machine plays a free seat.
+        The machine plays a free seat. `shared_post` passes `actor`, which makes no difference here.
         """
         if not self.page_context.has_sitters:
             raise wrong_phase(say("Nobody sits here: sit down first"))
-        begin_lesson(self.page_context, game)
+        self.page_context.begin_lesson(game)
 
     @shared_post("skip-lesson", "seat", "table")
     def skip(self, actor: str) -> None:
         """End the guide of the lesson."""
         self._table.skip_lesson(actor)
-
-
-def begin_lesson(page_context: PageContext, game: str) -> None:
-    """Start the lesson of a game. The machine's first character plays every free seat."""
-    table = page_context.table
-    table.begin_lesson(game)
-    for seat in SEATS:
-        if page_context.features.opponents and table.view().seats[seat].name is None:
-            table.machines.seat_machine(seat, page_context.features.opponents[0].name)

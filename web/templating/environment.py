@@ -1,10 +1,14 @@
-"""The functions and filters of all templates."""
+"""The environment of templates: their functions and filters, and the cache of compiled ones.
+
+Functions and filters have the same names in templates as here, without the leading underscore. The
+only short name is the filter `t`, which translates.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections import deque
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,32 +36,33 @@ from companion.core.network import dashed_code, short_url
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls, time_line
+from web.rendering.beats import tones_of
 from web.rendering.board import board_svg, past_board
-from web.rendering.board_picture import board_words, scene_of, tones_of
-from web.rendering.camera_overlay import seen_svg
-from web.rendering.pieces import picture
+from web.rendering.board_picture import picture_of_view
+from web.rendering.camera_overlay import overlay_svg
+from web.rendering.pieces import piece_icon
 from web.static_files import static_version
 from web.templating.icons import (
     game_picture,
     icon,
     notice_drawing,
-    pointing,
     qr_code,
+    rotated_icon,
     start_board,
 )
 from web.templating.phrases import (
-    clock_words,
-    first_up,
-    groups,
+    groups_of_four,
     rule_words,
     score_words,
     side_of,
     tenths,
+    time_of_day,
+    upper_first,
 )
 
 
-def register_template_helpers(app: Flask) -> None:
-    """Register the functions and filters of an application's templates."""
+def prepare_templates(app: Flask) -> None:
+    """Set up an application's templates: functions, filters, and how values are rendered."""
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.finalize = _translate_output
@@ -69,55 +74,62 @@ def register_template_helpers(app: Flask) -> None:
         listed=listed,
         current_language=current_language,
         LANGUAGES=LANGUAGES,
-        sprite=lambda *names: _sprite(
-            names or tuple(name for name in DRAWINGS if name not in ON_PAPER)
-        ),
+        sprite=_sprite,
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
-        root=LocalProxy(lambda: request.script_root),
+        root=LocalProxy(_root),
         asset=partial(_asset, version),
-        board=_board,
+        current_board=_current_board,
         past_board=past_board,
-        words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
-        ic=icon,
+        icon=icon,
         notice_drawing=notice_drawing,
-        pointing=pointing,
+        rotated_icon=rotated_icon,
         cards=cards,
         guide=guide,
-        beside=piece_controls,
+        piece_controls=piece_controls,
         time_line=time_line,
         score_words=score_words,
         tones_of=tones_of,
-        picture=picture,
+        piece_icon=piece_icon,
         start_board=start_board,
         game_picture=game_picture,
-        qr=qr_code,
-        seen_svg=seen_svg,
+        qr_code=qr_code,
+        overlay_svg=overlay_svg,
         side_of=side_of,
         SEATS=SEATS,
     )
     app.jinja_env.filters.update(
-        clock=clock_words,
-        code=dashed_code,
-        groups=groups,
-        first_up=first_up,
-        shown=short_url,
+        dashed_code=dashed_code,
+        groups_of_four=groups_of_four,
         rule_words=rule_words,
+        short_url=short_url,
         tenths=tenths,
+        time_of_day=time_of_day,
+        upper_first=upper_first,
         t=translate,
         to_owner=to_owner,
     )
 
 
 _BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
-"""Cache of the latest boards: everything on which a drawing depends, and the drawing."""
+"""Cache of the latest boards: everything on which a drawing depends, and the drawing.
+
+Twelve are enough for four kinds of pages (two seats, table screen, spectators) in three languages.
+With fewer, a board that several people look at may be drawn more than once, which takes 0.1 ms.
+"""
 
 
-@lru_cache(maxsize=1)
-def _sprite(names: tuple[str, ...]) -> Markup:
-    """Return the drawings for a page as one SVG, from which scripts and `use` take them."""
+@cache
+def _sprite() -> Markup:
+    """Return the drawings of all pages as one SVG, from which scripts and `use` take them."""
+    names = [name for name in DRAWINGS if name not in ON_PAPER]
     # the pages' policy forbids style attributes
     return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
+
+
+def _root() -> str:
+    """Return the prefix of all addresses, which is not empty behind a reverse proxy with a path."""
+    return request.script_root
 
 
 def _asset(version: str, name: str) -> str:
@@ -140,7 +152,7 @@ def _scripts(version: str, *names: str) -> Markup:
     return Markup().join(tag.format(_asset(version, f"{name}.js")) for name in names)
 
 
-def _board(view: TableView, quarters: int = 0) -> Markup:
+def _current_board(view: TableView, quarters: int = 0) -> Markup:
     """Draw the board of a view, or return the cached drawing if nothing on it has changed."""
     # everything on which the drawing depends
     key = (
@@ -155,8 +167,8 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
     for known, drawing in tuple(_BOARD_CACHE):
         if known == key:
             return drawing
-    scene = scene_of(view)
-    drawing = board_svg(scene, quarters) if scene else Markup()
+    picture = picture_of_view(view)
+    drawing = board_svg(picture, quarters) if picture else Markup()
     if view.phase is Phase.OVER and view.match.outcome:
         for seat in view.match.outcome.winners:
             side = view.seats[seat].side

@@ -1,0 +1,45 @@
+"""The beats of a reveal: the order in which its events are shown and heard, and their tones.
+
+In beat 0 pieces slide that hands move. Each further beat shows events of one kind.
+`web/static/live.js` animates the marks of a board beat by beat, and plays the tones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from companion.games.base import Event
+from companion.games.events import Reach
+
+
+def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
+    """Return the beat of each event, counted from 1, or 0 if it is neither drawn nor heard."""
+    beats, last_kind, beat = [], None, 0
+    for event in events:
+        if not _is_shown(event):
+            beats.append(0)
+            continue
+        # consecutive events of one kind share a beat
+        beat += event.kind is not last_kind
+        last_kind = event.kind
+        beats.append(beat)
+    return tuple(beats)
+
+
+def _is_shown(event: Event) -> bool:
+    """Return whether an event is drawn or heard."""
+    look = event.kind.look
+    return bool(
+        event.edge or event.kind.cue or look.around or look.swells or look.reach is not Reach.NONE
+    )
+
+
+def tones_of(events: Sequence[Event]) -> str:
+    """Return the tone of each beat in the form that the script reads: `1 A5 120 ·40 A4 60|2 …`."""
+    tones = [
+        f"{beat} {event.kind.cue.tone}"
+        for event, beat in zip(events, beats_of(events), strict=True)
+        if event.kind.cue and beat
+    ]
+    # equal tones in one beat sound once
+    return "|".join(dict.fromkeys(tones))
