@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Kit
-from companion.printing.kit_pages.board_pages import print_board
-from companion.printing.kit_pages.deck_pages import print_card
-from companion.printing.kit_pages.tag_faces import Tag, print_top
+from companion.printing.kit_pages.board_pages import draw_board
+from companion.printing.kit_pages.deck_pages import draw_card
+from companion.printing.kit_pages.tag_faces import Tag, draw_top
 from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, Tiling, board_extent
 from vision.simulation.printed import PrintedKit, PrintedSheet, packed
@@ -63,7 +63,7 @@ def _board(kit: Kit) -> PrintedSheet:
     tiling = Tiling(extent, landscape=False, cuts_x=(), cuts_y=())
     pen = Pen(kit.title)
     pen.page(extent.width, extent.height)
-    print_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
+    draw_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
     (picture,) = _pictures(pen)
     low_mm = (extent.left, extent.bottom)
     high_mm = (extent.right, extent.top)
@@ -85,7 +85,7 @@ def _tops(kit: Kit) -> Mapping[int, bytes]:
             width, depth = kit.tops_mm[face.name]
             pen.page(width, depth)
             with pen.at((width - tag.top_width) / 2, (depth - tag.top_depth) / 2):
-                print_top(pen, tag, face, marker)
+                draw_top(pen, tag, face, marker)
             markers.append(marker)
     return dict(zip(markers, map(packed, _pictures(pen)), strict=True)) if tags else {}
 
@@ -102,7 +102,7 @@ def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
     pen = Pen(kit.title)
     for card in deck.cards:
         pen.page(*size)
-        print_card(pen, deck, card)
+        draw_card(pen, deck, card)
     pen.page(*size)
     pen.shutter(*size)
     *faces, back = map(packed, _pictures(pen))

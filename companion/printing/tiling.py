@@ -99,7 +99,10 @@ def printable_area(paper: Paper, landscape: bool) -> Extent:
 
 @dataclass(frozen=True)
 class Window:
-    """The part of the board on one page: `core` stays visible, `printed` includes the overlap."""
+    """The part of the board on one page.
+
+    `core` is what belongs to the page and stays visible. `printed` is that with flap and bleed.
+    """
 
     column: int
     row: int

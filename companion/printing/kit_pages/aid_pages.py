@@ -14,8 +14,8 @@ from functools import partial
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
 from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
-from companion.printing.kit_pages.board_pages import seat_words
-from companion.printing.kit_pages.tag_faces import print_picture
+from companion.printing.kit_pages import seat_words
+from companion.printing.kit_pages.tag_faces import draw_picture
 from companion.printing.kit_pages.tag_pages import Block
 from companion.printing.pdf_pen import (
     INK,
@@ -102,7 +102,7 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     has_side_piles = kit.deck is not None and kit.deck.side_piles
     if extras.aids and not has_side_piles:
         height = _SCORE_HEAD_MM + _MIN_SCORE_ROWS * _SCORE_ROW_MM
-        draw = partial(print_score_sheet, kit=kit, width=width)
+        draw = partial(draw_score_sheet, kit=kit, width=width)
         yield Block(height, ("score sheet",), draw, grows=True)
 
 
@@ -264,7 +264,7 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
 def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     """Draw the sign at the left of a row, at most 8 mm high and centred at y."""
     if row.face:
-        print_picture(
+        draw_picture(
             pen,
             kit,
             kit.face(row.face),
@@ -561,7 +561,7 @@ def _draw_wall(
         pen.fold((-0.6, y), (width + 0.6, y))
 
 
-def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
+def draw_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
     """Draw a table for the dates, players, winners and numbers of turns of games."""
     names = [kit.sides[seat].name for seat in SEATS]
     heads = [say("date"), *names, say("winner"), say("turns")]

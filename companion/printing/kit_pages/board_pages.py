@@ -4,6 +4,9 @@ joints and edges to glue.
 Everything is drawn in board axes, see `companion.core.kit`. All lengths are in mm. Boards of cards
 have lanes, numbered from 0 at South's left. Each lane has a zone for either seat, in which a fan of
 cards grows away from the seat's edge.
+
+A window is the part of the board on one page: `core` is what belongs to it, `printed` is that with
+flap and bleed. Offsets without a name, such as those of base lines, were chosen by eye.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from itertools import pairwise, product
 
 from companion.core.i18n import say
 from companion.core.kit import FRAME_MM, SEATS, Board, Deck, Kit, Seat, Side
+from companion.printing.kit_pages import seat_words
 from companion.printing.pdf_pen import DIGIT, SECOND_TONE, STROKE_MM, Pen, text_width, tinted
 from companion.printing.tiling import (
     FLAP_MM,
@@ -30,17 +34,25 @@ _LANE_NUMBER_MM = 17.0
 _ZONE_DRAWING_MM = 10.0
 # Length of the marks that show where each further card of a fan ends.
 _CARD_MARK_MM = 6.0
+# Font size of "first card" and of the numbers of the further cards.
+_CARD_WORDS_MM = 4.0
 # Angle by which text for a seat is turned.
 _TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
 # White rim of a goal, and distance between the dots in North's goal.
 _GOAL_RIM_MM, _GOAL_DOT_PITCH_MM = 1.5, 5.0
 # In the strips: font sizes of the title and of the words about the seat, size of the drawing.
 _TITLE_MM, _SEAT_WORDS_MM, _SIDE_DRAWING_MM = 8.0, 4.6, 13.0
+# Gap between the writing in a strip and the nearest marker, cut or number.
+_STRIP_GAP_MM = 2.0
+# Font size of the coordinates outside the squares.
+_OUTSIDE_LABEL_MM = 4.2
+# Length of an arm of a cross, by which two pages are aligned.
+_CROSS_ARM_MM = 4.0
 # Smallest scale of the writing in a strip. Below it the title would be smaller than 3.2 mm.
 _MIN_STRIP_SCALE = 0.4
 
 
-def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent) -> None:
+def draw_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent) -> None:
     """Draw one page of the board, centred in the printable area of the page."""
     printed = window.printed
     x, y = printed.centre
@@ -56,16 +68,6 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent
         _draw_strips(pen, kit, tiling.cuts_x)
         _draw_crosses(pen, tiling)
         _draw_joints(pen, tiling, window)
-
-
-def seat_words(kit: Kit, seat: Seat) -> str:
-    """Return which side sits at a seat, such as “South is purple”."""
-    side = kit.sides[seat].name
-    return (
-        say("South is {side}", side=side)
-        if seat is Seat.SOUTH
-        else say("North is {side}", side=side)
-    )
 
 
 def _draw_squares(pen: Pen, kit: Kit) -> None:
@@ -148,7 +150,7 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
 def _draw_strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     """Draw title and seat in both strips, in the widest gap between markers, cuts and numbers."""
     board = kit.board
-    reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
+    reach = board.corner_mm + quiet_mm(board.corner_mm) + _STRIP_GAP_MM
     obstacles = [(cut, cut) for cut in cuts_x]
     if kit.deck:
         half = _LANE_NUMBER_MM / 2
@@ -167,7 +169,7 @@ def _draw_strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     for seat, (left, right) in zip(SEATS, (widest_gaps[0], widest_gaps[-1]), strict=True):
         middle = (left + right) / 2
         with pen.at(middle, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
-            _draw_strip(pen, kit, seat, right - left - 4)
+            _draw_strip(pen, kit, seat, right - left - 2 * _STRIP_GAP_MM)
 
 
 def _strip_y(board: Board, seat: Seat) -> float:
@@ -277,7 +279,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         0,
         middle - 16,
         say("first card"),
-        4.0,
+        _CARD_WORDS_MM,
         anchor="middle",
         max_width_mm=max_width_mm,
     )
@@ -296,7 +298,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
             number_x,
             number_y,
             str(number),
-            4.0,
+            _CARD_WORDS_MM,
             bold=True,
         )
         number += 1
@@ -319,17 +321,17 @@ def _draw_outside_labels(pen: Pen, board: Board) -> None:
         for square, name in zip(board.squares, names, strict=True):
             x, y = board.centre_mm(square)
             if square.rank == 0:
-                pen.label(x, low, name[0], 4.2)
+                pen.label(x, low, name[0], _OUTSIDE_LABEL_MM)
             if square.file == 0:
-                pen.label(-3.8, y - 1.5, name[1:], 4.2)
+                pen.label(-3.8, y - 1.5, name[1:], _OUTSIDE_LABEL_MM)
 
 
 def _draw_crosses(pen: Pen, tiling: Tiling) -> None:
     """Draw a numbered cross at each place where two pages are aligned."""
     for number, cross in enumerate(tiling.crosses(), start=1):
         with pen.at(*cross):
-            pen.line((-4, 0), (4, 0), width_mm=0.25)
-            pen.line((0, -4), (0, 4), width_mm=0.25)
+            pen.line((-_CROSS_ARM_MM, 0), (_CROSS_ARM_MM, 0), width_mm=0.25)
+            pen.line((0, -_CROSS_ARM_MM), (0, _CROSS_ARM_MM), width_mm=0.25)
             # the number twice, in opposite corners, so that it is on both sides of the cut
             for corner in ((4.6, 2.8), (-4.6, -4.9)):
                 with pen.at(*corner):
@@ -342,9 +344,9 @@ def _draw_joints(pen: Pen, tiling: Tiling, window: Window) -> None:
     """
     core = window.core
     printed = window.printed
-    whole = tiling.extent
+    board = tiling.extent
     middle_x, middle_y = core.centre
-    pen.outline(whole.left, whole.bottom, whole.width, whole.height)
+    pen.outline(board.left, board.bottom, board.width, board.height)
     if window.column:
         pen.hairline((core.left, printed.bottom), (core.left, printed.top))
         with pen.at(core.left, core.bottom + 7, turn_deg=90):

@@ -100,7 +100,7 @@ def card_grid(deck: Deck, paper: Paper) -> Grid:
 # ---- pages ---------------------------------------------------------------------------------------
 
 
-def print_fronts(
+def draw_fronts(
     pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], notes: tuple[AidPoint, ...] = ()
 ) -> None:
     """Draw one page of cards with its cutting marks.
@@ -109,7 +109,7 @@ def print_fronts(
     """
     for card, cell in zip(cards, grid.cells, strict=False):
         with _cell(pen, grid, cell):
-            print_card(pen, deck, card)
+            draw_card(pen, deck, card)
     spare_cells = grid.cells[len(cards) :]
     # if there are fewer cells than rules in brief, only the last rules are printed
     for note, cell in zip(notes[-len(spare_cells) :], spare_cells, strict=False):
@@ -140,7 +140,7 @@ def _draw_note(pen: Pen, deck: Deck, note: AidPoint) -> None:
     )
 
 
-def print_backs(pen: Pen, grid: Grid) -> None:
+def draw_backs(pen: Pen, grid: Grid) -> None:
     """Draw the backs of one page, with a back in every cell.
 
     So it fits its page of cards over whichever edge the sheet is turned.
@@ -197,7 +197,7 @@ def _draw_cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
 # ---- one card ------------------------------------------------------------------------------------
 
 
-def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
+def draw_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
     """Draw the face of a card: both halves are alike, the second turned by 180 degrees.
 
     With `readable=False` there is a black square instead of the marker, for pictures that a camera
@@ -296,7 +296,7 @@ def part_title(part: Part) -> str:
     return listed(piles)
 
 
-def print_part(
+def draw_part(
     pen: Pen,
     kit: Kit,
     deck: Deck,

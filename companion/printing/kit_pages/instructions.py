@@ -15,7 +15,7 @@ from typing import NamedTuple
 from companion.core.drawings import SIGN
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Deck, Kit, Seat
-from companion.printing.kit_pages.deck_pages import print_card
+from companion.printing.kit_pages.deck_pages import draw_card
 from companion.printing.kit_pages.tag_faces import side_of
 from companion.printing.pdf_pen import DIGIT, HATCH, INK, PALE_INK, RULE, SECOND_TONE, WHITE, Pen
 from companion.printing.tiling import Extent, Tiling
@@ -137,7 +137,7 @@ class _Step(NamedTuple):
     picture: Picture
 
 
-def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: list[str]) -> None:
+def draw_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: list[str]) -> None:
     """Fill the area of the current page with the instructions.
 
     `kinds` are the kinds of the pages that follow, see `sheets.Page`. Raises ValueError when the
@@ -169,7 +169,7 @@ def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: 
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width_mm=0.5)
         with pen.at(left, y):
-            height = _print_text(pen, number, step, measures)
+            height = _draw_text(pen, number, step, measures)
         picture_y = y - _PICTURE_HEIGHT_MM * scale - 3
         with pen.at(right - _PICTURE_WIDTH_MM * scale, picture_y, scale=scale):
             step.picture(pen)
@@ -185,7 +185,7 @@ def _largest_measures(
     # pictures shrink before the text does
     for text_mm, picture_scale in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
         measures = _Measures(width, text_mm, picture_scale)
-        spare_height = height - sum(_print_text(scratch, 0, step, measures) for step in steps)
+        spare_height = height - sum(_draw_text(scratch, 0, step, measures) for step in steps)
         if spare_height >= 0:
             return measures, spare_height
     raise ValueError(
@@ -193,7 +193,7 @@ def _largest_measures(
     )
 
 
-def _print_text(pen: Pen, number: int, step: _Step, measures: _Measures) -> float:
+def _draw_text(pen: Pen, number: int, step: _Step, measures: _Measures) -> float:
     """Draw a step's text: big number, title and paragraphs. The origin is at its upper left.
 
     Return the height of the step, including its picture.
@@ -391,7 +391,7 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
             pen.hairline((x - 1.5, y), (x + 1.5, y))
             pen.hairline((x, y - 1.5), (x, y + 1.5))
     with pen.at(left, low, scale=scale):
-        _draw_card(pen, deck, len(deck.cards) // 2)
+        _draw_unreadable_card(pen, deck, len(deck.cards) // 2)
     with pen.at(back_left, low, scale=scale):
         pen.shutter(deck.width_mm, deck.height_mm)
 
@@ -406,17 +406,17 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
         for place in range(count):
             with pen.at(0, place * deck.step_mm):
                 # steps of 19 in the deck give cards of several suits and values
-                _draw_card(pen, deck, 19 * place % len(deck.cards))
+                _draw_unreadable_card(pen, deck, 19 * place % len(deck.cards))
     # an arrow from the player's edge in the direction in which the fan grows
     width = pen.text(left, 1.2, say("your edge"), 3.4, max_width_mm=32)
     pen.line((left + width + 3, 2.4), (tip - 4, 2.4), width_mm=0.8)
     pen.shape((tip - 5, 0.4), (tip - 5, 4.4), (tip, 2.4))
 
 
-def _draw_card(pen: Pen, deck: Deck, number: int) -> None:
+def _draw_unreadable_card(pen: Pen, deck: Deck, number: int) -> None:
     """Draw a card of the deck on white. A camera does not take it for a real one."""
     pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
-    print_card(pen, deck, deck.cards[number], readable=False)
+    draw_card(pen, deck, deck.cards[number], readable=False)
 
 
 def _camera_picture(pen: Pen) -> None:

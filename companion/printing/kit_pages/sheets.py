@@ -14,18 +14,18 @@ from functools import partial
 from companion.core.i18n import in_language, say
 from companion.core.kit import Kit
 from companion.games.aids import Extras
-from companion.printing.kit_pages.aid_pages import blocks_of, print_score_sheet
-from companion.printing.kit_pages.board_pages import print_board
+from companion.printing.kit_pages.aid_pages import blocks_of, draw_score_sheet
+from companion.printing.kit_pages.board_pages import draw_board
 from companion.printing.kit_pages.deck_pages import (
     card_grid,
+    draw_backs,
+    draw_fronts,
+    draw_part,
     part_title,
     pile_parts,
-    print_backs,
-    print_fronts,
-    print_part,
 )
-from companion.printing.kit_pages.instructions import print_instructions
-from companion.printing.kit_pages.tag_pages import print_tag_page, tag_pages
+from companion.printing.kit_pages.instructions import draw_instructions
+from companion.printing.kit_pages.tag_pages import draw_tag_page, tag_pages
 from companion.printing.pdf_pen import Pen, tinted
 from companion.printing.tiling import (
     FOOT_MM,
@@ -95,7 +95,7 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
         pages += _tag_pages(kit, paper, extras)
         pages += _deck_pages(kit, paper, extras)
         draw = partial(
-            print_instructions,
+            draw_instructions,
             kit=kit,
             tiling=tiling,
             area=printable_area(paper, landscape=False),
@@ -145,7 +145,7 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
             last = tiling.windows[-1].label
             title = say("board {page} of A1-{last}", page=window.label, last=last)
         draw = partial(
-            print_board,
+            draw_board,
             kit=kit,
             tiling=tiling,
             window=window,
@@ -172,7 +172,7 @@ def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
             if tag_page_count > 1:
                 head = say("Pieces, {number} of {pages}", number=number, pages=tag_page_count)
         draw = partial(
-            print_tag_page,
+            draw_tag_page,
             page=page,
             kit=kit,
             title=head,
@@ -199,9 +199,9 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
         # the page of a seat's own piles has space for the score sheet
         if extras.aids and not first_lane:
             names = (*names, "score sheet")
-            score_sheet = partial(print_score_sheet, kit=kit)
+            score_sheet = partial(draw_score_sheet, kit=kit)
         draw = partial(
-            print_part,
+            draw_part,
             kit=kit,
             deck=deck,
             part=part,
@@ -223,7 +223,7 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
         # spare cells on the last page of cards hold the rules in brief
         notes = extras.shared_points if number == len(fronts) else ()
         draw = partial(
-            print_fronts,
+            draw_fronts,
             deck=deck,
             grid=grid,
             cards=cards,
@@ -240,6 +240,6 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
             "backs",
             (BACK,) * per_page,
             say("backs, {number} of {pages}", number=number, pages=len(fronts)),
-            partial(print_backs, grid=grid),
+            partial(draw_backs, grid=grid),
             grid.landscape,
         )

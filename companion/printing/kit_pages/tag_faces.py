@@ -48,7 +48,7 @@ class Tag:
 
     The top is the part with one face's marker and rim. The cut-out has one for each face, and what
     folds around the piece: flaps over the sides of a block (`flap`), a drawing below the marker
-    that bends down in front (`apron`), or a strip between two faces (`spine`).
+    that bends down in front (`apron`), or the paper between two faces (`spine`).
     """
 
     def __init__(self, kit: Kit, faces: tuple[tuple[Face, int], ...]) -> None:
@@ -91,7 +91,7 @@ class Tag:
         self.height = self.cut_height + self.picture + _CAPTION_MM
 
 
-def print_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
+def draw_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
     """Draw a face with its marker, with its lower left corner at the origin."""
     if tag.is_big:
         _draw_stone(pen, tag, face)
@@ -171,7 +171,7 @@ def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: S
         pen.label(0, -DIGIT * size_mm / 2, face.letter, size_mm, colour=printed_on(fill))
 
 
-def print_picture(pen: Pen, kit: Kit, face: Face, size_mm: float, centre: Point) -> None:
+def draw_picture(pen: Pen, kit: Kit, face: Face, size_mm: float, centre: Point) -> None:
     """Draw a face as screens show it: its drawing and its letter, `size_mm` wide.
 
     A face that lies down is drawn as outlines only.

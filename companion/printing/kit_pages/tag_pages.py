@@ -14,12 +14,12 @@ from functools import partial
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Face, Kit
-from companion.printing.kit_pages.board_pages import seat_words
+from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import (
     MIN_APRON_MM,
     Tag,
-    print_picture,
-    print_top,
+    draw_picture,
+    draw_top,
 )
 from companion.printing.pdf_pen import DIGIT, INK, WHITE, Pen, broken_lines
 from companion.printing.tiling import Extent
@@ -28,7 +28,7 @@ from companion.printing.tiling import Extent
 _TAG_GAP_MM = 2.4
 # Heights of the page's head and of a section's title, and gap above a block.
 _HEAD_MM, _SECTION_MM, _BLOCK_GAP_MM = 20.0, 9.0, 6.0
-# Height of a strip below which its drawing is repeated, because one alone would look lost.
+# Height of a front below which its drawing is repeated, because one alone would look lost.
 _SMALL_PICTURE_MM = 6.0
 
 
@@ -43,7 +43,10 @@ class Block:
     draw: Callable[[Pen, float], None]
     """Draws it with its lower left corner at the origin. The number is the height that it has."""
     grows: bool = False
-    """Whether it is drawn on every page with enough height left, and takes all of that height."""
+    """Whether it is drawn on every page with enough height left, and takes all of that height.
+
+    Only the last block of a page can grow.
+    """
 
 
 @dataclass
@@ -69,8 +72,9 @@ class TagPage:
 
 
 def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
-    """Return pages with rows of all tags in their order, and each block on the first page with
-    area.
+    """Return the pages: rows of all tags in order, then the blocks.
+
+    Each block is on the first page with room for it, or on every such page if it grows.
     """
     empty = area.height - _HEAD_MM
     pages: list[TagPage] = []
@@ -86,7 +90,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
             head = _SECTION_MM
         names = tuple(face.name for tag in row for face, _ in tag.faces)
         draw = partial(
-            _print_row,
+            _draw_row,
             row=row,
             width=area.width,
             heading=title if head else "",
@@ -139,7 +143,7 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
             yield section, row
 
 
-def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Extent) -> None:
+def draw_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Extent) -> None:
     """Draw one page of tags and blocks, with its head."""
     words = say("{game}: cut along thin lines, fold along dashes", game=kit.title)
     pen.head(title, words)
@@ -148,7 +152,7 @@ def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Extent) 
             block.draw(pen, block.height)
 
 
-def _print_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading: str) -> None:
+def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading: str) -> None:
     """Draw tags side by side, below the title of their section if it starts here."""
     if heading:
         pen.line((0, height + 7.2), (width, height + 7.2), width_mm=0.3)
@@ -162,12 +166,12 @@ def _print_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading
     x = 0.0
     for tag in row:
         with pen.at(x, height - tag.cut_height):
-            _print_tag(pen, tag)
+            _draw_tag(pen, tag)
         x += tag.width + _TAG_GAP_MM
 
 
-def _print_tag(pen: Pen, tag: Tag) -> None:
-    """Draw one cut-out, with its lower left corner at the origin, and picture and caption below."""
+def _draw_tag(pen: Pen, tag: Tag) -> None:
+    """Draw a cut-out with its lower left corner at the origin, and picture and caption below it."""
     face = tag.first_face
     if tag.flap:
         _draw_lid(pen, tag)
@@ -175,7 +179,7 @@ def _print_tag(pen: Pen, tag: Tag) -> None:
         _draw_leaves(pen, tag)
     if tag.picture:
         picture_mm = tag.picture - 1.2
-        print_picture(
+        draw_picture(
             pen,
             tag.kit,
             face,
@@ -214,11 +218,11 @@ def _draw_leaves(pen: Pen, tag: Tag) -> None:
         top = y - tag.spine if number else y
         y = top - tag.top_depth
         with pen.at(0, y):
-            print_top(pen, tag, face, marker)
+            draw_top(pen, tag, face, marker)
         if tag.apron:
             y -= tag.apron
             with pen.at(tag.top_width / 2, y + tag.apron / 2):
-                _draw_strip(pen, tag, face, tag.apron)
+                _draw_front(pen, tag, face, tag.apron)
         pen.outline(0, y, tag.top_width, tag.top_depth + tag.apron)
         if number:
             # drawn over the outlines, so that the fold lines stay dashed
@@ -235,19 +239,19 @@ def _draw_lid(pen: Pen, tag: Tag) -> None:
     half = tag.top_width / 2
     edge = half + flap
     with pen.at(flap, flap):
-        print_top(pen, tag, *tag.faces[0])
+        draw_top(pen, tag, *tag.faces[0])
     for turn in (0, 90, 180, 270):
         with pen.at(edge, edge, turn_deg=turn):
             with pen.at(0, -half - flap / 2):
-                _draw_strip(pen, tag, tag.first_face, flap)
+                _draw_front(pen, tag, tag.first_face, flap)
             pen.hairline((-half, -half), (-half, -edge), (half, -edge), (half, -half))
             pen.fold((-half, -half), (half, -half))
 
 
-def _draw_strip(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
-    """Draw what a face shows from the front, in a strip of this height around the origin.
+def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
+    """Draw what a face shows from the front, at this height and centred at the origin.
 
-    That is its letter between two signs, or its drawing. A small drawing is repeated three times.
+    That is its letter between two signs, or its drawing. A small drawing is drawn three times.
     """
     is_small = height_mm < _SMALL_PICTURE_MM
     # a little white above and below the drawing
@@ -266,7 +270,7 @@ def _draw_strip(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
         pen.label(0, -0.4 * drawing_mm, face.letter, 0.8 * drawing_mm / DIGIT)
         return
     for x in (-outer_x, 0.0, outer_x) if is_small else (0.0,):
-        print_picture(
+        draw_picture(
             pen,
             tag.kit,
             face,
@@ -276,7 +280,7 @@ def _draw_strip(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
 
 
 def _draw_spine(pen: Pen, tag: Tag) -> None:
-    """Draw the strip between two faces that are glued around a piece, with its fold lines.
+    """Draw the spine between two faces that are glued around a piece, with its fold lines.
 
     It is the front of the piece. Where it is high enough it shows the first face's drawing.
     """
@@ -289,7 +293,7 @@ def _draw_spine(pen: Pen, tag: Tag) -> None:
     )
     if tag.spine >= MIN_APRON_MM:
         with pen.at(tag.top_width / 2, tag.spine / 2):
-            _draw_strip(pen, tag, tag.first_face, tag.spine)
+            _draw_front(pen, tag, tag.first_face, tag.spine)
     for x in (0, tag.top_width):
         pen.hairline((x, 0), (x, tag.spine))
     # a single line if the piece is too thin for a spine
