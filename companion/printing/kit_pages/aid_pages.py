@@ -17,14 +17,7 @@ from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import draw_picture
 from companion.printing.kit_pages.tag_pages import Block
-from companion.printing.pdf_pen import (
-    INK,
-    PALE_INK,
-    RULE,
-    WHITE,
-    Pen,
-    printed_on,
-)
+from companion.printing.pdf_pen import INK, PALE_INK, RULE, WHITE, Pen, printed_on
 from companion.printing.tiling import Extent
 
 # Margin within a player aid.
@@ -60,13 +53,7 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     """Yield everything that is printed below the pieces, in printing order."""
     width = area.width
     for seat, aid in extras.aids.items():
-        draw = partial(
-            _draw_aid,
-            kit=kit,
-            seat=seat,
-            aid=aid,
-            width=width,
-        )
+        draw = partial(_draw_aid, kit=kit, seat=seat, aid=aid, width=width)
         yield Block(_aid_height(aid, width), ("aid",), draw)
 
     cards = extras.hand_cards
@@ -79,13 +66,7 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     columns = int(width // _TILE_MM)
     rows = math.ceil(_COPIES * len(tiles) / columns)
     for seat in SEATS if tiles else ():
-        draw = partial(
-            _draw_tiles,
-            kit=kit,
-            seat=seat,
-            tiles=tiles,
-            columns=columns,
-        )
+        draw = partial(_draw_tiles, kit=kit, seat=seat, tiles=tiles, columns=columns)
         yield Block(rows * _tile_depth(kit), ("tiles",), draw)
 
     spec = kit.order_tiles
@@ -120,21 +101,8 @@ def _draw_aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float)
     """Draw the rules in brief below y, for a player aid of this width. Return the y below them."""
     points_width = (1 - _LIST_SHARE) * width - 2 * _MARGIN_MM
     for point in aid.points:
-        y = pen.paragraph(
-            x,
-            y,
-            points_width,
-            point.title,
-            _TITLE_MM,
-            bold=True,
-        )
-        y = pen.paragraph(
-            x,
-            y,
-            points_width,
-            point.words,
-            _TEXT_MM,
-        )
+        y = pen.paragraph(x, y, points_width, point.title, _TITLE_MM, bold=True)
+        y = pen.paragraph(x, y, points_width, point.words, _TEXT_MM)
         y -= 1.6
     return y
 
@@ -148,40 +116,15 @@ def _draw_aid(
     side = kit.sides[seat]
     right = width - _MARGIN_MM
     top = height - _HEAD_MM
-    pen.rectangle(
-        0,
-        0,
-        width,
-        height,
-        stroke_mm=0.8,
-    )
+    pen.rectangle(0, 0, width, height, stroke_mm=0.8)
 
     # the head: the seat at the right, the goal in the remaining width
-    pen.drawing(
-        side.drawing,
-        _MARGIN_MM + 5,
-        height - 7.5,
-        10,
-        side,
-    )
+    pen.drawing(side.drawing, _MARGIN_MM + 5, height - 7.5, 10, side)
     words = seat_words(kit, seat)
-    words_width = pen.text(
-        right,
-        height - 9.6,
-        words,
-        _SMALL_MM,
-        anchor="right",
-    )
+    words_width = pen.text(right, height - 9.6, words, _SMALL_MM, anchor="right")
     goal_x = _MARGIN_MM + 13
     max_goal_width = right - 18 - words_width - 4
-    pen.text(
-        goal_x,
-        height - 10.4,
-        aid.goal,
-        _GOAL_MM,
-        bold=True,
-        max_width_mm=max_goal_width,
-    )
+    pen.text(goal_x, height - 10.4, aid.goal, _GOAL_MM, bold=True, max_width_mm=max_goal_width)
     pen.line((_MARGIN_MM, top + 1), (right, top + 1), width_mm=0.6)
 
     middle = _LIST_SHARE * width
@@ -190,13 +133,7 @@ def _draw_aid(
     with pen.at(_MARGIN_MM, top):
         _draw_aid_list(pen, kit, aid, list_mm)
 
-    _draw_aid_points(
-        pen,
-        aid,
-        middle + _MARGIN_MM,
-        top - 1.5,
-        width,
-    )
+    _draw_aid_points(pen, aid, middle + _MARGIN_MM, top - 1.5, width)
 
 
 def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, float]) -> None:
@@ -212,13 +149,7 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
     middles = [columns_x + (place + 0.5) * _COLUMN_MM for place in range(len(aid.heads))]
     heads_y = -_COLUMN_HEADS_MM + 1.6
     max_head_width = _COLUMN_MM - 1
-    pen.text(
-        0,
-        heads_y,
-        aid.list_title,
-        _SMALL_MM,
-        colour=PALE_INK,
-    )
+    pen.text(0, heads_y, aid.list_title, _SMALL_MM, colour=PALE_INK)
     for x, head in zip(middles, aid.heads, strict=True):
         pen.text(
             x,
@@ -239,22 +170,10 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
 
         name = row.name.capitalize()
         name_y = y + 0.5 if row.words else y - 1.4
-        pen.text(
-            12,
-            name_y,
-            name,
-            _TEXT_MM,
-            bold=True,
-            max_width_mm=max_name_width,
-        )
+        pen.text(12, name_y, name, _TEXT_MM, bold=True, max_width_mm=max_name_width)
         if row.words:
             pen.text(
-                12,
-                y - 3.3,
-                row.words,
-                _SMALL_MM,
-                colour=PALE_INK,
-                max_width_mm=max_name_width,
+                12, y - 3.3, row.words, _SMALL_MM, colour=PALE_INK, max_width_mm=max_name_width
             )
         for x, figure in zip(middles, row.figures, strict=False):
             # a dash is as wide as a minus sign, which the font lacks, and a hyphen is narrower
@@ -264,22 +183,9 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
 def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     """Draw the sign at the left of a row, at most 8 mm high and centred at y."""
     if row.face:
-        draw_picture(
-            pen,
-            kit,
-            kit.face(row.face),
-            8.0,
-            (4.2, y),
-        )
+        draw_picture(pen, kit, kit.face(row.face), 8.0, (4.2, y))
     elif row.drawing:
-        pen.drawing(
-            row.drawing,
-            4.2,
-            y,
-            6.4,
-            None,
-            fill=INK,
-        )
+        pen.drawing(row.drawing, 4.2, y, 6.4, None, fill=INK)
     elif row.notation:
         pen.notation(1.6, y - 2.4, row.notation, 6.8)
 
@@ -295,13 +201,7 @@ def _draw_hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, .
             pen.outline(0, 0, width, height)
             pen.label(width / 2, height / 2 - 8, card, 22)
             for x, y in ((4.75, height - 4.75), (width - 4.75, 4.75)):
-                pen.drawing(
-                    side.drawing,
-                    x,
-                    y,
-                    5.5,
-                    side,
-                )
+                pen.drawing(side.drawing, x, y, 5.5, side)
 
 
 def _draw_tiles(
@@ -350,30 +250,9 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
         pen.marker(marker, middle, spec.marker_up_mm, spec.marker_mm)
 
     word = tile.word.capitalize()
-    pen.text(
-        2.2,
-        depth - 6.0,
-        tile.initial,
-        4.4,
-        bold=True,
-        colour=ink,
-    )
-    pen.drawing(
-        tile.drawing,
-        middle,
-        picture_y,
-        picture_mm,
-        None,
-        fill=ink,
-    )
-    pen.label(
-        middle,
-        word_y,
-        word,
-        word_mm,
-        colour=ink,
-        max_width_mm=width - 3,
-    )
+    pen.text(2.2, depth - 6.0, tile.initial, 4.4, bold=True, colour=ink)
+    pen.drawing(tile.drawing, middle, picture_y, picture_mm, None, fill=ink)
+    pen.label(middle, word_y, word, word_mm, colour=ink, max_width_mm=width - 3)
 
 
 def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, float]) -> None:
@@ -382,13 +261,7 @@ def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, floa
     """
     width, height = size_mm
     colour = kit.sides[seat].rgb
-    pen.rectangle(
-        0,
-        0,
-        width,
-        height,
-        fill=colour,
-    )
+    pen.rectangle(0, 0, width, height, fill=colour)
     if seat is Seat.SOUTH:
         return
     left, right = 1.0, width - 1.0
@@ -416,28 +289,9 @@ def _draw_row_steps(pen: Pen, width: float) -> None:
     pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), width_mm=0.6)
     for number, (title, words) in enumerate(steps):
         x = number * column
-        pen.text(
-            x,
-            _STEPS_MM - 16.5,
-            str(number + 1),
-            _GOAL_MM,
-            bold=True,
-        )
-        y = pen.paragraph(
-            x + 8,
-            _STEPS_MM - 10.5,
-            column - 13,
-            title,
-            _TITLE_MM,
-            bold=True,
-        )
-        pen.paragraph(
-            x + 8,
-            y,
-            column - 13,
-            words,
-            _TEXT_MM,
-        )
+        pen.text(x, _STEPS_MM - 16.5, str(number + 1), _GOAL_MM, bold=True)
+        y = pen.paragraph(x + 8, _STEPS_MM - 10.5, column - 13, title, _TITLE_MM, bold=True)
+        pen.paragraph(x + 8, y, column - 13, words, _TEXT_MM)
 
 
 def _draw_tile_rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
@@ -486,13 +340,7 @@ def _draw_walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> N
             with pen.at(0, wall_y):
                 _draw_leaf(pen, kit.sides[seat], (row_width, _WALL_MM), 20, 15)
             # the lowest line of the shutter reaches a little into the foot
-            pen.rectangle(
-                0,
-                foot_y,
-                row_width,
-                _FOOT_MM,
-                fill=WHITE,
-            )
+            pen.rectangle(0, foot_y, row_width, _FOOT_MM, fill=WHITE)
             _draw_wall(
                 pen,
                 kit,
@@ -510,13 +358,7 @@ def _draw_numbered_places(
     width, depth = tile_mm
     for place in range(places):
         left = gap_mm + place * (width + gap_mm)
-        pen.rectangle(
-            left,
-            gap_mm,
-            width,
-            depth,
-            stroke_mm=0.3,
-        )
+        pen.rectangle(left, gap_mm, width, depth, stroke_mm=0.3)
         pen.label(left + width / 2, gap_mm + depth / 2 - 4, str(place + 1), 12)
 
 
@@ -529,13 +371,7 @@ def _draw_leaf(
     width, height = size_mm
     pen.shutter(width, height)
     pen.dot(width / 2, height / 2, radius_mm, fill=WHITE)
-    pen.drawing(
-        side.drawing,
-        width / 2,
-        height / 2,
-        drawing_mm,
-        side,
-    )
+    pen.drawing(side.drawing, width / 2, height / 2, drawing_mm, side)
 
 
 def _draw_wall(
@@ -549,13 +385,7 @@ def _draw_wall(
 ) -> None:
     """Draw the label of a wall, its outline to cut, and its folds at these y."""
     width, height = size_mm
-    pen.label(
-        width / 2,
-        label_y,
-        seat_words(kit, seat),
-        4.2,
-        max_width_mm=width - 6,
-    )
+    pen.label(width / 2, label_y, seat_words(kit, seat), 4.2, max_width_mm=width - 6)
     pen.outline(0, 0, width, height)
     for y in folds:
         pen.fold((-0.6, y), (width + 0.6, y))
@@ -571,21 +401,9 @@ def draw_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None
     rows = int(top / _SCORE_ROW_MM)
     bottom = top - rows * _SCORE_ROW_MM
 
-    pen.text(
-        0,
-        height - 5.0,
-        say("Score sheet"),
-        5.2,
-        bold=True,
-    )
+    pen.text(0, height - 5.0, say("Score sheet"), 5.2, bold=True)
     for left, head in zip(edges, heads, strict=True):
-        pen.text(
-            left + 1,
-            top + 1.6,
-            head.capitalize(),
-            _SMALL_MM,
-            colour=PALE_INK,
-        )
+        pen.text(left + 1, top + 1.6, head.capitalize(), _SMALL_MM, colour=PALE_INK)
 
     pen.line((0, top), (width, top), width_mm=0.5, colour=PALE_INK)
     for row in range(1, rows + 1):

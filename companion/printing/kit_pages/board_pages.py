@@ -85,34 +85,16 @@ def _draw_squares(pen: Pen, kit: Kit) -> None:
         mark = marks.get(square)
         if mark:
             side = kit.sides.get(mark.seat) if mark.seat else None
-            pen.drawing(
-                mark.drawing,
-                middle_x,
-                middle_y,
-                square_mm,
-                side,
-            )
+            pen.drawing(mark.drawing, middle_x, middle_y, square_mm, side)
 
         if board.labels_in_squares and square not in board.holes:
             # the upper left corner of the text is near that of the square
             label_x = middle_x - 0.45 * square_mm
             label_y = middle_y + 0.45 * square_mm - DIGIT * label_mm
-            pen.text(
-                label_x,
-                label_y,
-                str(square),
-                label_mm,
-                bold=True,
-            )
+            pen.text(label_x, label_y, str(square), label_mm, bold=True)
 
     if board.gap_mm == 0:
-        pen.rectangle(
-            0,
-            0,
-            board.width_mm,
-            board.height_mm,
-            stroke_mm=FRAME_MM,
-        )
+        pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=FRAME_MM)
     if has_outside_labels(board):
         _draw_outside_labels(pen, board)
 
@@ -129,13 +111,7 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
     lows = (_GOAL_RIM_MM - board.strip_mm, board.height_mm + _GOAL_RIM_MM)
     for seat, low in zip(SEATS, lows, strict=True):
         colour = kit.sides[seat].rgb
-        pen.rectangle(
-            left,
-            low,
-            width_mm,
-            depth_mm,
-            fill=tinted(colour, 0.16),
-        )
+        pen.rectangle(left, low, width_mm, depth_mm, fill=tinted(colour, 0.16))
         if seat is Seat.SOUTH:
             continue
         # North's pattern: dots
@@ -194,20 +170,8 @@ def _draw_strip(pen: Pen, kit: Kit, seat: Seat, max_width_mm: float) -> None:
     if scale < _MIN_STRIP_SCALE:
         return
     with pen.at(-scale * width_mm / 2, 0, scale=scale):
-        pen.drawing(
-            side.drawing,
-            _SIDE_DRAWING_MM / 2,
-            0,
-            _SIDE_DRAWING_MM,
-            side,
-        )
-        pen.text(
-            text_x,
-            0.2,
-            kit.title,
-            _TITLE_MM,
-            bold=True,
-        )
+        pen.drawing(side.drawing, _SIDE_DRAWING_MM / 2, 0, _SIDE_DRAWING_MM, side)
+        pen.text(text_x, 0.2, kit.title, _TITLE_MM, bold=True)
         pen.text(text_x, -6.2, words, _SEAT_WORDS_MM)
 
 
@@ -242,13 +206,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     depth_mm = board.depth_mm
     half_card = deck.width_mm / 2
     card_top = deck.height_mm
-    pen.rectangle(
-        -board.square_mm / 2,
-        0,
-        board.square_mm,
-        depth_mm,
-        stroke_mm=0.5,
-    )
+    pen.rectangle(-board.square_mm / 2, 0, board.square_mm, depth_mm, stroke_mm=0.5)
 
     # the outline of the first card is open towards the near edge
     pen.line(
@@ -261,20 +219,8 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     )
     middle = card_top / 2
     max_width_mm = deck.width_mm - 4
-    pen.drawing(
-        side.drawing,
-        0,
-        middle + _ZONE_DRAWING_MM / 2,
-        _ZONE_DRAWING_MM,
-        side,
-    )
-    pen.label(
-        0,
-        middle - 10,
-        side.name,
-        6.0,
-        max_width_mm=max_width_mm,
-    )
+    pen.drawing(side.drawing, 0, middle + _ZONE_DRAWING_MM / 2, _ZONE_DRAWING_MM, side)
+    pen.label(0, middle - 10, side.name, 6.0, max_width_mm=max_width_mm)
     pen.text(
         0,
         middle - 16,
@@ -294,13 +240,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
             pen.line((outer_x, mark_y), (inner_x, mark_y), width_mm=0.3)
         number_x = 1.5 + _CARD_MARK_MM - half_card
         number_y = mark_y - deck.step_mm / 2 - 1.4
-        pen.text(
-            number_x,
-            number_y,
-            str(number),
-            _CARD_WORDS_MM,
-            bold=True,
-        )
+        pen.text(number_x, number_y, str(number), _CARD_WORDS_MM, bold=True)
         number += 1
         mark_y += deck.step_mm
 

@@ -124,20 +124,9 @@ def _draw_note(pen: Pen, deck: Deck, note: AidPoint) -> None:
     """Draw a rule in brief on a card that is not part of the deck: it has no marker."""
     width_mm = deck.width_mm - 2 * _NOTE_MARGIN_MM
     y = pen.paragraph(
-        _NOTE_MARGIN_MM,
-        deck.height_mm - _NOTE_MARGIN_MM,
-        width_mm,
-        note.title,
-        5.2,
-        bold=True,
+        _NOTE_MARGIN_MM, deck.height_mm - _NOTE_MARGIN_MM, width_mm, note.title, 5.2, bold=True
     )
-    pen.paragraph(
-        _NOTE_MARGIN_MM,
-        y - 1.5,
-        width_mm,
-        note.words,
-        4.2,
-    )
+    pen.paragraph(_NOTE_MARGIN_MM, y - 1.5, width_mm, note.words, 4.2)
 
 
 def draw_backs(pen: Pen, grid: Grid) -> None:
@@ -224,11 +213,7 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     pen.notation(inset, top - _INDEX_MM, card.value + card.suit, _INDEX_MM / DIGIT)
     middle = deck.height_mm / 2
     pen.rectangle(
-        inset + marker_mm,
-        middle,
-        deck.width_mm - 2 * (inset + marker_mm),
-        _RULE_MM,
-        fill=BLACK,
+        inset + marker_mm, middle, deck.width_mm - 2 * (inset + marker_mm), _RULE_MM, fill=BLACK
     )
     centre = deck.width_mm / 2
     # a value of two letters is narrowed
@@ -239,11 +224,7 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width * size_mm) / 2
     low = middle + _ABOVE_RULE_MM
     pen.notation(
-        left,
-        low + (_SUIT_MM - DIGIT * size_mm) / 2,
-        card.value,
-        size_mm,
-        width_scale=width_scale,
+        left, low + (_SUIT_MM - DIGIT * size_mm) / 2, card.value, size_mm, width_scale=width_scale
     )
     pen.drawing(
         card.drawing,
@@ -324,14 +305,7 @@ def draw_part(
             for row, pile in enumerate(piles):
                 x = number * board.pitch_mm + (board.square_mm - deck.width_mm) / 2
                 with pen.at(x, height - (row + 1) * (_PLACE_GAP_MM + deck.height_mm)):
-                    _draw_place(
-                        pen,
-                        kit,
-                        deck,
-                        lane,
-                        pile,
-                        is_nearest=row == 0,
-                    )
+                    _draw_place(pen, kit, deck, lane, pile, is_nearest=row == 0)
 
 
 def _part_height(deck: Deck, piles: int) -> float:
@@ -346,22 +320,9 @@ def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_near
     """
     width_mm, height_mm = deck.width_mm, deck.height_mm
     if is_nearest:
-        pen.rectangle(
-            0,
-            0,
-            width_mm,
-            height_mm,
-            stroke_mm=1.2,
-        )
+        pen.rectangle(0, 0, width_mm, height_mm, stroke_mm=1.2)
     else:
-        pen.outline(
-            0,
-            0,
-            width_mm,
-            height_mm,
-            line_mm=0.5,
-            dash_mm=(2.0, 1.4),
-        )
+        pen.outline(0, 0, width_mm, height_mm, line_mm=0.5, dash_mm=(2.0, 1.4))
     x = width_mm / 2
     y = height_mm / 2
     max_text_mm = width_mm - 6
@@ -369,20 +330,8 @@ def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_near
         pen.label(x, y - 4, lane, 30)
     else:
         side = kit.sides[Seat.NORTH]
-        pen.drawing(
-            side.drawing,
-            x,
-            y + 7,
-            22,
-            side,
-        )
-    pen.label(
-        x,
-        y - 15,
-        pile,
-        7,
-        max_width_mm=max_text_mm,
-    )
+        pen.drawing(side.drawing, x, y + 7, 22, side)
+    pen.label(x, y - 15, pile, 7, max_width_mm=max_text_mm)
     if is_nearest and lane:
         top = height_mm - 4
         pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))

@@ -144,20 +144,8 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
             name = f"board {window.label}"
             last = tiling.windows[-1].label
             title = say("board {page} of A1-{last}", page=window.label, last=last)
-        draw = partial(
-            draw_board,
-            kit=kit,
-            tiling=tiling,
-            window=window,
-            area=area,
-        )
-        yield Page(
-            "board",
-            (name,),
-            title,
-            draw,
-            tiling.landscape,
-        )
+        draw = partial(draw_board, kit=kit, tiling=tiling, window=window, area=area)
+        yield Page("board", (name,), title, draw, tiling.landscape)
 
 
 def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
@@ -171,13 +159,7 @@ def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
             kind, head, foot = "pieces", say("Pieces"), say("pieces")
             if tag_page_count > 1:
                 head = say("Pieces, {number} of {pages}", number=number, pages=tag_page_count)
-        draw = partial(
-            draw_tag_page,
-            page=page,
-            kit=kit,
-            title=head,
-            area=area,
-        )
+        draw = partial(draw_tag_page, page=page, kit=kit, title=head, area=area)
         yield Page(kind, page.names, foot, draw)
 
 
@@ -200,21 +182,8 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
         if extras.aids and not first_lane:
             names = (*names, "score sheet")
             score_sheet = partial(draw_score_sheet, kit=kit)
-        draw = partial(
-            draw_part,
-            kit=kit,
-            deck=deck,
-            part=part,
-            area=area,
-            beside=score_sheet,
-        )
-        yield Page(
-            "places",
-            names,
-            part_title(part),
-            draw,
-            landscape=True,
-        )
+        draw = partial(draw_part, kit=kit, deck=deck, part=part, area=area, beside=score_sheet)
+        yield Page("places", names, part_title(part), draw, landscape=True)
     grid = card_grid(deck, paper)
     per_page = len(grid.cells)
     starts = range(0, len(deck.cards), per_page)
@@ -222,13 +191,7 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
     for number, cards in enumerate(fronts, start=1):
         # spare cells on the last page of cards hold the rules in brief
         notes = extras.shared_points if number == len(fronts) else ()
-        draw = partial(
-            draw_fronts,
-            deck=deck,
-            grid=grid,
-            cards=cards,
-            notes=notes,
-        )
+        draw = partial(draw_fronts, deck=deck, grid=grid, cards=cards, notes=notes)
         yield Page(
             "cards",
             tuple(card.name for card in cards),

@@ -15,12 +15,7 @@ from functools import partial
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages import seat_words
-from companion.printing.kit_pages.tag_faces import (
-    MIN_APRON_MM,
-    Tag,
-    draw_picture,
-    draw_top,
-)
+from companion.printing.kit_pages.tag_faces import MIN_APRON_MM, Tag, draw_picture, draw_top
 from companion.printing.pdf_pen import DIGIT, INK, WHITE, Pen, broken_lines
 from companion.printing.tiling import Extent
 
@@ -89,12 +84,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
             pages.append(TagPage(empty, has_tags=True))
             head = _SECTION_MM
         names = tuple(face.name for tag in row for face, _ in tag.faces)
-        draw = partial(
-            _draw_row,
-            row=row,
-            width=area.width,
-            heading=title if head else "",
-        )
+        draw = partial(_draw_row, row=row, width=area.width, heading=title if head else "")
         pages[-1].add(Block(height, names, draw), head)
         section = title
 
@@ -156,13 +146,7 @@ def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading:
     """Draw tags side by side, below the title of their section if it starts here."""
     if heading:
         pen.line((0, height + 7.2), (width, height + 7.2), width_mm=0.3)
-        pen.text(
-            0,
-            height + 2.2,
-            heading,
-            4.2,
-            bold=True,
-        )
+        pen.text(0, height + 2.2, heading, 4.2, bold=True)
     x = 0.0
     for tag in row:
         with pen.at(x, height - tag.cut_height):
@@ -179,13 +163,7 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
         _draw_leaves(pen, tag)
     if tag.picture:
         picture_mm = tag.picture - 1.2
-        draw_picture(
-            pen,
-            tag.kit,
-            face,
-            picture_mm,
-            (tag.top_width / 2, -tag.picture / 2),
-        )
+        draw_picture(pen, tag.kit, face, picture_mm, (tag.top_width / 2, -tag.picture / 2))
     # the name in at most two lines, in a smaller size if needed
     fitting_sizes = (
         size_mm
@@ -193,22 +171,11 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
         if len(broken_lines(face.name, tag.width, size_mm, bold=True)) <= 2
     )
     y = pen.paragraph(
-        0,
-        -tag.picture - 0.8,
-        tag.width,
-        face.name,
-        next(fitting_sizes, 1.7),
-        bold=True,
+        0, -tag.picture - 0.8, tag.width, face.name, next(fitting_sizes, 1.7), bold=True
     )
     markers = " + ".join(str(marker) for _, marker in tag.faces)
     words = say("id {marker}, {height:g} mm high", marker=markers, height=face.height_mm)
-    pen.text(
-        0,
-        y - 2.6,
-        words,
-        2.6,
-        max_width_mm=tag.width,
-    )
+    pen.text(0, y - 2.6, words, 2.6, max_width_mm=tag.width)
 
 
 def _draw_leaves(pen: Pen, tag: Tag) -> None:
@@ -259,24 +226,11 @@ def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
     outer_x = 0.3 * tag.top_width
     if face.sign:
         for x in (-outer_x, outer_x):
-            pen.drawing(
-                face.sign,
-                x,
-                0,
-                drawing_mm,
-                None,
-                fill=INK,
-            )
+            pen.drawing(face.sign, x, 0, drawing_mm, None, fill=INK)
         pen.label(0, -0.4 * drawing_mm, face.letter, 0.8 * drawing_mm / DIGIT)
         return
     for x in (-outer_x, 0.0, outer_x) if is_small else (0.0,):
-        draw_picture(
-            pen,
-            tag.kit,
-            face,
-            drawing_mm,
-            (x, 0),
-        )
+        draw_picture(pen, tag.kit, face, drawing_mm, (x, 0))
 
 
 def _draw_spine(pen: Pen, tag: Tag) -> None:
@@ -284,13 +238,7 @@ def _draw_spine(pen: Pen, tag: Tag) -> None:
 
     It is the front of the piece. Where it is high enough it shows the first face's drawing.
     """
-    pen.rectangle(
-        0,
-        0,
-        tag.top_width,
-        tag.spine,
-        fill=WHITE,
-    )
+    pen.rectangle(0, 0, tag.top_width, tag.spine, fill=WHITE)
     if tag.spine >= MIN_APRON_MM:
         with pen.at(tag.top_width / 2, tag.spine / 2):
             _draw_front(pen, tag, tag.first_face, tag.spine)
