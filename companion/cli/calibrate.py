@@ -66,7 +66,7 @@ def measure(settings: Settings) -> LensFit:
         _collect_views(calibration, _pictures(camera))
         fit = _solve(calibration)
         shelf = LensShelf(settings.lenses_path, settings.camera)
-        shelf.store_measured(camera, fit.lens, fit.spread)
+        shelf.store_calibrated(camera, fit.lens, fit.spread)
     return fit
 
 

@@ -32,7 +32,7 @@ from companion.service.device_findings import (
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
 from hardware.pin_factory import missing_pins
-from vision.cameras.catalogue import cameras, open_camera
+from vision.cameras.catalogue import list_cameras, open_camera
 from vision.cameras.exposure import DARK_WORDS, light_of
 from web.security.tls import BadCertificate, certificate_context
 
@@ -154,11 +154,11 @@ def _camera_findings(settings: Settings) -> Iterator[Finding]:
             yield _picture_finding(camera.name, camera.frame())
     except CameraError as error:
         # playing without a camera is fine, but a camera that is connected or configured has to work
-        is_missing = settings.camera.source == "auto" and not cameras()
+        is_missing = settings.camera.source == "auto" and not list_cameras()
         words = f"{error.message.rstrip('.')}. Without a camera you play by tapping."
         yield Finding("camera", Grade.NOTE if is_missing else Grade.FAIL, words)
     # other cameras are worth a line if one was chosen, or if several could be
-    others = [other for other in cameras() if other.source != settings.camera.source]
+    others = [other for other in list_cameras() if other.source != settings.camera.source]
     if settings.camera.source != "auto" or len(others) > 1:
         for other in others:
             advice = f"to use it, [camera] source = “{other.source}”"

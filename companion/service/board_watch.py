@@ -18,7 +18,7 @@ from companion.games import GAMES
 from companion.table.listeners import TableListener
 from companion.table.table import Table
 from vision.cameras.camera_link import Cameras
-from vision.cameras.catalogue import cameras, open_camera
+from vision.cameras.catalogue import list_cameras, open_camera
 from vision.cameras.lenses import LensShelf
 from vision.diagnosis import MAX_SETTLED, MAX_SETTLED_IF_SMALL, BoardEye
 from vision.network.phone import PhoneLine
@@ -62,13 +62,13 @@ class BoardWatch(Closeable):
         is_automatic = settings.source == "auto"
         if settings.source == "none":
             return "No camera: switched off in the settings."
-        if is_automatic and may_simulate and not cameras():
+        if is_automatic and may_simulate and not list_cameras():
             return "No camera: none is connected."
         lenses = LensShelf(self._settings.lenses_path, settings)
         # A camera named in the settings is expected. Otherwise the watcher waits until one is
         # connected.
-        expected = (lambda: bool(cameras())) if is_automatic else (lambda: True)
-        self.watch(Cameras(self.open, expected, lenses), cameras)
+        expected = (lambda: bool(list_cameras())) if is_automatic else (lambda: True)
+        self.watch(Cameras(self.open, expected, lenses), list_cameras)
         return "The camera is being opened; the pages work already."
 
     def open(self, source: str = "") -> Camera:

@@ -14,7 +14,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Camera, CameraOffer
-from vision.cameras.catalogue import cameras, open_camera
+from vision.cameras.catalogue import list_cameras, open_camera
 from vision.oddities import oddity_of
 
 
@@ -88,7 +88,7 @@ def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> N
     )
     webcam = bus.plug(0, Webcam(), "HD Webcam")
     bus.plug(2, Webcam(), "Other: Cam", "B2").busy = True
-    assert cameras() == (
+    assert list_cameras() == (
         CameraOffer(f"picamera:{IMX708}", "Raspberry Pi camera imx708"),
         CameraOffer(f"picamera:{IMX219}", "Raspberry Pi camera imx219"),
         CameraOffer("usb:HD Webcam", "HD Webcam"),
@@ -122,7 +122,7 @@ def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
 def test_two_cameras_of_one_name_are_listed_by_number(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Cam")
     bus.plug(2, Webcam(), "Cam", "B2")
-    assert [choice.source for choice in cameras()] == ["usb:0", "usb:2"]
+    assert [choice.source for choice in list_cameras()] == ["usb:0", "usb:2"]
 
 
 def test_decoders_and_sensors_of_the_pi_are_no_usb_cameras(bus: UsbBus) -> None:
@@ -131,7 +131,7 @@ def test_decoders_and_sensors_of_the_pi_are_no_usb_cameras(bus: UsbBus) -> None:
         place.mkdir(parents=True)
         (place / "name").write_text(name)
         (bus.folder / f"class/video{number}").symlink_to(place)
-    assert cameras() == ()
+    assert list_cameras() == ()
 
 
 def test_auto_takes_the_pi_camera_first_then_usb_then_explains(bus: UsbBus, pi: PiHost) -> None:

@@ -17,7 +17,7 @@ from reading_tools import assert_nothing_wrong, rendered
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Weakness
 from companion.printing.printed_kit import printed_kit
-from vision.cameras.lenses import KeptLens
+from vision.cameras.lenses import StoredLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
 from vision.pose.lens_tuner import LensTuner
@@ -70,19 +70,19 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
     assert tuner.lens.distort(rays)[:, 0] * tuner.lens.focal_ratio == pytest.approx(
         0.4775 * angles, rel=0.02
     )
-    kept = msgspec.json.encode(KeptLens.of(tuner.lens, tuner.spread))
-    again = msgspec.json.decode(kept, type=KeptLens).lens
+    kept = msgspec.json.encode(StoredLens.of(tuner.lens, tuner.spread))
+    again = msgspec.json.decode(kept, type=StoredLens).lens
     assert (again.is_fisheye, again.k2) == (
         tuner.lens.is_fisheye,
         pytest.approx(tuner.lens.k2, abs=1e-5),
     )
-    exact = LensTuner.of(Lens(0.8), exact=True)
-    assert exact.with_fit(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
+    calibrated = LensTuner.of(Lens(0.8), is_calibrated=True)
+    assert calibrated.with_fit(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 
 def test_a_lens_that_was_kept_without_its_model_is_an_ordinary_one() -> None:
     kept = b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
-    old = msgspec.json.decode(kept, type=KeptLens)
+    old = msgspec.json.decode(kept, type=StoredLens)
     assert old.lens == Lens(0.77, 0.01)
 
 

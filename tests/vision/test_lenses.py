@@ -63,7 +63,7 @@ def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
 def keep(
     shelf: LensShelf, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None
 ) -> None:
-    shelf.note(camera or Camera(), tuner, seen or pose())
+    shelf.keep(camera or Camera(), tuner, seen or pose())
     shelf.save()
 
 
@@ -148,9 +148,9 @@ def test_the_file_is_written_at_most_every_five_minutes(tmp_path: Path) -> None:
     path = tmp_path / "lenses.json"
     shelf = LensShelf(path, SETTINGS)
     for second in range(300):
-        shelf.learn(Camera(), taught(Lens(0.8), 0.01), pose(), float(second))
+        shelf.keep_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), float(second))
     assert not path.exists()
-    shelf.learn(Camera(), taught(Lens(0.8), 0.01), pose(), 300.0)
+    shelf.keep_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), 300.0)
     assert json.loads(path.read_text()) == {
         "usb 046d:082d:A1 1920x1080": {
             "focal_ratio": 0.8,
@@ -178,11 +178,11 @@ def test_a_disk_that_takes_nothing_is_told(
     (tmp_path / "state").write_text("a file where the folder should be")
     shelf = LensShelf(tmp_path / "state" / "lenses.json", SETTINGS)
     keep(shelf, taught(Lens(0.8), 0.01))
-    assert caplog.text.count("the lenses cannot be kept") == 1
+    assert caplog.text.count("the lenses cannot be stored") == 1
     with pytest.raises(
-        CameraError, match=r"the lenses cannot be kept: .*: make room, or mend state_dir"
+        CameraError, match=r"the lenses cannot be stored: .*: make room, or mend state_dir"
     ):
-        shelf.store_measured(Camera(), Lens(0.79, 0.02), 0.001)
+        shelf.store_calibrated(Camera(), Lens(0.79, 0.02), 0.001)
 
 
 def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
@@ -191,11 +191,11 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.png"), np.full((48, 64), 90, np.uint8))
     shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
     camera = PictureCamera(tmp_path / "a.png", FakeClock())
-    shelf.note(camera, taught(Lens(0.8), 0.01), pose())
+    shelf.keep(camera, taught(Lens(0.8), 0.01), pose())
     shelf.save()
     assert not (tmp_path / "lenses.json").exists()
-    with pytest.raises(CameraError, match="is no camera whose lens can be kept"):
-        shelf.store_measured(camera, Lens(0.79, 0.02), 0.001)
+    with pytest.raises(CameraError, match="has no lens that can be stored"):
+        shelf.store_calibrated(camera, Lens(0.79, 0.02), 0.001)
 
 
 # ---- the watcher and the reader ------------------------------------------------------------------

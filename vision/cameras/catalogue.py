@@ -21,19 +21,20 @@ from vision.network.phone import PHONE, PhoneCamera, PhoneLine
 from vision.network.stream import NetworkCamera, is_network
 
 
-def cameras() -> tuple[CameraOffer, ...]:
+def list_cameras() -> tuple[CameraOffer, ...]:
     """Return the connected cameras, those of the Raspberry Pi first.
 
-    No camera is opened, so one that is in use does no harm.
+    No camera is opened, so one that is in use is listed too.
     """
-    devices = []
-    with contextlib.suppress(CameraError):  # no Raspberry Pi
+    offers = []
+    # Without a Raspberry Pi there is an error.
+    with contextlib.suppress(CameraError):
         pi_cameras = pi_devices()
         for camera in pi_cameras:
             # The id stays the same whatever the order at the next boot.
             source = f"picamera:{camera.id}" if len(pi_cameras) > 1 else "picamera"
             title = say("Raspberry Pi camera {sensor}", sensor=camera.sensor)
-            devices.append(CameraOffer(source, title))
+            offers.append(CameraOffer(source, title))
     usb_cameras = usb_devices()
     names = [device.name.lower() for device in usb_cameras]
     for device in usb_cameras:
@@ -42,8 +43,8 @@ def cameras() -> tuple[CameraOffer, ...]:
         match_count = sum(device.name.lower() in name for name in names)
         is_name_unique = match_count == 1 and not device.name.isdecimal()
         source = f"usb:{device.name}" if is_name_unique else f"usb:{device.number}"
-        devices.append(CameraOffer(source, device.name))
-    return tuple(devices)
+        offers.append(CameraOffer(source, device.name))
+    return tuple(offers)
 
 
 def open_camera(
@@ -63,6 +64,7 @@ def open_camera(
         )
     if source == "auto":
         return _first_camera(settings, clock)
+    # Without a line, the source is the path of a file, like any other word.
     if source == PHONE and phone:
         return PhoneCamera(phone, clock)
     if is_network(source):
@@ -73,7 +75,7 @@ def open_camera(
         return UsbCamera(usb_number(which, usb_devices()), settings, clock)
     try:
         path = expand_path(source)
-        # this raises for a text that cannot be a path
+        # This raises for a text that cannot be a path.
         path.is_dir()
     except OSError as error:
         raise CameraError(

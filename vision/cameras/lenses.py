@@ -1,9 +1,9 @@
 """The lens of each camera: the nominal one of its model, the one learned from the board, or a
-calibrated one. The latter two are kept in a file.
+calibrated one. The latter two are stored in a file.
 
 The file is a JSON object, by the camera's identity and the size of its pictures: `{"focal_ratio":
 0.77, "k1": 0.01, "spread": 0.004, "exact": false, "k2": 0.0, "fisheye": false}`. What focal ratio
-and coefficients are is in `vision.pose.optics`.
+and coefficients are is in `vision.pose.optics`. `exact` is the file's word for calibrated.
 """
 
 from __future__ import annotations
@@ -25,40 +25,53 @@ from vision.pose.pose import Pose
 
 log = logging.getLogger(__name__)
 
-# Interval in seconds at which a learned lens is kept and the file is written.
-_SAVE_INTERVAL_S = 300.0
-# Minimum number of views of the board from which a lens that is kept was learned.
+# Interval in seconds at which a learned lens is stored. Larger: more is lost when the power fails.
+# Smaller: more writes to the SD card.
+_STORE_INTERVAL_S = 300.0
+
+# Minimum number of views of the board from which a stored lens was learned. Smaller: a few bad
+# views may spoil it. Larger: a short game teaches nothing.
 _MIN_VIEWS = 20
-# Maximum relative standard deviation of a focal length that is kept.
+
+# Maximum relative standard deviation of a stored focal length. A larger one says hardly more than
+# the nominal lens.
 _MAX_SPREAD = 0.03
+
+# A learned lens replaces the stored one if its standard deviation is at most this many times as
+# large. Slightly above 1, because the newer lens counts even if it is a little less certain.
+_MAX_SPREAD_RATIO = 1.05
+
 # Maximum error of the board's corners with a usable lens, in widths of the picture: 1 px of 1280.
 _MAX_RMS = 1.0 / 1280
+
 # Maximum difference between a learned and the nominal focal length, as a logarithm: by markers
-# alone (a factor of 1.4), and by whole boards (a factor of 3.3).
+# alone (a factor of 1.4), and by whole boards (a factor of 3.3). Larger: a wrong lens is believed.
+# Smaller: an unusual camera never keeps its lens. A little less than a `LensTuner` can differ.
 _MAX_LOG_OFFSET = 0.35
 _MAX_LOG_OFFSET_BY_LINES = 1.2
-# Maximum difference between a learned and the nominal k1.
+
+# Maximum difference between a learned and the nominal k1, for the same reasons.
 _MAX_K1_OFFSET = 0.14
 
 
-class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of a lens, as it is in the file."""
 
     focal_ratio: float
     k1: float
     spread: float
     """Relative standard deviation of the focal length."""
-    exact: bool = False
+    is_calibrated: bool = msgspec.field(default=False, name="exact")
     """Whether the lens was calibrated, so that nothing learned replaces it."""
     k2: float = 0.0
     fisheye: bool = False
     """Whether the lens needs the fisheye model instead of k1 alone."""
 
     @classmethod
-    def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
+    def of(cls, lens: Lens, spread: float, is_calibrated: bool = False) -> StoredLens:
         """Return the stored form of a lens, rounded."""
         focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
-        return cls(focal_ratio, k1, round(spread, 5), exact, k2, lens.is_fisheye)
+        return cls(focal_ratio, k1, round(spread, 5), is_calibrated, k2, lens.is_fisheye)
 
     @property
     def lens(self) -> Lens:
@@ -78,7 +91,7 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
     """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
-    model, zoom = ("webcam", 1.0)
+    model, zoom = "webcam", 1.0
     if isinstance(camera, Device):
         model, zoom = camera.model, camera.zoom
     lens = LENSES[model if settings.model == "auto" else settings.model]
@@ -86,65 +99,69 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
 
 
 class LensShelf:
-    """The lens of each camera, with a file for what is learned. Without a path it stays in memory.
+    """The lens of each camera, with a file for lenses that were learned or calibrated.
 
-    Used by the watcher's thread, or by `companion calibrate`. A file that cannot be read is logged,
-    and overwritten later.
+    Used by the watcher's thread, or by `companion calibrate`. Without a path nothing is written. A
+    file that cannot be read is logged, and overwritten later.
     """
 
     def __init__(self, path: Path | None, settings: CameraSettings) -> None:
         self._path = path
         self._settings = settings
         self._lenses = _load(path) if path else {}
-        # Whether the file is older than what is known.
+        # Whether there are lenses that the file lacks, and that were not tried to be written yet.
         self._is_changed = False
-        self._next_save_s: float | None = None
+        self._next_store_s: float | None = None
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it was calibrated and must not be changed."""
         lens = self._lenses.get(self._key(camera))
         if lens is None:
             return nominal_lens(self._settings, camera), False
-        return lens.lens, lens.exact
+        return lens.lens, lens.is_calibrated
 
-    def learn(self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float) -> None:
-        """Keep a lens learned from the board if it is more certain than the stored one. Write the
-        file from time to time.
-        """
-        if self._next_save_s is None:
-            self._next_save_s = now_s + _SAVE_INTERVAL_S
-        if now_s < self._next_save_s:
+    def keep_periodically(
+        self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float
+    ) -> None:
+        """Keep a learned lens and write the file, every 300 s. Does nothing between these times."""
+        if self._next_store_s is None:
+            self._next_store_s = now_s + _STORE_INTERVAL_S
+        if now_s < self._next_store_s:
             return
-        self._next_save_s = now_s + _SAVE_INTERVAL_S
-        self.note(camera, tuner, pose)
+        self._next_store_s = now_s + _STORE_INTERVAL_S
+        self.keep(camera, tuner, pose)
         self.save()
 
-    def note(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
-        """Keep a learned lens at once if it is more certain, without writing the file."""
+    def keep(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
+        """Keep a lens learned from the board in memory, until `save` writes it.
+
+        A lens that is less certain than the known one is ignored, and so is a doubtful one.
+        """
         key = self._key(camera)
-        if not key or tuner.views < _MIN_VIEWS or tuner.is_exact:
+        if not key or tuner.views < _MIN_VIEWS or tuner.is_calibrated:
             return
         if pose is None or pose.markers < 3 or pose.rms_px > _MAX_RMS * pose.size[0]:
             return
         spread, known = tuner.spread, self._lenses.get(key)
-        # one that is up to 5 % less certain still replaces the known lens, because it is newer
-        if known is not None and (known.exact or spread > known.spread * 1.05):
-            return
-        lens = KeptLens.of(tuner.lens, spread)
+        if known is not None:
+            is_less_certain = spread > known.spread * _MAX_SPREAD_RATIO
+            if known.is_calibrated or is_less_certain:
+                return
+        lens = StoredLens.of(tuner.lens, spread)
         nominal = nominal_lens(self._settings, camera)
         if not lens.is_sane() or spread > _MAX_SPREAD or _is_far(tuner, nominal):
             return
         self._is_changed |= lens != known
         self._lenses[key] = lens
 
-    def store_measured(self, camera: Camera, lens: Lens, spread: float) -> None:
-        """Keep a calibrated lens, which nothing learned replaces. Raises `CameraError`."""
+    def store_calibrated(self, camera: Camera, lens: Lens, spread: float) -> None:
+        """Store a calibrated lens, which nothing learned replaces. Raises `CameraError`."""
         key = self._key(camera)
         if not key:
             raise CameraError(
-                f"{camera.name} is no camera whose lens can be kept: measure with the camera itself"
+                f"{camera.name} has no lens that can be stored: calibrate with the camera itself"
             )
-        self._lenses[key] = KeptLens.of(lens, spread, exact=True)
+        self._lenses[key] = StoredLens.of(lens, spread, is_calibrated=True)
         self._write()
 
     def save(self) -> None:
@@ -157,6 +174,8 @@ class LensShelf:
 
     def _write(self) -> None:
         """Write the file. Raises `CameraError`."""
+        # Also after a failure: the same lenses are not tried again, or it would be logged over and
+        # over.
         self._is_changed = False
         if self._path is None:
             return
@@ -165,14 +184,14 @@ class LensShelf:
             replace_file(self._path, msgspec.json.format(msgspec.json.encode(self._lenses)))
         except OSError as error:
             raise CameraError(
-                f"{self._path}: the lenses cannot be kept: {error.strerror}: "
+                f"{self._path}: the lenses cannot be stored: {error.strerror}: "
                 "make room, or mend state_dir"
             ) from error
 
     def _key(self, camera: Camera) -> str:
         """Return the key of a lens: the camera, the size of its picture, and its crop.
 
-        Empty for what is no camera, such as a file.
+        Empty if it is not a camera but, for example, a file.
         """
         if not isinstance(camera, Device) or not camera.identity:
             return ""
@@ -193,9 +212,9 @@ def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
     return log_offset > _MAX_LOG_OFFSET or k1_offset > _MAX_K1_OFFSET
 
 
-def _load(path: Path) -> dict[str, KeptLens]:
+def _load(path: Path) -> dict[str, StoredLens]:
     try:
-        lenses = msgspec.json.decode(read_file(path, MAX_TEXT_BYTES), type=dict[str, KeptLens])
+        lenses = msgspec.json.decode(read_file(path, MAX_TEXT_BYTES), type=dict[str, StoredLens])
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -2,13 +2,14 @@
 
 A square counts as empty only if its paper is in sight and its outline is in the right place. The
 first judgement only knows that paper is white and outlines are dark. Later each square is compared
-with how it looked when it was empty. Shadows darken paper but leave the outline visible, while
-hands and objects hide it. All arrays are cells of squares, see `Snapshot`: tones are brightness
-relative to white paper, and an outline has twelve parts, three on each side.
+with its known appearance, which is how it looked when it was empty. Shadows darken paper but leave
+the outline visible, while hands and objects hide it. All arrays are cells of squares, see
+`Snapshot`: tones are brightness relative to white paper, and an outline has twelve parts, three on
+each side.
 
 The limits were chosen by trial on rendered tables with hands, shadows, glare and pale pieces. They
-lean to one side: a bare square may be called unknown, but a square with something on it must not be
-called empty. `make bench ARGS=reading` counts both.
+lean to one side: an empty square may be called unknown, but a square with something on it must not
+be called empty. `make bench ARGS=reading` counts both.
 """
 
 from __future__ import annotations
@@ -37,22 +38,20 @@ _MAX_GENTLE = 0.2
 # shadow with edges: two of twelve, and one.
 _MAX_MISSING, _MAX_MISSING_SHADED = 1 / 6, 1 / 9
 
-# Minimum number of the twelve parts of its outline that a bare square shows: one side, or as many
+# Minimum number of the twelve parts of its outline that an empty square shows: one side, or as many
 # of several sides if pieces stand in front.
 _MIN_LINES = 3
 
-# Maximum share of bright pixels of white paper, and of a square compared with its known look.
-_MAX_BRIGHT, _MAX_BRIGHT_LOOK = 0.12, 0.08
+# Limits of the test by paper: maximum shares of bright and of dark pixels, and the share of dim
+# pixels above which the paper counts as shaded.
+_PAPER_MAX_BRIGHT, _PAPER_MAX_DARK, _PAPER_MIN_SHADED = 0.12, 0.03, 0.08
 
-# Maximum share of dark pixels of white paper, of paper with a known look, and of a square compared
-# with its look.
-_MAX_SPECKS, _MAX_SPECKS_KNOWN, _MAX_SPECKS_LOOK = 0.03, 0.01, 0.02
+# Stricter limits of that test for a square that does not show its known appearance: maximum shares
+# of dark and of dim pixels.
+_MISMATCH_MAX_DARK, _MISMATCH_MAX_DIM = 0.01, 0.03
 
-# Maximum share of dim pixels of paper with a known look.
-_MAX_DIM_KNOWN = 0.03
-
-# Share of dim pixels above which paper, or a square compared with its look, counts as shaded.
-_MIN_SHADED, _MIN_SHADED_LOOK = 0.08, 0.06
+# Limits of the comparison with a known appearance: as those of the test by paper.
+_KNOWN_MAX_BRIGHT, _KNOWN_MAX_DARK, _KNOWN_MIN_SHADED = 0.08, 0.02, 0.06
 
 # Maximum share of pixels at which a soft shadow changes by more than `_MAX_GENTLE`.
 _MAX_STEEP = 0.02
@@ -66,10 +65,10 @@ _LIGHT_LEVELS = 0.85, 1.18
 # Maximum share of burnt-out pixels of a square that is judged.
 _MAX_GLARE = 0.12
 
-# Minimum visible share of a square that is judged, and of one whose look is learned.
+# Minimum visible share of a square that is judged, and of one whose appearance is learned.
 _MIN_SEEN, _MIN_SEEN_TO_LEARN = 0.4, 0.98
 
-# Weight of the newest look of an empty square in the running average. Larger: noise stays in it.
+# Weight of the newest picture in the running average of an appearance. Larger: noise stays in it.
 # Smaller: it follows changes of the light more slowly.
 _NEWEST_WEIGHT = 0.2
 
@@ -90,8 +89,8 @@ _SMOOTH_PX, _DARKEST = 1.0, 0.03
 
 
 @dataclass(frozen=True, eq=False)
-class BareLook:
-    """How an empty square looks, as an average over pictures."""
+class EmptyAppearance:
+    """How one square looks when it is empty, as an average over pictures."""
 
     tone: Tone
     """(side, side): the brightness of its cell, relative to white paper."""
@@ -103,21 +102,22 @@ class BareLook:
     """(12,): the depths of the parts of its outline. NaN where one is not visible."""
 
 
-# The looks of a board's empty squares, as far as they were seen.
-BareLooks = Mapping[Square, BareLook]
+# The known appearances of a board's squares: of those that were seen empty.
+EmptyAppearances = Mapping[Square, EmptyAppearance]
 
 
 def find_empty(
-    bare: BareLooks, board: Board, shot: Snapshot, squares: Iterable[Square]
+    appearances: EmptyAppearances, board: Board, shot: Snapshot, squares: Iterable[Square]
 ) -> set[Square]:
     """Return those of these squares of a snapshot that are certainly empty, in plain light."""
-    cells, empty = cells_of(board), set()
-    plain, marked = list[Square](), list[Square]()
+    cells, empty = cells_of(board), set[Square]()
+    plain = list[Square]()
+    marked = list[Square]()
     for square in squares:
         if shot.burnt_share[shot.row_of[square]] > _MAX_GLARE:
             continue
-        # Compare with its known look, otherwise with how any empty square looks.
-        known = bare.get(square)
+        # Compare with its known appearance, otherwise with how any empty square looks.
+        known = appearances.get(square)
         if known is not None and _shows_known(shot, square, known):
             empty.add(square)
         else:
@@ -127,7 +127,7 @@ def find_empty(
     # On squares with a printed mark only the middle can be examined.
     for group, is_marked in ((plain, False), (marked, True)):
         if group:
-            is_paper = _shows_paper(bare, cells, shot, group, is_marked)
+            is_paper = _shows_paper(appearances, cells, shot, group, is_marked)
             empty.update(group[number] for number in np.flatnonzero(is_paper))
     return empty
 
@@ -135,29 +135,34 @@ def find_empty(
 def find_shaded(
     board: Board, shot: Snapshot, squares: Iterable[Square], max_failures: int
 ) -> tuple[set[Square], set[Square]]:
-    """Return the squares that are bare under shadows with edges, and those whose test failed.
+    """Return the squares that are empty under shadows with edges, and those whose test failed.
 
-    None of `squares` is bare in plain light. A failed test takes some ten times as long, as every
-    light is tried. So the search ends after `max_failures` of them.
+    None of `squares` looks empty in plain light. A failed test takes some ten times as long, as
+    every light is tried. So the search ends after `max_failures` of them.
     """
-    cells, shaded, failed = cells_of(board), set[Square](), set[Square]()
+    cells = cells_of(board)
+    shaded = set[Square]()
+    failed = set[Square]()
     for square in squares:
         if len(failed) == max_failures:
             break
-        is_clear = shot.burnt_share[shot.row_of[square]] <= _MAX_GLARE
-        if is_clear and _shows_shaded(cells, shot, square):
+        has_glare = shot.burnt_share[shot.row_of[square]] > _MAX_GLARE
+        if not has_glare and _shows_shaded(cells, shot, square):
             shaded.add(square)
         else:
             failed.add(square)
     return shaded, failed
 
 
-def learn_bare(bare: BareLooks, shot: Snapshot, empty: Iterable[Square]) -> BareLooks:
-    """Return the known looks, updated by these empty squares of a snapshot.
+def learn_appearances(
+    appearances: EmptyAppearances, shot: Snapshot, empty: Iterable[Square]
+) -> EmptyAppearances:
+    """Return the known appearances, updated by these empty squares of a snapshot.
 
     Only squares in full view count.
     """
-    learned, kernel = dict(bare), np.ones((3, 3), np.uint8)
+    learned = dict(appearances)
+    kernel = np.ones((3, 3), np.uint8)
     for square in empty:
         row = shot.row_of[square]
         if shot.visible[row].mean() < _MIN_SEEN_TO_LEARN:
@@ -169,15 +174,19 @@ def learn_bare(bare: BareLooks, shot: Snapshot, empty: Iterable[Square]) -> Bare
         tone = np.asarray(tone, np.float32)
         darkest = np.asarray(cv2.erode(tone, kernel), np.float32)
         brightest = np.asarray(cv2.dilate(tone, kernel), np.float32)
-        learned[square] = BareLook(tone, darkest, brightest, shot.line_depths[row])
+        learned[square] = EmptyAppearance(tone, darkest, brightest, shot.line_depths[row])
     return learned
 
 
-# ---- three tests: by paper, by a known look, and under a shadow ----------------------------------
+# ---- three tests: by paper, by a known appearance, and under a shadow ----------------------------
 
 
 def _shows_paper(
-    bare: BareLooks, cells: SquareCells, shot: Snapshot, squares: Sequence[Square], is_marked: bool
+    appearances: EmptyAppearances,
+    cells: SquareCells,
+    shot: Snapshot,
+    squares: Sequence[Square],
+    is_marked: bool,
 ) -> Mask:
     """Return (N,): whether each square shows white paper inside and an outline around it.
 
@@ -196,39 +205,36 @@ def _shows_paper(
     values = tones / np.where(is_usual, own_paper, 1)[:, None]
 
     # The shares (N,) of dark, dim and bright pixels.
-    count, shares = np.maximum(visible.sum(axis=1), 1), []
+    count = np.maximum(visible.sum(axis=1), 1)
+    shares = []
     for in_band in (values < _DARK, values < _DIM, values > _BRIGHT):
         shares.append((in_band & visible).sum(axis=1) / count)
     dark, dark_or_dim, bright = shares
     dim = dark_or_dim - dark
 
-    # Limits on the shares of bright, dark and dim pixels, which are glints, specks and shadows.
-    # They are stricter for a square with a known look, as it has just failed that comparison.
-    is_known = np.array([square in bare for square in squares])
-    is_bare = (visible.mean(axis=1) >= _MIN_SEEN) & (bright <= _MAX_BRIGHT)
-    is_bare &= dark <= np.where(is_known, _MAX_SPECKS_KNOWN, _MAX_SPECKS)
-    is_bare &= ~is_known | ((dim <= _MAX_DIM_KNOWN) & shot.expected_depths.any())
-    is_shaded = dim > _MIN_SHADED
+    # Bright, dark and dim pixels are glints, specks and shadows.
+    is_empty = (visible.mean(axis=1) >= _MIN_SEEN) & (bright <= _PAPER_MAX_BRIGHT)
+    # A square with a known appearance has just failed that comparison, so less is tolerated.
+    is_mismatch = np.array([square in appearances for square in squares])
+    is_empty &= dark <= np.where(is_mismatch, _MISMATCH_MAX_DARK, _PAPER_MAX_DARK)
+    is_clean = (dim <= _MISMATCH_MAX_DIM) & shot.has_outlines
+    is_empty &= ~is_mismatch | is_clean
+    is_shaded = dim > _PAPER_MIN_SHADED
     if is_marked:
         # If only the middle can be examined, a grey object may extend beyond it.
-        is_bare &= ~is_shaded & (own_paper >= _DIM * _outline_tones(shot.line_tones[rows]))
+        # So its paper has to be about as bright as the paper along the outline.
+        line_tones = shot.line_tones[rows]
+        is_hidden = np.isnan(line_tones).all(axis=1, keepdims=True)
+        outside = np.nanmedian(np.where(is_hidden, 0, line_tones), axis=1)
+        is_empty &= ~is_shaded & (own_paper >= _DIM * outside)
     else:
-        for number in np.flatnonzero(is_bare & is_shaded):
-            is_bare[number] = _is_smooth(cells, shot, rows[number])
-    is_bare &= _has_outline(shot, rows, _MIN_DEPTH_SHARE * shot.expected_depths, is_shaded)
-    return np.asarray(is_bare)
+        for number in np.flatnonzero(is_empty & is_shaded):
+            is_empty[number] = _is_smooth(cells, shot, rows[number])
+    is_empty &= _shows_outline(shot, rows, _MIN_DEPTH_SHARE * shot.expected_depths, is_shaded)
+    return np.asarray(is_empty)
 
 
-def _outline_tones(along: Tone) -> Tone:
-    """Return (N,): the median of the tones (N, 12) along outlines. 0 if none is visible.
-
-    Writes to `along`.
-    """
-    along[np.isnan(along).all(axis=1)] = 0
-    return np.asarray(np.nanmedian(along, axis=1))
-
-
-def _shows_known(shot: Snapshot, square: Square, known: BareLook) -> bool:
+def _shows_known(shot: Snapshot, square: Square, known: EmptyAppearance) -> bool:
     """Return whether a square shows the same print as before, possibly under another light."""
     row = shot.row_of[square]
     tone, visible = shot.tones[row], shot.visible[row]
@@ -249,13 +255,12 @@ def _shows_known(shot: Snapshot, square: Square, known: BareLook) -> bool:
     dark = float((ratio < _DARK).mean())
     dim = float((ratio < _DIM).mean()) - dark
     bright = float((ratio > _BRIGHT).mean())
-    if dark > _MAX_SPECKS_LOOK or bright > _MAX_BRIGHT_LOOK:
+    if dark > _KNOWN_MAX_DARK or bright > _KNOWN_MAX_BRIGHT:
         return False
-    needed = np.where(known.line_depths >= LINE, _MIN_DEPTH_SHARE * known.line_depths, 0).astype(
-        np.float32
-    )
-    is_shaded = np.array([dim > _MIN_SHADED_LOOK])
-    return bool(_has_outline(shot, np.array([row]), needed, is_shaded)[0])
+    min_depths = np.where(known.line_depths >= LINE, _MIN_DEPTH_SHARE * known.line_depths, 0)
+    is_shaded = np.array([dim > _KNOWN_MIN_SHADED])
+    rows = np.array([row])
+    return bool(_shows_outline(shot, rows, min_depths.astype(np.float32), is_shaded)[0])
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
@@ -275,42 +280,53 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
 
 def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     """Return whether a square shows paper and outline under a shadow with edges."""
-    row, number = shot.row_of[square], cells.number_of[square]
-    if not shot.expected_depths.any():
+    if not shot.has_outlines:
         return False
+    row = shot.row_of[square]
+    number = cells.number_of[square]
     visible = shot.visible[row]
     # The print that remains when the light is removed.
     paper = cells.paper_around[square in cells.marked_squares]
     sides = tuple(cells.next_to_paper[number].tolist())
-    print_ = reflectance(shot.tones[row], visible, paper, sides)
-    if print_ is None:
+    printed = reflectance(shot.tones[row], visible, paper, sides)
+    if printed is None:
         return False
     walled = cells.walled_parts[[number]]
-    (depths,), _ = measure_outlines(cells, print_[None], visible[None], walled)
-    # All visible parts of its outline have to be present, but for a few.
-    is_visible = ~np.isnan(depths)
-    min_depths = _MIN_DEPTH_SHARE * shot.expected_shares
-    missing = is_visible & (np.where(is_visible, depths, 0) < min_depths)
-    max_missing = _MAX_MISSING_SHADED * is_visible.sum()
-    return bool(is_visible.sum() >= _MIN_LINES and missing.sum() <= max_missing)
+    (depths,), _ = measure_outlines(cells, printed[None], visible[None], walled)
+    # All visible parts of its outline have to be present, but for a few. Comparisons with NaN are
+    # false.
+    visible_count = np.count_nonzero(~np.isnan(depths))
+    missing_count = np.count_nonzero(depths < _MIN_DEPTH_SHARE * shot.expected_shares)
+    is_present = missing_count <= _MAX_MISSING_SHADED * visible_count
+    return bool(visible_count >= _MIN_LINES and is_present)
 
 
-def _has_outline(shot: Snapshot, rows: NDArray[np.int_], min_depths: Tone, is_shaded: Mask) -> Mask:
+def _shows_outline(
+    shot: Snapshot, rows: NDArray[np.int_], min_depths: Tone, is_shaded: Mask
+) -> Mask:
     """Return (N,): whether each square's outline is present, where it is visible.
 
-    Its parts have to be at least as deep as `min_depths` (12,). If a square `is_shaded` (N,), every
-    darkened part has to be present, and there must be at least one.
+    Its parts have to be at least as deep as `min_depths` (12,). A square that `is_shaded` (N,)
+    passes only if the dimness is a shadow that also falls on the outline.
     """
-    depths, tones = shot.line_depths[rows], shot.line_tones[rows]
-    is_visible = ~np.isnan(depths)
-    # Shade reduces the depth of a line by the same factor.
-    tones = np.where(is_visible, tones, 1)
-    missing = is_visible & (np.where(is_visible, depths, 0) < min_depths * np.minimum(1, tones))
-    is_present = missing.sum(axis=1) <= _MAX_MISSING * is_visible.sum(axis=1)
-    # If no outline is visible, as in glare, a bare square cannot be recognised.
-    is_clear = is_visible & ~missing & (depths >= LINE)
+    depths = shot.line_depths[rows]
+    tones = shot.line_tones[rows]
+    # Shade reduces the depth of a line by the same factor. Comparisons with NaN are false, so only
+    # visible parts can be missing or clear.
+    missing = depths < min_depths * np.minimum(1, tones)
+    is_present = missing.sum(axis=1) <= _MAX_MISSING * (~np.isnan(depths)).sum(axis=1)
+    # If no outline is visible, as in glare, an empty square cannot be recognised.
+    is_clear = ~missing & (depths >= LINE)
     is_present &= is_clear.sum(axis=1) >= _MIN_LINES
-    is_darkened = is_visible & (tones < _DIM)
-    is_whole = ~(is_darkened & missing).any(axis=1)
-    is_under_shadow = is_darkened.any(axis=1) & is_whole & shot.expected_depths.any()
-    return np.asarray(is_present & (~is_shaded | is_under_shadow))
+    is_in_shadow = _is_shadow_on_outline(tones, missing) & shot.has_outlines
+    return np.asarray(is_present & (~is_shaded | is_in_shadow))
+
+
+def _is_shadow_on_outline(tones: Tone, missing: Mask) -> Mask:
+    """Return (N,): whether a shadow falls on each outline, with parts of these tones (N, 12).
+
+    At least one part is darkened, and none of the darkened ones is missing, as an object would hide
+    it.
+    """
+    is_darkened = tones < _DIM
+    return np.asarray(is_darkened.any(axis=1) & ~(is_darkened & missing).any(axis=1))

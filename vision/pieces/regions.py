@@ -17,7 +17,7 @@ from vision.detection.stillness import BLOCK_PX, BlockMask
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_outline_mm
 
 # Maximum height in mm of a piece above its marker. Pieces may stand a little higher than it.
-_ABOVE_MM = 3.0
+ABOVE_MM = 3.0
 
 # Number of heights between paper and the tallest piece at which a block's ray is followed. From the
 # usual angles its points are less than a square apart.
@@ -65,7 +65,7 @@ def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square],
     rows, columns = np.nonzero(blocks)
     centres_px = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
     foot = pose.to_plane(centres_px)
-    head = pose.to_plane(centres_px, kit.tallest_mm + _ABOVE_MM)
+    head = pose.to_plane(centres_px, kit.tallest_mm + ABOVE_MM)
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
     paper, standing = set[Square](), set[Square]()
     for share in np.linspace(0, 1, _LEVELS):
@@ -89,7 +89,7 @@ def blocks_over(
     `shape` is (rows, columns) of the picture's blocks.
     """
     board, mask = kit.board, np.zeros(shape, np.uint8)
-    top_mm = kit.tallest_mm + _ABOVE_MM
+    top_mm = kit.tallest_mm + ABOVE_MM
     for square in squares:
         cell = rectangle_corners_mm(
             *board.centre_mm(square), board.pitch_mm, board.rank_pitch_mm, 0.0

@@ -1,4 +1,4 @@
-"""Detection of bare squares under shadows with edges, such as those of a window, a lamp or a blind.
+"""Detection of empty squares under shadows with edges, as those of a window, a lamp or a blind.
 
 A shadow darkens paper, outline and neighbours alike, and it continues beyond the square. Its edge
 is nearly a straight line: the light changes across it, but hardly along it. So the light on a
@@ -9,7 +9,7 @@ fails this test: its marker changes in all directions, and it ends at its square
 Brightness is used as its natural logarithm, so that light and paper add up: .1 is about 10 %.
 Directions are angles in radians in the view, from x (right) to y (down). The limits were chosen by
 trial on rendered tables under blinds, windows and hands: they must never call a square with a piece
-bare, and may call a bare one unknown.
+empty, and may call an empty one unknown.
 """
 
 from __future__ import annotations

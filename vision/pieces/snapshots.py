@@ -98,6 +98,11 @@ class Snapshot:
     expected_shares: Tone
     """(12,): the same, relative to the brightness of the paper next to each part."""
 
+    @property
+    def has_outlines(self) -> bool:
+        """Whether outlines can be made out in this picture."""
+        return bool(self.expected_depths.any())
+
 
 @dataclass(frozen=True, eq=False)
 class Sheet:

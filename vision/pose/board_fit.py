@@ -165,7 +165,9 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         # Stop when the pose is stable with all visible lines, or with no more lines than in the
         # last round.
-        is_at_rest = _shift_px(pose, fit.pose, printed.middles_mm) < _CONVERGED_PX
+        middles_mm = printed.middles_mm
+        shifts_px = np.abs(fit.pose.to_px(middles_mm) - pose.to_px(middles_mm))
+        is_at_rest = shifts_px.max() < _CONVERGED_PX
         if is_at_rest and (
             is_unambiguous[lines.is_inside].all() or is_unambiguous.sum() <= was_unambiguous.sum()
         ):
@@ -175,11 +177,6 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
     # Measure the lines against the final pose, a pixel farther, as it has moved a little.
     final = printed.measure(luma, fit.pose, np.where(is_unambiguous, _FINAL_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
-
-
-def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
-    # By how much a point moves in the picture, at most.
-    return float(np.abs(pose.to_px(points_mm) - before.to_px(points_mm)).max())
 
 
 def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Points:

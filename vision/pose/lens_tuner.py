@@ -54,7 +54,7 @@ class LensTuner:
     """The nominal lens at the start."""
     lens: Lens
     """The current estimate."""
-    is_exact: bool = False
+    is_calibrated: bool = False
     """Whether the lens was calibrated elsewhere. It is never changed then."""
     views: int = 0
     """Number of views used so far."""
@@ -68,9 +68,14 @@ class LensTuner:
     """(2,): right side of the normal equations."""
 
     @classmethod
-    def of(cls, nominal: Lens, exact: bool = False) -> LensTuner:
+    def of(cls, nominal: Lens, is_calibrated: bool = False) -> LensTuner:
         """Return a tuner without any views."""
-        return cls(nominal, nominal, exact)
+        return cls(nominal, nominal, is_calibrated)
+
+    @property
+    def is_lens_known(self) -> bool:
+        """Whether the estimate rests on more than the nominal lens of the camera's model."""
+        return self.is_calibrated or self.views > 0
 
     @property
     def spreads(self) -> Points:
@@ -85,10 +90,10 @@ class LensTuner:
     def with_view(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
         """Return the tuner after one more view: corners (N, 3) mm on the board at (N, 2) px.
 
-        `pose` is the pose of that view with the current lens. Returns the same tuner for an exact
-        lens, or if the view gives no pose.
+        `pose` is the pose of that view with the current lens. Returns the same tuner for a
+        calibrated lens, or if the view gives no pose.
         """
-        if self.is_exact:
+        if self.is_calibrated:
             return self
 
         fade = 1.0 if self.views < _FULL_VIEWS else _FADE
@@ -123,7 +128,7 @@ class LensTuner:
         `covariance` (2, 2) is that of log focal length and k1. `by_lines` is whether printed lines
         were part of the fit.
         """
-        if self.is_exact:
+        if self.is_calibrated:
             return self
         # The information of the fitted lens replaces that of earlier views.
         information = np.asarray(np.linalg.inv(covariance), np.float64)

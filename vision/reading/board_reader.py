@@ -37,7 +37,9 @@ from vision.reading.vote import vote
 # Budget for a single picture that is not followed by others. All lens models are tried. The bounds
 # of squares are larger than in a series, as nothing may wait for the next picture. They still limit
 # the time for a board that is mostly hidden.
-_SINGLE_BUDGET = Budget(closer_squares=48, shaded_failures=60, lens_models=9)
+_SINGLE_BUDGET = Budget(
+    closer_squares=48, shaded_failures=60, lens_models=9, has_next_picture=False
+)
 
 # Interval, in pictures without a board, at which the mirror image is tried. Each try takes as long
 # as a picture. Larger: a mirrored camera shows its first board later.
@@ -127,16 +129,15 @@ class BoardReader:
         """Pose of the board in the last frame that was read. None if there was none."""
         return self.memory.pose
 
-    def use_lens(self, lens: Lens, exact: bool = False) -> None:
-        """Switch to another camera and its lens. An `exact` lens is not refined.
+    def use_lens(self, lens: Lens, is_calibrated: bool = False) -> None:
+        """Switch to another camera and its lens. A calibrated lens is not refined.
 
         Waits for the reader's lock.
         """
         with self._lock:
             self.mirror = Mirror()
-            memory = replace(
-                self.memory, located=start_with_lens(lens, exact), pose=None, reference=None
-            )
+            located = start_with_lens(lens, is_calibrated)
+            memory = replace(self.memory, located=located, pose=None, reference=None)
             self.memory = replace(memory, settled_look=None, latest_look=None, votes=())
             self.seen = BoardDetails(lens)
 

@@ -8,13 +8,13 @@ picture.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from companion.core.grid import Square
 from vision.detection.markers import Sighting
 from vision.detection.rectified_search import ENHANCED, PLAIN, Preparation, read_from_above
-from vision.pieces.empty_squares import find_empty, find_shaded, learn_bare
+from vision.pieces.empty_squares import find_empty, find_shaded, learn_appearances
 from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
 from vision.reading.place import bodies_mm, place_pieces
@@ -35,21 +35,31 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     without_piece = set(kit.board.squares) - kit.board.holes - pieces.seen.keys()
     candidates = without_piece & look.squares_to_judge
     empty = set[Square]()
-    attempts = Counter(memory.failed_attempts)
     # The first look at a board covers all of it.
     is_whole = look.reference is None
     if candidates or is_whole:
         shot, memory = _snapshot(look, memory, pieces, None if is_whole else candidates)
-        certain = candidates - pieces.doubtful_squares - look.vague_squares
-        empty = find_empty(memory.bare_looks, kit.board, shot, certain)
+        empty = _certainly_empty(look, memory, pieces, shot, candidates)
         missing = candidates - empty
-        if missing and (look.is_still or not is_whole):
-            look, pieces, bare = _examine_closer(look, memory, pieces, shot, missing, attempts)
-            empty |= bare
-        # A piece found in the closer look overrides the evidence of bare paper.
+        # What is read while something moves is read again when all is still. So on a whole board
+        # the closer look, which takes long, can wait until then.
+        is_worth_closer_look = look.is_still or not is_whole
+        if missing and is_worth_closer_look:
+            look, pieces, closer_shot, more = _read_missing_squares(
+                look, memory, pieces, shot, missing
+            )
+            empty |= more
+            if look.is_still:
+                missing -= empty | pieces.seen.keys()
+                shaded, failed = _find_shaded_squares(look, memory, pieces, closer_shot, missing)
+                empty |= shaded
+                attempts = Counter(memory.failed_attempts) + Counter(failed)
+                memory = replace(memory, failed_attempts=attempts)
+        # A piece found in the closer look overrides the evidence of empty paper.
         empty -= pieces.doubtful_squares | pieces.seen.keys()
         if look.is_still:
-            memory = replace(memory, bare_looks=learn_bare(memory.bare_looks, shot, empty))
+            appearances = learn_appearances(memory.empty_appearances, shot, empty)
+            memory = replace(memory, empty_appearances=appearances)
     if look.reference is not None:
         # Squares that were not judged keep their state.
         empty |= (
@@ -60,7 +70,7 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
         replace(look, pieces=pieces, empty_squares=frozenset(empty), unknown_squares=unknown),
         pieces,
     )
-    return look, replace(memory, failed_attempts=attempts, reference=replace(look, reference=None))
+    return look, replace(memory, reference=replace(look, reference=None))
 
 
 def _snapshot(
@@ -68,6 +78,7 @@ def _snapshot(
 ) -> tuple[Snapshot, Memory]:
     """Return a snapshot of these squares, or of the whole board if `squares` is None."""
     sheet = memory.sheet
+    # The stage before has made it: this is a board of pieces.
     assert sheet is not None
     # Parts of the board that pieces hide are not evidence.
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
@@ -77,85 +88,102 @@ def _snapshot(
     return shot, replace(memory, sheet=sheet)
 
 
-def _examine_closer(  # noqa: PLR0917 - what is known of one picture
-    look: Look,
-    memory: Memory,
-    pieces: Pieces,
-    shot: Snapshot,
-    missing: Set[Square],
-    attempts: Counter[Square],
-) -> tuple[Look, Pieces, set[Square]]:
-    """Read the `missing` squares from straight above, and find those that are empty after all.
+def _certainly_empty(
+    look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, squares: Set[Square]
+) -> set[Square]:
+    """Return those of these squares that are empty in plain light and where nothing is doubtful."""
+    certain = squares - pieces.doubtful_squares - look.vague_squares
+    return find_empty(memory.empty_appearances, pieces.kit.board, shot, certain)
 
-    The picture's budget limits the number of squares. The others wait for the next picture.
-    `attempts` is updated with the failed attempts at each square. Returns the look and the pieces
-    with those that were read, and the empty squares.
+
+# ---- the closer look -----------------------------------------------------------------------------
+
+
+def _read_missing_squares(
+    look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, missing: Set[Square]
+) -> tuple[Look, Pieces, Snapshot, set[Square]]:
+    """Read the `missing` squares from straight above.
+
+    The picture's budget limits the number of squares. The others wait for the next picture. Returns
+    the look and the pieces with those that were read, the last snapshot, and the squares that are
+    empty after all.
     """
-    board, bare = pieces.kit.board, set[Square]()
-
     # A marker has more contrast than print or shadows, so squares with contrast come first.
-    ranked = _rank_squares(missing, attempts, shot, is_contrast_first=True)
+    ranked = _rank_squares(missing, memory.failed_attempts, shot, is_contrast_first=True)
     candidates = set(ranked[: look.budget.closer_squares])
+    empty = set[Square]()
     for preparations in (PLAIN, ENHANCED):
-        more = _read_from_above(look, pieces, candidates, preparations)
-        if not more:
+        sightings = _search_markers(look, pieces, candidates, preparations)
+        if not sightings:
             continue
-        look, pieces = _add_sightings(look, memory, pieces, more)
+        look, pieces = _add_sightings(look, memory, pieces, sightings)
         missing = missing - pieces.seen.keys()
         if not missing:
             break
         # The new snapshot masks what the new pieces hide, so that it is not mistaken for an object.
         shot, _ = _snapshot(look, memory, pieces, missing)
-        certain = missing - pieces.doubtful_squares - look.vague_squares
-        bare |= find_empty(memory.bare_looks, board, shot, certain)
-        missing = missing - bare
-        candidates = candidates.difference(pieces.seen, bare)
+        empty |= _certainly_empty(look, memory, pieces, shot, missing)
+        missing = missing - empty
+        candidates = candidates.difference(pieces.seen, empty)
         if not candidates:
             break
-    if look.is_still:
-        # Paper has less contrast than what lies on it, also under shadows.
-        in_shade = missing - pieces.doubtful_squares - look.vague_squares
-        ranked = _rank_squares(in_shade, attempts, shot, is_contrast_first=False)
-        shaded, failed = find_shaded(board, shot, ranked, look.budget.shaded_failures)
-        attempts.update(failed)
-        bare |= shaded
-    return look, pieces, bare
+    return look, pieces, shot, empty
+
+
+def _find_shaded_squares(
+    look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, missing: Set[Square]
+) -> tuple[set[Square], set[Square]]:
+    """Return the squares that are empty under shadows with edges, and those whose test failed."""
+    certain = missing - pieces.doubtful_squares - look.vague_squares
+    # Paper has less contrast than what lies on it, also under shadows.
+    ranked = _rank_squares(certain, memory.failed_attempts, shot, is_contrast_first=False)
+    return find_shaded(pieces.kit.board, shot, ranked, look.budget.shaded_failures)
 
 
 def _rank_squares(
-    squares: Set[Square], attempts: Counter[Square], shot: Snapshot, *, is_contrast_first: bool
+    squares: Set[Square],
+    attempts: Mapping[Square, int],
+    shot: Snapshot,
+    *,
+    is_contrast_first: bool,
 ) -> list[Square]:
     """Return the squares, those with the fewest failed attempts first.
 
     Among these, the square with the most contrast comes first, or the one with the least.
     """
-    sign, ranked = -1 if is_contrast_first else 1, []
+    sign = -1 if is_contrast_first else 1
+    ranked = []
     for square in squares:
         # Contrast is the standard deviation of the brightness within the square.
         contrast = float(shot.tones[shot.row_of[square]].std())
-        ranked.append((attempts[square], sign * contrast, square))
+        ranked.append((attempts.get(square, 0), sign * contrast, square))
     return [square for _, _, square in sorted(ranked)]
 
 
-def _read_from_above(
+def _search_markers(
     look: Look, pieces: Pieces, squares: Set[Square], preparations: Sequence[Preparation]
 ) -> tuple[Sighting, ...]:
     """Return the markers on these squares that no other scan has found."""
-    known = {sighting.marker for sighting in look.sightings}
+    known_ids = {sighting.marker for sighting in look.sightings}
     for piece in pieces.placed:
         marker = piece.sighting.marker
         # A marker in an implausible place may have been read wrongly: it is searched for again.
         if not (piece.is_plausible and piece.is_sure) and marker not in pieces.strangers:
-            known.discard(marker)
+            known_ids.discard(marker)
     return read_from_above(
-        pieces.kit, pieces.pose, look.luma, known=known, squares=squares, preparations=preparations
+        pieces.kit,
+        pieces.pose,
+        look.luma,
+        known=known_ids,
+        squares=squares,
+        preparations=preparations,
     )
 
 
 def _add_sightings(
     look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting, ...]
 ) -> tuple[Look, Pieces]:
-    """Return look and pieces with these markers added. They replace those of the same ids."""
+    """Return look and pieces with these markers added. They replace those with the same ids."""
     ids = {sighting.marker for sighting in more}
     others = [sighting for sighting in look.sightings if sighting.marker not in ids]
     sightings = (*others, *more)
@@ -168,7 +196,10 @@ def _add_sightings(
 
 def _with_vote(look: Look, pieces: Pieces) -> Look:
     """Return the look with its vote and the confidence of each square."""
-    scores, confidence, guessed, beside = dict[int, float](), dict[Square, float](), set(), []
+    scores = dict[int, float]()
+    confidence = dict[Square, float]()
+    guessed = set()
+    beside = []
     for piece in pieces.placed:
         scores[piece.sighting.marker] = piece.sighting.score
         if not piece.squares:

@@ -10,7 +10,6 @@ chosen by trial on rendered views with hidden, touched and moved corners
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -32,7 +31,15 @@ from vision.pose.lens_choice import (
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, refined_pose, solve_pose
-from vision.reading.look import NO_SQUARES, SERIES_BUDGET, SPENT_BUDGET, Located, Look, Memory
+from vision.reading.look import (
+    NO_SQUARES,
+    SPENT_BUDGET,
+    BestModel,
+    Located,
+    Look,
+    Memory,
+    VagueSquares,
+)
 
 # Maximum RMS shift, as a share of the picture width, of corners that have not moved since the pose
 # was found. Larger: a small push of the board goes unnoticed. Smaller: noise causes new poses.
@@ -72,7 +79,7 @@ _CORNERS_COVARIANCE = np.diag([0.1, 0.05]) ** 2
 
 # (3,): standard deviations of log focal length, k1 and k2 of a calibrated lens. Not zero, as they
 # are divisors.
-_EXACT_SPREADS = np.array([1e-3, 1e-3, 1e-6])
+_CALIBRATED_SPREADS = np.array([1e-3, 1e-3, 1e-6])
 
 # (3,): the same before any view of the board. Webcams differ by about a fifth in focal length.
 _UNKNOWN_SPREADS = np.array([0.2, 0.06, 1e-6])
@@ -83,36 +90,42 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
     Printed lines refine it if corners are hidden or the lens does not fit.
     """
-    kit = look.kit
+    kit, pose = look.kit, look.pose
     if kit is None:
-        # Something hides the board. While any marker is seen it may still be there.
-        return look, memory if look.sightings else replace(memory, pose=None)
-    pose = look.pose
+        if not look.sightings:
+            # Nothing of the board is in sight. While any marker is, it may still be there.
+            memory = replace(memory, pose=None)
+        return look, memory
     if look.reference is None:
-        height, width = look.luma.shape
-        pose, located = find_pose(memory.located, kit, look.sightings, (width, height))
-        if pose is not None and not located.is_aligned:
-            located = _align_to_lines(located, look.luma, kit.board, look.budget.lens_models)
-            if look.budget is SERIES_BUDGET and located.best_model[1]:
-                # A lens model was tried. The rest of the picture waits for the next one, or a
-                # series would stall.
+        located = _find_pose(memory.located, kit, look)
+        if located.is_confirmed and not located.is_aligned:
+            if not located.models_tried:
+                located = _refine_by_lines(located, kit.board, look.luma)
+            if not located.is_aligned:
+                # The lens does not fit. The search for another model may take several pictures.
+                max_models = look.budget.lens_models
+                located = _search_lens_model(located, kit.board, look.luma, max_models)
+            if look.budget.has_next_picture and located.best_model is not None:
+                # Fitting a lens model is slow. The rest of the picture waits for the next one, or
+                # a series would stall.
                 look = replace(look, budget=SPENT_BUDGET)
-            pose = located.pose
+        pose = located.pose if located.is_confirmed else None
         memory = replace(memory, located=located)
     memory = replace(memory, pose=pose)
     if pose is None:
         return look, memory
-    if memory.vague_squares is None or memory.vague_squares[0] is not pose:
+    vague = memory.vague_squares
+    if vague is None or vague.pose is not pose:
         # Computed once for each pose.
-        memory = replace(memory, vague_squares=(pose, vague_squares(kit.board, pose)))
-    assert memory.vague_squares is not None
-    vague = memory.located.unconfirmed_squares | memory.vague_squares[1]
-    return replace(look, pose=pose, vague_squares=vague), memory
+        vague = VagueSquares(pose, vague_squares(kit.board, pose))
+        memory = replace(memory, vague_squares=vague)
+    squares = memory.located.unconfirmed_squares | vague.squares
+    return replace(look, pose=pose, vague_squares=squares), memory
 
 
-def start_with_lens(lens: Lens, exact: bool = False) -> Located:
-    """Return the initial state for a camera with this lens. An `exact` lens is not refined."""
-    return Located(lens, LensTuner.of(lens, exact))
+def start_with_lens(lens: Lens, is_calibrated: bool = False) -> Located:
+    """Return the initial state for a camera with this lens. A calibrated lens is not refined."""
+    return Located(lens, LensTuner.of(lens, is_calibrated))
 
 
 def forget_board(located: Located) -> Located:
@@ -123,37 +136,37 @@ def forget_board(located: Located) -> Located:
 # ---- corner markers ------------------------------------------------------------------------------
 
 
-def find_pose(
-    located: Located, kit: Kit, sightings: Iterable[Sighting], size: tuple[int, int]
-) -> tuple[Pose | None, Located]:
-    """Return the pose of a kit's board, or None, and the new state.
+def _find_pose(located: Located, kit: Kit, look: Look) -> Located:
+    """Return the new state after a search for a kit's board among all markers of a picture.
 
-    `sightings` are all those of a picture, and `size` is its (width, height) in px.
+    It is confirmed if the last pose still holds, or if there is a new one.
     """
     board = kit.board
+    height, width = look.luma.shape
+    size = width, height
     if board is not located.board or (located.pose is not None and located.pose.size != size):
         # Another board, or pictures of another size: the old pose is invalid.
         located = replace(forget_board(located), board=board)
-    located = replace(located, problem="", twin_advice="")
-    own, others = _split_markers(board, sightings)
+    located = replace(located, is_confirmed=False, problem="", twin_advice="")
+    own, others = _split_markers(board, look.sightings)
     corners: Corners = _single_markers(own)
     has_twins = len(corners) < len(own)
 
     # A marker that is there twice cannot be used before it is known which one is the board's.
-    known = None if has_twins else _confirm_pose(located, board, corners, others)
-    if known is None:
+    confirmed = None if has_twins else _confirm_pose(located, board, corners, others)
+    if confirmed is None:
         # The board may have been moved, or there may be two boards.
         corners, located = _own_corners(located, kit, own, others, size)
-        known = _confirm_pose(located, board, corners, others)
-    if known is not None:
-        return known.pose, known
+        confirmed = _confirm_pose(located, board, corners, others)
+    if confirmed is not None:
+        return confirmed
     if len(corners) >= 2:
         # A single corner can only confirm a pose. Two or more give a new one.
         return _solve(located, kit, corners, others, size)
     if len(corners) == 1 and not located.twin_advice:
         problem = say("Only one corner of the board is in the picture: show at least two")
         located = replace(located, problem=problem)
-    return None, located
+    return located
 
 
 def confirm_board(located: Located, board: Board, sightings: Iterable[Sighting]) -> Located | None:
@@ -207,7 +220,9 @@ def _confirm_pose(
             if marker in located.anchors_px:
                 shifts_px.append(np.abs(px - located.anchors_px[marker]).max())
         is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT * pose.size[0]
-    return replace(located, anchors_px={**located.anchors_px, **others}) if is_same else None
+    if not is_same:
+        return None
+    return replace(located, is_confirmed=True, anchors_px={**located.anchors_px, **others})
 
 
 def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
@@ -252,10 +267,10 @@ def _own_corners(
 
 def _fit_one_board(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
     """Return whether all these corners can belong to one board. Fewer than three always can."""
-    if len(corners) < 3 or not (tuner.views or tuner.is_exact):
+    if len(corners) < 3 or not tuner.is_lens_known:
         return True
-    pose, limit = _pose_of(board, corners, tuner.lens, size)
-    return pose is not None and pose.rms_px <= limit
+    pose, limit_px = _pose_of(board, corners, tuner.lens, size)
+    return pose is not None and pose.rms_px <= limit_px
 
 
 def _solve(
@@ -264,63 +279,68 @@ def _solve(
     corners: Corners,
     others: Mapping[int, Points],
     size: tuple[int, int],
-) -> tuple[Pose | None, Located]:
-    """Return the pose from at least two corner markers, and the new state.
+) -> Located:
+    """Return the new state with the pose from at least two corner markers, or with the problem.
 
-    The view may also teach the lens.
+    The view may also teach the lens, but not if no pose fits.
     """
     board, tuner = kit.board, located.tuner
+    evidence = Evidence(*_corner_points(board, corners), _tags(kit, others))
 
     # A first pose with the lens as it is known so far.
-    points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
-    points_px = np.vstack(list(corners.values()))
-    first, limit_px = _pose_of(board, corners, tuner.lens, size)
+    start, limit_px = _pose_of(board, corners, tuner.lens, size)
     # With a lens that is not known yet, residuals prove nothing.
-    is_lens_known = tuner.is_exact or tuner.views > 0
-    if is_lens_known and first is not None and first.rms_px > _MIN_MISFIT * size[0]:
-        points_mm, points_px, first = _drop_moved_marker(
-            board, corners, first, points_mm, points_px
-        )
-
-    # Evidence for the pose: corner markers, and pieces where corners are hidden.
-    evidence = Evidence(points_mm, points_px, _tags(kit, others))
-    # Only views with a small residual may teach the lens.
-    is_teaching = first is not None and first.rms_px <= _TEACHING_FACTOR * limit_px
-    if len(corners) >= 3 and first is not None and is_teaching:
-        tuner = tuner.with_view(points_mm, points_px, first)
-    pose = solve_pose(points_mm, points_px, tuner.lens, size, located.pose)
-    is_fitting = pose is not None and pose.rms_px <= limit_px
-    if not is_fitting and not tuner.is_exact and located.failed_searches < _MAX_FAILED_SEARCHES:
-        # No pose fits: the assumed lens may be wrong.
-        fit = best_wide_fit(evidence, located.nominal, size)
-        if fit is None or fit.pose.rms_px > limit_px:
-            located = replace(located, failed_searches=located.failed_searches + 1)
-        else:
-            pose = fit.pose
-            tuner = LensTuner.of(located.nominal).with_fit(
-                pose.lens, _CORNERS_COVARIANCE, by_lines=False
-            )
+    if tuner.is_lens_known and start is not None and start.rms_px > _MIN_MISFIT * size[0]:
+        evidence, start = _drop_moved_marker(board, corners, start, evidence)
+    if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
+        tuner = tuner.with_view(evidence.points_mm, evidence.points_px, start)
+    pose = solve_pose(evidence.points_mm, evidence.points_px, tuner.lens, size, located.pose)
     if pose is None or pose.rms_px > limit_px:
-        problem = located.problem or say(
-            "The corner markers do not lie as on the board “{board}”: "
-            "put down the board that is being played, flat, and check that it was printed at 100 %",
-            board=board.name,
-        )
-        return None, replace(located, problem=problem)
+        fit, located = _search_wide_lens(located, evidence, size, limit_px)
+        if fit is None:
+            problem = located.problem or say(
+                "The corner markers do not lie as on the board “{board}”: put down the board that "
+                "is being played, flat, and check that it was printed at 100 %",
+                board=board.name,
+            )
+            return replace(located, problem=problem)
+        pose, tuner = fit.pose, LensTuner.of(located.nominal)
+        tuner = tuner.with_fit(pose.lens, _CORNERS_COVARIANCE, by_lines=False)
 
     # The printed lines have not been compared with this pose yet.
-    pose = replace(pose, markers=len(corners))
-    return pose, replace(
+    return replace(
         located,
         tuner=tuner,
-        pose=pose,
+        pose=replace(pose, markers=len(corners)),
+        is_confirmed=True,
         evidence=evidence,
         anchors_px=others,
         corners_px=corners,
         is_aligned=False,
         models_tried=0,
+        best_model=None,
         unconfirmed_squares=NO_SQUARES,
     )
+
+
+def _search_wide_lens(
+    located: Located, evidence: Evidence, size: tuple[int, int], limit_px: float
+) -> tuple[Fit | None, Located]:
+    """Return a fit with a lens of a wider angle than the assumed one, or None, and the new state.
+
+    Used if no pose fits: the assumed lens may be wrong. Failed searches are counted.
+    """
+    if not _may_search(located):
+        return None, located
+    fit = best_wide_fit(evidence, located.nominal, size)
+    if fit is None or fit.pose.rms_px > limit_px:
+        return None, replace(located, failed_searches=located.failed_searches + 1)
+    return fit, located
+
+
+def _may_search(located: Located) -> bool:
+    """Return whether another lens model may be searched for."""
+    return not located.tuner.is_calibrated and located.failed_searches < _MAX_FAILED_SEARCHES
 
 
 def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
@@ -334,83 +354,85 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
 
 
 def _drop_moved_marker(
-    board: Board, corners: Corners, pose: Pose, points_mm: Points, points_px: Points
-) -> tuple[Points, Points, Pose | None]:
-    """Leave out the corners of a marker that was moved or partly hidden.
+    board: Board, corners: Corners, pose: Pose, evidence: Evidence
+) -> tuple[Evidence, Pose | None]:
+    """Return the evidence without the corners of a marker that was moved or partly hidden.
 
-    Of four markers, one that something touches can be found. With fewer, nothing is left out.
-    Returns the other points, (N, 3) mm and (N, 2) px, and their pose.
+    Of four markers, one that something touches can be found. With fewer, nothing is left out. Also
+    returns the pose from the other corners.
     """
     if len(corners) < 4:
-        return points_mm, points_px, pose
+        return evidence, pose
     # The three markers that fit best predict where the fourth has to be.
-    for hidden in corners:
-        rest = {marker: px for marker, px in corners.items() if marker != hidden}
+    for left_out in corners:
+        rest = {marker: px for marker, px in corners.items() if marker != left_out}
         other, _ = _pose_of(board, rest, pose.lens, pose.size)
         if other is not None and other.rms_px < pose.rms_px:
             pose = other
+    points_mm, points_px = evidence.points_mm, evidence.points_px
     off_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
     least_px = _MIN_MISFIT * pose.size[0]
     is_good = off_px <= max(least_px, _OUTLIER_FACTOR * float(np.median(off_px)))
     points_mm, points_px = points_mm[is_good], points_px[is_good]
-    return points_mm, points_px, refined_pose(pose, points_mm, points_px, pose.lens)
+    refined = refined_pose(pose, points_mm, points_px, pose.lens)
+    return replace(evidence, points_mm=points_mm, points_px=points_px), refined
 
 
 def _pose_of(
     board: Board, corners: Corners, lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
     """Return the pose from corner markers, or None, and the maximum residual in px that is good."""
-    points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
-    points_px = np.vstack(list(corners.values()))
+    points_mm, points_px = _corner_points(board, corners)
     # Uneven paper and an assumed lens leave larger residuals on large boards.
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     limit_px = max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px)
     return nearest_pose(points_mm, points_px, lens, size), limit_px
 
 
+def _corner_points(board: Board, corners: Corners) -> tuple[Points, Points]:
+    """Return the corners of corner markers: (N, 3) mm on the board, and (N, 2) px."""
+    points_mm = [corner_points_mm(board, marker) for marker in corners]
+    return np.vstack(points_mm), np.vstack(list(corners.values()))
+
+
 # ---- printed lines -------------------------------------------------------------------------------
 
 
-def _align_to_lines(located: Located, luma: Luma, board: Board, models: int) -> Located:
-    """Correct the last pose by the printed lines.
+def _refine_by_lines(located: Located, board: Board, luma: Luma) -> Located:
+    """Return the state with the new pose checked or corrected by the printed lines.
 
-    Used if corner markers are hidden, or if the lens does not fit. Tries at most `models` lens
-    models. The others wait for the next picture.
+    It is not aligned yet if the lens does not explain the lines, so that another lens model has to
+    be searched for.
     """
-    if located.models_tried:
-        return _fit_lens(located, luma, board, models)
     pose, evidence, tuner = located.pose, located.evidence, located.tuner
     assert pose is not None
     assert evidence is not None
-    located = replace(located, is_aligned=True, best_model=(math.inf, None))
     if pose.markers >= 4:
         # Four corners: lines only check whether the lens is right.
-        may_search = not tuner.is_exact and located.failed_searches < _MAX_FAILED_SEARCHES
-        if not may_search or is_explained(luma, board, pose):
-            return located
-        return _fit_lens(located, luma, board, models)
+        is_aligned = not _may_search(located) or is_explained(luma, board, pose)
+        return replace(located, is_aligned=is_aligned)
     spread = _lens_spread(tuner)
     # Fewer corners: pieces and lines have to locate the rest of the board.
     by_markers = fit_board(evidence, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
-        return _fit_lens(located, luma, board, models)
+        return located
     fit = fit_lines(luma, board, evidence, by_markers, LensPrior(tuner.lens, spread))
-    return _use_fit(located, board, fit)
+    return _use_fit(replace(located, is_aligned=True), board, fit)
 
 
 def _lens_spread(tuner: LensTuner) -> Points:
     """Return (3,): standard deviations of log focal length, k1 and k2 of the assumed lens."""
-    if tuner.is_exact:
-        return _EXACT_SPREADS
+    if tuner.is_calibrated:
+        return _CALIBRATED_SPREADS
     if tuner.views == 0:
         return _UNKNOWN_SPREADS
     # No view is trusted to less than a hundredth.
     return np.array([*np.maximum(0.01, tuner.spreads), 1e-6])
 
 
-def _fit_lens(located: Located, luma: Luma, board: Board, models: int) -> Located:
-    """Try up to `models` lens models, and use the best one when the search is done.
+def _search_lens_model(located: Located, board: Board, luma: Luma, max_models: int) -> Located:
+    """Try up to `max_models` more lens models, and use the best one when the search is done.
 
     The failed searches in a row are counted. Until the search is done, no square is certain.
     """
@@ -418,23 +440,20 @@ def _fit_lens(located: Located, luma: Luma, board: Board, models: int) -> Locate
     assert evidence is not None
     prior = LensPrior(located.tuner.lens, _lens_spread(located.tuner))
     is_done = False
-    while not is_done and tried < located.models_tried + models:
+    while not is_done and tried < located.models_tried + max_models:
         fit, cost, is_done = try_model(luma, board, evidence, prior, tried)
         tried += 1
-        best_cost, _ = best
-        if cost < best_cost:
-            best = cost, fit
-    located = replace(
-        located, is_aligned=is_done, models_tried=0 if is_done else tried, best_model=best
-    )
+        if fit is not None and (best is None or cost < best.cost):
+            best = BestModel(cost, fit)
+    models_tried = 0 if is_done else tried
+    located = replace(located, is_aligned=is_done, models_tried=models_tried, best_model=best)
     if not is_done:
         return replace(located, unconfirmed_squares=frozenset(board.squares) - board.holes)
-    _, fit = best
     # A fit that explains the lines no better than before has failed too.
-    is_good = fit is not None and is_explained(luma, board, fit.pose)
+    is_good = best is not None and is_explained(luma, board, best.fit.pose)
     failed = 0 if is_good else located.failed_searches + 1
     located = replace(located, failed_searches=failed, unconfirmed_squares=NO_SQUARES)
-    return located if fit is None else _use_fit(located, board, fit)
+    return located if best is None else _use_fit(located, board, best.fit)
 
 
 def _use_fit(located: Located, board: Board, fit: Fit) -> Located:
@@ -447,13 +466,14 @@ def _use_fit(located: Located, board: Board, fit: Fit) -> Located:
     squares = frozenset(board.squares) - board.holes
     are_most = len(confirmed) >= _MIN_CONFIRMED_SHARE * len(squares)
     if markers >= 4 and not are_most:
-        return located  # four corners stay unless lines clearly contradict them
+        # Four corners stay unless lines clearly contradict them.
+        return located
     located = replace(located, pose=replace(fit.pose, markers=markers))
     if markers == 2:
         # Two corners alone may misplace the far end of the board.
         located = replace(located, unconfirmed_squares=squares - confirmed)
     # A board that is nearly all confirmed determines the lens better than corners do.
     is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
-    if is_sure and are_most and not located.tuner.is_exact:
+    if is_sure and are_most and not located.tuner.is_calibrated:
         located = replace(located, tuner=located.tuner.with_fit(fit.pose.lens, fit.lens_covariance))
     return located

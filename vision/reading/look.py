@@ -7,7 +7,6 @@ takes both values and returns new ones. `BoardReader` keeps the memory between t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from companion.core.kit import Board, Face, Kit, Layout
 from vision.cards.reader import CardReader, OpenCards
 from vision.detection.markers import Luma, Sighting
 from vision.detection.stillness import Background, BlockMask
-from vision.pieces.empty_squares import BareLooks
+from vision.pieces.empty_squares import EmptyAppearances
 from vision.pieces.snapshots import Sheet
 from vision.pose.board_fit import Evidence, Fit
 from vision.pose.lens_tuner import LensTuner
@@ -38,16 +37,18 @@ class Budget(NamedTuple):
     closer_squares: int = 24
     """Maximum number of squares that are read from straight above."""
     shaded_failures: int = 8
-    """Maximum number of failed tests whether a square is bare under shadows with edges."""
+    """Maximum number of failed tests whether a square is empty under shadows with edges."""
     lens_models: int = 1
     """Maximum number of lens models that are tried."""
+    has_next_picture: bool = True
+    """Whether another picture follows, for which work may wait."""
 
 
 # Budget for each picture of a series.
 SERIES_BUDGET = Budget()
 
-# Budget for the rest of a picture in which lens models were tried.
-SPENT_BUDGET = Budget(0, 0)
+# Budget for the rest of a picture in which a lens model was fitted.
+SPENT_BUDGET = Budget(closer_squares=0, shaded_failures=0, lens_models=0)
 
 
 @dataclass(frozen=True)
@@ -195,11 +196,20 @@ class Look:
     """Vote: whether that result is settled."""
 
 
+class BestModel(NamedTuple):
+    """The best lens model of a search so far."""
+
+    cost: float
+    """How badly it explains markers and lines, see `vision.pose.lens_choice.try_model`."""
+    fit: Fit
+
+
 @dataclass(frozen=True, eq=False)
 class Located:
     """The last pose of the board, and the state of the lens.
 
-    The pose is kept while hands hide the corner markers.
+    The pose is kept while hands hide the corner markers. It holds for the last picture only if it
+    `is_confirmed`.
     """
 
     nominal: Lens
@@ -212,6 +222,8 @@ class Located:
     """The last pose that was found. It stays while corners are hidden, since whatever hides them
     goes away again.
     """
+    is_confirmed: bool = False
+    """Whether the markers of the last picture that was searched are where `pose` puts them."""
     evidence: Evidence | None = None
     """The corner markers and tags from which that pose was found."""
     corners_px: Mapping[int, Points] = field(default_factory=dict)
@@ -221,13 +233,15 @@ class Located:
     corner markers are hidden.
     """
     is_aligned: bool = False
-    """Whether the printed lines have already corrected the pose."""
+    """Whether the comparison of the pose with the printed lines is complete."""
     models_tried: int = 0
     """Number of lens models tried in a search that goes on with the next picture. 0 if none is
     under way.
     """
-    best_model: tuple[float, Fit | None] = (math.inf, None)
-    """The lowest cost of a model in this search, and its fit."""
+    best_model: BestModel | None = None
+    """The model with the lowest cost in the search for this pose. None if there was no search, or
+    if no model has given a pose.
+    """
     failed_searches: int = 0
     """Number of failed searches in a row for another lens model."""
     unconfirmed_squares: frozenset[Square] = NO_SQUARES
@@ -240,6 +254,13 @@ class Located:
     """What to do about a second copy of the board in the last picture, as a sentence. Otherwise
     empty.
     """
+
+
+class VagueSquares(NamedTuple):
+    """A pose, and the squares for which it is too uncertain to call them empty."""
+
+    pose: Pose
+    squares: frozenset[Square]
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,14 +283,14 @@ class Memory:
     """Brightness of its paper and of its outlines. None for a board of cards, or if there was no
     board.
     """
-    bare_looks: BareLooks = field(default_factory=dict)
+    empty_appearances: EmptyAppearances = field(default_factory=dict)
     """How its squares look when they are empty."""
     card_reader: CardReader | None = None
     """The reader of its cards. None if it has none."""
     pose: Pose | None = None
     """Pose of the board in the last picture that was read."""
-    vague_squares: tuple[Pose, frozenset[Square]] | None = None
-    """A pose, and the squares for which it is too uncertain. Computed once for each pose."""
+    vague_squares: VagueSquares | None = None
+    """The vague squares of the last pose. Computed once for each pose."""
     reference: Look | None = None
     """The last look at a board of pieces. The next one may be read in parts, on top of it. None
     means that the whole next picture is due.

@@ -22,7 +22,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
 from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
-from vision.pieces.regions import squares_under
+from vision.pieces.regions import ABOVE_MM, squares_under
 from vision.pieces.snapshots import Sheet
 from vision.pose.pose import Points, Pose, rectangle_corners_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
@@ -30,9 +30,6 @@ from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
 # Maximum excess in mm of a piece's width and depth over `Kit.tops_mm`. Larger: more of the board
 # counts as hidden. Smaller: the side of a piece is mistaken for an object.
 _MAX_EXCESS_MM = 5.0
-
-# Maximum height in mm of a piece above its marker. Pieces may stand a little higher than it.
-_ABOVE_MM = 3.0
 
 # Tolerance of a marker's side relative to a tag: a share, plus the effect of an error in px of its
 # corners. Heights of pieces and home printers cause deviations of some percent.
@@ -79,7 +76,7 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
         # Another board is in view: drop everything derived from the last one.
         sheet = None if kit.deck else Sheet(kit.board)
         cards = CardReader(kit, kit.deck) if kit.deck else None
-        memory = replace(memory, last_kit=kit, sheet=sheet, bare_looks={}, card_reader=cards)
+        memory = replace(memory, last_kit=kit, sheet=sheet, empty_appearances={}, card_reader=cards)
     if memory.card_reader is not None:
         open_cards = memory.card_reader.read(look.luma, pose, look.moving_px)
         return replace(look, open_cards=open_cards), replace(memory, reference=None)
@@ -369,7 +366,7 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
     for piece in placed:
         # A little higher than its marker, and as wide as what may be beneath it.
         size_mm = np.array(kit.tops_mm[piece.face.name])
-        height_mm = stacked_mm = piece.face.height_mm + _ABOVE_MM
+        height_mm = stacked_mm = piece.face.height_mm + ABOVE_MM
         if piece.hidden_face is not None:
             size_mm = np.maximum(size_mm, kit.tops_mm[piece.hidden_face.name])
             stacked_mm += piece.hidden_face.height_mm
