@@ -20,7 +20,7 @@ from vision.cameras.lens_pattern import pattern
 from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
-from vision.simulation.tile_rows import LaidTile, RowPlace
+from vision.simulation.tile_rows import LaidTile, RowOrigin
 from vision.simulation.view import View, default_view
 from vision.tiles.board_only import BoardOnly
 from vision.tiles.tile_reader import AGREEING_PICTURES, MAX_PICTURES, TileReader, TileWatch
@@ -117,8 +117,10 @@ def test_rows_are_found_wherever_the_walls_stand() -> None:
     table = Table()
     assert table.world.rows
     for x, turn in ((-25.0, 8.0), (30.0, -12.0)):
-        place = table.world.rows.places[SOUTH]
-        table.world.rows.places[SOUTH] = RowPlace(KIT.board.width_mm / 2 + x, place.y_mm, turn)
+        origin = table.world.rows.row_origins[SOUTH]
+        table.world.rows.row_origins[SOUTH] = RowOrigin(
+            KIT.board.width_mm / 2 + x, origin.y_mm, turn
+        )
         table.world.hold_hand(None)
         assert table.row(SOUTH).text == "UUS"
 
@@ -166,7 +168,7 @@ def test_a_second_wall_is_refused_and_a_missing_one_is_told() -> None:
     assert row.fault is RowFault.TWO_STRIPS
     assert tiles.read(both, None, [NORTH])[NORTH].fault is RowFault.NO_BOARD
     assert table.world.rows
-    table.world.rows.places[SOUTH] = RowPlace(-5000.0, -5000.0, 0.0)
+    table.world.rows.row_origins[SOUTH] = RowOrigin(-5000.0, -5000.0, 0.0)
     table.world.hold_hand(None)
     assert table.row(SOUTH).fault is RowFault.NO_STRIP
 

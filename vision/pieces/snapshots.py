@@ -104,6 +104,10 @@ class Snapshot:
         return bool(self.expected_depths.any())
 
 
+def _no_depths() -> Tone:
+    return np.zeros(4 * THIRDS, np.float32)
+
+
 @dataclass(frozen=True, eq=False)
 class Sheet:
     """What earlier pictures say of one board's paper: its brightness, and how deep its outlines
@@ -122,9 +126,9 @@ class Sheet:
     """
     white_limits: tuple[float, float] = (_DARKEST_PAPER, 255.0)
     """Minimum and maximum brightness of paper."""
-    expected_depths: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
+    expected_depths: Tone = field(default_factory=_no_depths)
     """(12,): as in `Snapshot`."""
-    expected_shares: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
+    expected_shares: Tone = field(default_factory=_no_depths)
     """(12,): as in `Snapshot`."""
     view: tuple[Pose, Maps, Mask] | None = None
     """A pose, the maps of the board with a strip around it for that pose, and which pixels (h, w)

@@ -148,16 +148,14 @@ def _find_pose(located: Located, kit: Kit, look: Look) -> Located:
         # Another board, or pictures of another size: the old pose is invalid.
         located = replace(forget_board(located), board=board)
     located = replace(located, is_confirmed=False, problem="", twin_advice="")
-    own, others = _split_markers(board, look.sightings)
-    corners: Corners = _single_markers(own)
-    has_twins = len(corners) < len(own)
+    confirmed = confirm_board(located, board, look.sightings)
+    if confirmed is not None:
+        return confirmed
 
-    # A marker that is there twice cannot be used before it is known which one is the board's.
-    confirmed = None if has_twins else _confirm_pose(located, board, corners, others)
-    if confirmed is None:
-        # The board may have been moved, or there may be two boards.
-        corners, located = _own_corners(located, kit, own, others, size)
-        confirmed = _confirm_pose(located, board, corners, others)
+    # The board may have been moved, or there may be two boards.
+    own, others = _split_markers(board, look.sightings)
+    corners, located = _own_corners(located, kit, own, others, size)
+    confirmed = _confirm_pose(located, board, corners, others)
     if confirmed is not None:
         return confirmed
     if len(corners) >= 2:
@@ -174,7 +172,7 @@ def confirm_board(located: Located, board: Board, sightings: Iterable[Sighting])
     own, others = _split_markers(board, sightings)
     corners = _single_markers(own)
     if len(corners) < len(own):
-        # A corner marker is there twice.
+        # A corner marker is there twice. It is not known yet which one is the board's.
         return None
     return _confirm_pose(located, board, corners, others)
 
