@@ -129,8 +129,8 @@ class HubRoutes(PageGroup):
         name = " ".join(name.split())
         return {"code": self.hub.pairs.offer(game, dict(self._options_of(game)), seat, name)}
 
-    @post("/api/host/hub/take", guard=host_only)
-    def take(self, code: ShortText, name: PlayerName = "") -> None:
+    @post("/api/host/hub/take", endpoint="take", guard=host_only)
+    def accept(self, code: ShortText, name: PlayerName = "") -> None:
         """Accept the game that another table offers under a code. That table sees `name`."""
         self.hub.pairs.accept(code, " ".join(name.split()))
 

@@ -126,8 +126,8 @@ class Route:
     address. `page` is the method of the same group that shows a refused form again, with the
     reason. `docstring` is that of the method.
 
-    The API's description names operations and bodies after methods. `endpoint` and `body_name` keep
-    a name there when its method is renamed.
+    The API's description names operations and bodies after methods. `endpoint` keeps a name there
+    when its method is renamed.
     """
 
     path: str
@@ -137,7 +137,6 @@ class Route:
     inner_guard: Guard | None = None
     is_json: bool = False
     body: type[msgspec.Struct] | None = None
-    body_name: str = ""
     answer: Any = None
     fields: tuple[str, ...] = ()
     file: str = ""
@@ -270,7 +269,7 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
         fields = tuple(name for name in hints if name not in other_names)
     body = route.body
     if route.is_json:
-        body = body or _body_of(method.__func__, fields, route.body_name)  # type: ignore[attr-defined]  # it is bound
+        body = body or _body_of(method.__func__, fields, route.endpoint)  # type: ignore[attr-defined]  # it is bound
     answer = route.answer
     if answer is None:
         default = Nothing if body else HTML
@@ -282,11 +281,11 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
 
 @cache
 def _body_of(
-    method: Callable[..., Any], names: tuple[str, ...], body_name: str
+    method: Callable[..., Any], names: tuple[str, ...], endpoint: str
 ) -> type[msgspec.Struct]:
     """Return the type of a JSON body, whose fields are some parameters of a method.
 
-    Its name is `body_name`, or that of class and method, such as `Opponents_coach`.
+    Its name has the class and the endpoint, or else the method, such as `Opponents_coach`.
     """
     if not names:
         return Body
@@ -297,7 +296,8 @@ def _body_of(
         default = parameters[name].default
         is_required = default is inspect.Parameter.empty
         fields.append((name, hints[name]) if is_required else (name, hints[name], default))
-    name = body_name or method.__qualname__.replace(".", "_")
+    owner, _, method_name = method.__qualname__.rpartition(".")
+    name = f"{owner}.{endpoint or method_name}".replace(".", "_")
     return msgspec.defstruct(name, fields, bases=(Body,), frozen=True, forbid_unknown_fields=True)
 
 

@@ -22,7 +22,7 @@ class Opponents(PageGroup):
 
     name = "opponents"
 
-    @post(f"/api/seat/{SEAT_PART}/machine", endpoint="machine", body_name="Opponents_machine")
+    @post(f"/api/seat/{SEAT_PART}/machine", endpoint="machine")
     def seat_machine(self, seat: str, name: ShortText, code: ShortText = "") -> MachineSeated:
         """Let a character play a free seat, or replace another character.
 
@@ -44,11 +44,7 @@ class Opponents(PageGroup):
         self._table.machines.seat_machine(this_seat, name)
         return {"seat": this_seat, "name": name}
 
-    @post(
-        f"/api/seat/{SEAT_PART}/machine-leaves",
-        endpoint="machine_leaves",
-        body_name="Opponents_machine_leaves",
-    )
+    @post(f"/api/seat/{SEAT_PART}/machine-leaves", endpoint="machine_leaves")
     def remove_machine(self, seat: str, code: ShortText = "") -> Seated:
         """Remove the machine from a seat. `code` is the join code."""
         self.page_context.require_join_code(code)

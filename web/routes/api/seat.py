@@ -47,8 +47,8 @@ class SeatRoutes(PageGroup):
         plays = plain_plays(self._table.coaching.plays(seat, moment))
         return answer_of(PlaysJson, moment=moment, plays=plays)
 
-    @post(f"/api/seat/{SEAT_PART}/take", answer=Seated)
-    def take(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
+    @post(f"/api/seat/{SEAT_PART}/take", endpoint="take", answer=Seated)
+    def take_seat(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
         """Sit down. A cookie with the seat's token is set.
 
         `code` is the join code on the table's own screen, if one is needed.
