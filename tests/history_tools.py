@@ -11,7 +11,7 @@ from typing import Any
 from inside import session_of
 from table_tools import hands_follow
 
-from companion.archive.game_file import GameFile, PlayedOrder, PlayedTurn
+from companion.archive.game_file import GameFile, PlayedTurn, SealedAction
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
@@ -42,11 +42,11 @@ def made_game(
         actions = {
             seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))
         }
-        orders = {}
+        sealed_actions = {}
         for seat, action in actions.items():
             text, salt = game.format(action), f"{rng.getrandbits(64):x}"
-            orders[seat] = PlayedOrder(text, salt, receipt_of(moment, seat, text, salt))
-        turns.append(PlayedTurn(moment, orders))
+            sealed_actions[seat] = SealedAction(text, salt, receipt_of(moment, seat, text, salt))
+        turns.append(PlayedTurn(moment, sealed_actions))
         state = game.apply(state, actions, turn_random(seed, tick)).state
     outcome = plain_outcome(game.outcome(state)) or {
         "winners": ["north"],

@@ -16,11 +16,19 @@ from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
 from companion.table.chance.fairness import FairChance
 from companion.table.chance.game_chance import ChanceView, reveal_chance
-from companion.table.session import Phase, Session, chosen_words, receipt_of, turn_random
+from companion.table.session import (
+    Phase,
+    Session,
+    chosen_words,
+    first_draw_of,
+    random_place,
+    receipt_of,
+    turn_random,
+)
 
 
-class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sealed action and its receipt, the SHA-256 of `"moment seat action salt"`."""
+class SealedAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An action and its receipt, the SHA-256 of `"moment seat action salt"`."""
 
     action: str
     salt: str
@@ -28,10 +36,13 @@ class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn: the orders that were sealed at its `moment`, which their receipts contain."""
+    """One turn: the actions that were sealed at its `moment`, which their receipts contain.
+
+    In the file they are called `orders`.
+    """
 
     moment: str
-    orders: dict[Seat, PlayedOrder]
+    actions: dict[Seat, SealedAction] = msgspec.field(name="orders")
 
 
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,9 +52,9 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `players` has the players' names, and `begun` the Unix time of the first input. Both may be
     missing.
 
-    `chance` is the origin of the seed. It is None if the owner chose the seed (`is_chosen`), or if
-    an older version of the program drew it. `machines` are the seats that a program played at the
-    end, and `coached` those that asked the coach.
+    `chance` is the origin of the seed. It is None if the owner chose the seed (`is_seed_chosen`,
+    in the file `is_chosen`), or if an older version of the program drew it. `machines` are the
+    seats that a program played at the end, and `coached` those that asked the coach.
     """
 
     game: str
@@ -55,23 +66,21 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     players: dict[Seat, str] = {}
     begun: float = 0.0
     chance: FairChance | None = None
-    is_chosen: bool = False
+    is_seed_chosen: bool = msgspec.field(default=False, name="is_chosen")
     machines: tuple[Seat, ...] = ()
     coached: tuple[Seat, ...] = ()
 
-    @property
-    def counts_turns(self) -> bool:
-        """Return whether a turn's random numbers depend on its number, not its tick."""
-        return self.chance is not None or self.is_chosen
-
 
 def game_file(
-    session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0
+    session: Session,
+    players: Mapping[Seat, str] | None = None,
+    begun: float = 0.0,
+    machines: tuple[Seat, ...] = (),
 ) -> GameFile:
     """Return the file of a finished game.
 
-    `players` has the players' names, and `begun` is the Unix time of its start. Raises `Illegal`
-    while the game is on, because the file would reveal what is hidden.
+    `players`, `begun` and `machines` are not in a session, and are as in `GameFile`. Raises
+    `Illegal` while the game is on, because the file would reveal what is hidden.
     """
     if session.phase is not Phase.OVER:
         raise Illegal(
@@ -81,8 +90,8 @@ def game_file(
         PlayedTurn(
             turn.moment,
             {
-                seat: PlayedOrder(order.action, order.salt, order.receipt)
-                for seat, order in turn.sealed.items()
+                seat: SealedAction(sealed.action, sealed.salt, sealed.receipt)
+                for seat, sealed in turn.sealed.items()
             },
         )
         for turn in session.turns
@@ -99,7 +108,8 @@ def game_file(
         players=dict(players or {}),
         begun=begun,
         chance=fair_chance,
-        is_chosen=session.is_seed_chosen,
+        is_seed_chosen=session.is_seed_chosen,
+        machines=machines,
         coached=tuple(sorted(session.coached_seats)),
     )
 
@@ -116,25 +126,25 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
     for number, turn in enumerate(played.turns, start=1):
         try:
             tick = int(turn.moment.rpartition(".")[2])
-            actions = {seat: game.parse(order.action) for seat, order in turn.orders.items()}
+            actions = {seat: game.parse(sealed.action) for seat, sealed in turn.actions.items()}
             game.require(state, actions)
         except (ValueError, CompanionError) as error:
             message = error.message if isinstance(error, CompanionError) else str(error)
             raise Malformed(
                 say("Turn {number} cannot be played: {error}", number=number, error=message)
             ) from None
-        for seat, order in turn.orders.items():
-            if receipt_of(turn.moment, seat, order.action, order.salt) != order.receipt:
+        for seat, sealed in turn.actions.items():
+            if receipt_of(turn.moment, seat, sealed.action, sealed.salt) != sealed.receipt:
                 raise Malformed(
                     say(
                         "Turn {number}: the receipt of {seat} does not match its order {order}",
                         number=number,
                         seat=seat,
-                        order=Verbatim(order.action),
+                        order=Verbatim(sealed.action),
                     )
                 )
-        drawing_number = number if played.counts_turns else tick
-        step = game.apply(state, actions, turn_random(played.seed, drawing_number))
+        place = random_place(played.chance, played.is_seed_chosen, number, tick)
+        step = game.apply(state, actions, turn_random(played.seed, place))
         yield state, turn, step
         state = step.state
     with in_language("en"):
@@ -158,8 +168,8 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     """
     game = game_named(played.game)
     options = game.options(played.options)
-    chosen = chosen_words(game, options, played.is_chosen)
-    if (game.drawn(options) or Drawn.NEVER) is Drawn.NEVER and not chosen:
+    chosen = chosen_words(game, options, played.is_seed_chosen)
+    if first_draw_of(game, options) is Drawn.NEVER and not chosen:
         return None
     if played.chance is None:
         return ChanceView(number, chosen=chosen, seed=played.seed)
@@ -169,7 +179,7 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
 
 
 def check_chance(played: GameFile) -> list[str]:
-    """Check the origin of a game's random numbers, and return sentences on it.
+    """Check the origin of a game's random numbers, and return lines on it for `game_sentences`.
 
     Raises `Malformed` if commitment, secret and seed do not match.
     """
@@ -183,16 +193,13 @@ def check_chance(played: GameFile) -> list[str]:
     text = chance.opened.text
     return [
         chance.words,
-        joined("", ("  ", say("Commitment: {commitment}", commitment=chance.commitment))),
-        joined(
-            "",
-            ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text)),
-        ),
+        f"  {say('Commitment: {commitment}', commitment=chance.commitment)}",
+        f"  {say('The seed is SHA-256 of “{text}”: commitment and seed match.', text=text)}",
     ]
 
 
 def game_sentences(played: GameFile) -> Iterator[str]:
-    """Yield the game in sentences, turn by turn.
+    """Yield the game in English sentences, turn by turn, as the command `replay` prints them.
 
     Raises a `CompanionError` if file, rules and receipts disagree.
     """
@@ -200,10 +207,11 @@ def game_sentences(played: GameFile) -> Iterator[str]:
     for seat in played.coached:
         yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
     for number, (_, turn, step) in enumerate(replay_turns(played), start=1):
-        orders = "  ".join(
-            f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders
+        actions = "  ".join(
+            f"{seat} {turn.actions[seat].action}" for seat in SEATS if seat in turn.actions
         )
-        yield f"Turn {number}: {orders}"
+        # not translated, like all that commands print
+        yield f"Turn {number}: {actions}"
         yield from (f"  {event.text}" for event in step.events)
     if played.outcome:
         yield str(played.outcome.get("reason", ""))

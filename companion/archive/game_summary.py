@@ -29,7 +29,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     `players` has name and door of everybody who sat at a seat, in order. If `is_over` is false,
     nobody has ended the game, or `trouble` says why it cannot be read. `reason` and `trouble` are
-    packed.
+    packed. `is_chosen` says whether the owner chose the seed.
     """
 
     game: str
@@ -54,8 +54,8 @@ def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
     """
     marks = []
     for turn in turns:
-        seats = [seat for seat in SEATS if seat in turn.orders]
-        marks.append([turn.moment, [[seat, turn.orders[seat].receipt] for seat in seats]])
+        seats = [seat for seat in SEATS if seat in turn.actions]
+        marks.append([turn.moment, [[seat, turn.actions[seat].receipt] for seat in seats]])
     return hashlib.sha256(msgspec.json.encode([game, marks])).hexdigest()
 
 
@@ -160,7 +160,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         winners=tuple(Seat(winner) for winner in outcome.get("winners", ())),
         reason=pack(reason),
         digest=digest_of(played.game, played.turns),
-        is_chosen=played.is_chosen,
+        is_chosen=played.is_seed_chosen,
         coached=played.coached,
     )
 

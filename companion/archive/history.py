@@ -28,7 +28,7 @@ from companion.archive.played_games import (
     SeatedPlayer,
 )
 from companion.archive.replay import OWNER_ENDED, Replay
-from companion.archive.scoresheet import write_sheet
+from companion.archive.scoresheet import format_score_sheet
 from companion.archive.statistics import PlayerRecord, records_of
 from companion.archive.summary_store import SummaryStore, is_imported
 from companion.core.clock import Clock
@@ -80,12 +80,12 @@ class History:
 
     def count(self) -> int:
         """Return the number of games."""
-        return len(self._summaries.numbers())
+        return len(self._summaries.fingerprints())
 
     def lines(self, first: int = 0, limit: int = 50) -> Sequence[GameLine]:
         """Return up to `limit` lines of the list of games from index `first` on, newest first."""
-        numbers = self._summaries.numbers()[first : first + limit]
-        return [self._line(number, fingerprint) for number, fingerprint in numbers]
+        fingerprints = self._summaries.fingerprints()[first : first + limit]
+        return [self._line(number, fingerprint) for number, fingerprint in fingerprints]
 
     def line(self, number: int) -> GameLine | None:
         """Return the line of one game, or None if there is no such game."""
@@ -195,15 +195,16 @@ class History:
             yield line
             return
         evening = evening_of(line.begun)
-        for number, fingerprint in self._summaries.numbers():
+        for number, fingerprint in self._summaries.fingerprints():
             if number > line.number:
                 continue
             other = self._line(number, fingerprint)
+            if not other.begun:
+                continue
             # games come newest first, so all that follow are from earlier evenings
-            if other.begun and evening_of(other.begun) < evening:
+            if evening_of(other.begun) < evening:
                 return
-            if other.begun:
-                yield other
+            yield other
 
     def file(self, number: int) -> GameFile:
         """Return a finished game as a file, without names of forgotten players.
@@ -215,12 +216,12 @@ class History:
             seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name
         }
         if line.is_imported:
-            return msgspec.structs.replace(self._summaries.imported(number), players=players)
+            return msgspec.structs.replace(self._summaries.imported_game(number), players=players)
         machines = tuple(
             seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE
         )
         session = self._journal.fold(number)
-        return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
+        return game_file(session, players, line.begun, machines)
 
     def as_json(self, number: int) -> bytes:
         """Return the game file as JSON. Raises the same errors as `replay`."""
@@ -230,7 +231,7 @@ class History:
     def as_text(self, number: int) -> str:
         """Return the game in notation. Raises the same errors as `replay`."""
         self.replay(number)
-        return write_sheet(self.file(number))
+        return format_score_sheet(self.file(number))
 
     def picture(self, number: int) -> bytes:
         """Return a moving picture of a game, drawn at the first request.
@@ -260,7 +261,7 @@ class History:
         check_game(played)
         # compare receipts, because the same game may come with other names
         digest = digest_of(played.game, played.turns)
-        for number, fingerprint in self._summaries.numbers():
+        for number, fingerprint in self._summaries.fingerprints():
             if self._summaries.summary(number, fingerprint).digest == digest:
                 words = say("This game is here already: number {number}", number=number)
                 raise Illegal(Refusal.WRONG_PHASE, words)
@@ -316,7 +317,7 @@ class History:
     def statistics(self) -> Sequence[PlayerRecord]:
         """Return the statistics of each player over all finished games, most games first."""
         games = []
-        for number, fingerprint in reversed(self._summaries.numbers()):
+        for number, fingerprint in reversed(self._summaries.fingerprints()):
             if self._summaries.summary(number, fingerprint).is_over:
                 games.append(self._line(number, fingerprint))
         return records_of(games)

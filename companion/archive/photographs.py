@@ -55,7 +55,7 @@ class PhotographFolder:
 
     def moments(self, game: int) -> tuple[str, ...]:
         """Return the moments of a game that have a photograph, oldest first."""
-        return tuple(path.stem for path in self._photographs_of(self.folder / str(game)))
+        return tuple(path.stem for path in _photographs_in(self.folder / str(game)))
 
     def games(self) -> tuple[int, ...]:
         """Return the numbers of all games with photographs, oldest first."""
@@ -83,9 +83,7 @@ class PhotographFolder:
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, picture, 0o644)
-        oldest_first = [
-            path for folder in self._game_folders() for path in self._photographs_of(folder)
-        ]
+        oldest_first = [path for folder in self._game_folders() for path in _photographs_in(folder)]
         sizes_bytes = [path.stat().st_size for path in oldest_first]
         total_bytes = sum(sizes_bytes)
         # the newest one stays, whatever the limit
@@ -99,7 +97,7 @@ class PhotographFolder:
 
     def remove(self, game: int) -> None:
         """Remove all photographs of a game. Raises `OSError`."""
-        for path in self._photographs_of(self.folder / str(game)):
+        for path in _photographs_in(self.folder / str(game)):
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             (self.folder / str(game)).rmdir()
@@ -108,9 +106,12 @@ class PhotographFolder:
         folders = [path for path in _paths_in(self.folder) if _NUMBER.fullmatch(path.name)]
         return sorted(folders, key=lambda path: int(path.name))
 
-    def _photographs_of(self, game_folder: Path) -> list[Path]:
-        files = [path for path in _paths_in(game_folder) if _PHOTOGRAPH.fullmatch(path.name)]
-        return sorted(files, key=lambda path: int(path.stem.partition(".")[2]))
+
+def _photographs_in(game_folder: Path) -> list[Path]:
+    """Return the paths of a game's photographs, oldest first."""
+    files = [path for path in _paths_in(game_folder) if _PHOTOGRAPH.fullmatch(path.name)]
+    # the moment GAME.TICK is the name without suffix
+    return sorted(files, key=lambda path: int(path.stem.partition(".")[2]))
 
 
 def _paths_in(folder: Path) -> list[Path]:
@@ -201,6 +202,7 @@ class Photographer(Closeable):
     def _write(self, due: _DueTurn, picture: bytes) -> None:
         """Write a photograph, and report when that becomes impossible or possible again."""
         folder, trouble = self._folder, ""
+        had_trouble = bool(folder.trouble)
         try:
             folder.store(due.game, due.moment, picture)
         except OSError as error:
@@ -208,7 +210,7 @@ class Photographer(Closeable):
                 "Photographs of the turns cannot be kept ({error}): free some space on the disk.",
                 error=error.strerror or str(error),
             )
-        if bool(trouble) is not bool(folder.trouble):
+        if bool(trouble) != had_trouble:
             folder.trouble = trouble
             self._report_trouble(trouble)
             if trouble:

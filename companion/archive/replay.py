@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from companion.archive.game_file import GameFile, PlayedOrder, PlayedTurn, chance_of, replay_turns
+from companion.archive.game_file import GameFile, PlayedTurn, SealedAction, chance_of, replay_turns
 from companion.archive.played_games import GameLine, HighlightedEvent, ReplayStep
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
@@ -27,7 +27,7 @@ _SET_UP = ".0"
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn that was played again: number (from 1), moment, orders, and its scenes `first` to
+    """A turn that was played again: number (from 1), moment, actions, and its scenes `first` to
     `last`.
 
     `counted` is the number in the game's own count, in which one turn may have several lines. It is
@@ -36,7 +36,7 @@ class PastTurn:
 
     number: int
     moment: str
-    orders: Mapping[Seat, PlayedOrder]
+    actions: Mapping[Seat, SealedAction]
     first: int
     last: int
     counted: int
@@ -75,12 +75,12 @@ class Replay:
     def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
         """Add a turn with the state before it and the step that it made."""
         number, first = len(self.turns) + 1, self.places
-        orders = {seat: turn.orders[seat] for seat in SEATS if seat in turn.orders}
+        actions = {seat: turn.actions[seat] for seat in SEATS if seat in turn.actions}
         # a turn without stages still has one scene
         last = first + max(1, len(step.stages)) - 1
         counted = self.game.turn_number(state)
         counted = number if counted is None else counted
-        self.turns.append(PastTurn(number, turn.moment, orders, first, last, counted, state, step))
+        self.turns.append(PastTurn(number, turn.moment, actions, first, last, counted, state, step))
 
     @property
     def places(self) -> int:
@@ -131,7 +131,7 @@ class Replay:
         the seat did not act.
         """
         past = self.turns[turn - 1]
-        if seat not in past.orders:
+        if seat not in past.actions:
             return None
         # remove hidden options such as the order of a deck, which nobody knew then
         options = dict(self._raw_options)
@@ -150,7 +150,7 @@ class Replay:
             is_due=False,
             due_s=None,
         )
-        return known, past.orders[seat].action
+        return known, past.actions[seat].action
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
         """Return a legal action of a turn in words and drawings.
@@ -189,7 +189,7 @@ class Replay:
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
         # pieces that came to the board or left it have no way
         ways = [(move.origin, move.target) for move in moves]
-        actions = {seat: self.game.parse(order.action) for seat, order in turn.orders.items()}
+        actions = {seat: self.game.parse(sealed.action) for seat, sealed in turn.actions.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
         bare = ReplayStep(
             place=turn.first + index,

@@ -1,4 +1,4 @@
-"""Write a finished game as text for people: tags as in chess's PGN, the turns, then the receipts.
+"""Format a finished game as text for people: tags as in chess's PGN, then turns and receipts.
 
     [Game "outbuffered"]
     [Options {}]
@@ -16,9 +16,13 @@
     1. 3.1 | south 0f3a… 6b5e… | north 77c1… 09ad…
     2. 3.2 | south …
 
-The value of a tag is JSON. A line of receipts has the moment, then the salt and the receipt of each
-seat: the SHA-256 of `MOMENT SEAT ACTION SALT`. A result is `"south"`, `"north"`, `"tie"`, or `"*"`
-for a game without one.
+The value of a tag is JSON. Four more tags come before the result if they are not empty: `Chance`
+(the origin of the seed), `Chosen` (`true` if the owner chose the seed), `Machines` (the seats that
+a program played) and `Coached` (the seats that asked the coach). A result is `"south"`, `"north"`,
+`"tie"`, or `"*"` for a game without one.
+
+A line of receipts has the moment, then the salt and the receipt of each seat: the SHA-256 of
+`MOMENT SEAT ACTION SALT`.
 """
 
 from __future__ import annotations
@@ -36,28 +40,30 @@ _OPTIONAL_TAGS = {
 """Tags that are left out when they are empty, with their fields of the game file."""
 
 
-def write_sheet(played: GameFile) -> str:
+def format_score_sheet(game: GameFile) -> str:
     """Return a finished game as text, in the format above."""
-    fields = msgspec.to_builtins(played)
-    tags = {"Game": played.game, "Options": played.options, "Seed": played.seed}
-    if played.begun:
-        begun = datetime.fromtimestamp(played.begun, UTC)
+    fields = msgspec.to_builtins(game)
+    tags = {"Game": game.game, "Options": game.options, "Seed": game.seed}
+    if game.begun:
+        begun = datetime.fromtimestamp(game.begun, UTC)
         tags["Begun"] = begun.strftime("%Y-%m-%dT%H:%M:%SZ")
-    tags |= {seat.title(): played.players[seat] for seat in SEATS if seat in played.players}
+    tags |= {seat.title(): game.players[seat] for seat in SEATS if seat in game.players}
     tags |= {tag: fields[field] for tag, field in _OPTIONAL_TAGS.items() if fields[field]}
     tags["Result"] = "*"
-    if played.outcome is not None:
-        tags["Result"] = " ".join(played.outcome["winners"]) or "tie"
-        tags["Reason"] = played.outcome["reason"]
+    if game.outcome is not None:
+        tags["Result"] = " ".join(game.outcome["winners"]) or "tie"
+        tags["Reason"] = game.outcome["reason"]
     tag_lines = [
         f"[{tag} {msgspec.json.encode(value, order='sorted').decode()}]"
         for tag, value in tags.items()
     ]
     turn_lines, receipt_lines = [], []
-    for number, turn in enumerate(played.turns, start=1):
-        orders = [(seat, turn.orders[seat]) for seat in SEATS if seat in turn.orders]
-        actions = [f"{seat} {order.action}" for seat, order in orders]
-        receipts = [f"{seat} {order.salt or '-'} {order.receipt}" for seat, order in orders]
+    for number, turn in enumerate(game.turns, start=1):
+        sealed_actions = [(seat, turn.actions[seat]) for seat in SEATS if seat in turn.actions]
+        actions = [f"{seat} {sealed.action}" for seat, sealed in sealed_actions]
+        receipts = [
+            f"{seat} {sealed.salt or '-'} {sealed.receipt}" for seat, sealed in sealed_actions
+        ]
         turn_lines.append(f"{number}. {' | '.join(actions)}")
         receipt_lines.append(f"{number}. {' | '.join([turn.moment, *receipts])}")
     return "\n".join([*tag_lines, "", *turn_lines, "", "[Receipts]", *receipt_lines, ""])

@@ -1,6 +1,6 @@
-"""SummaryStore of all games: from memory, from the cache, or folded on demand.
+"""Summaries of all games, read from memory or from disk, or folded on demand.
 
-Covers games of the journal and imported games.
+Covers games of the journal and imported games. `History` uses them for its list and statistics.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from companion.archive.game_import import end_reason
 from companion.archive.game_summary import Summary, summary_of, summary_of_file
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import pack, say
-from companion.storage.journal import Entry, Journal
+from companion.storage.journal import SEATS_GAME, Entry, Journal
 
 _IMPORTED_PREFIX = "brought "
-"""Prefix of the fingerprint of an imported game."""
+"""Prefix of the fingerprint of an imported game.
+
+The names of cached files depend on it, which is why it stays an old word for "imported".
+"""
 _MAX_INTEGER = 2**63 - 1
 """Largest integer of SQLite."""
 
@@ -34,10 +37,10 @@ class SummaryStore:
 
     def __init__(self, journal: Journal, folder: Path | None) -> None:
         self._journal = journal
-        self._files = FileCache(folder, ".summary")
+        self._disk_cache = FileCache(folder, ".summary")
         self._lock = threading.RLock()
-        self._cache: dict[int, tuple[str, Summary]] = {}
-        # the inputs that changed seats, up to the input of this number
+        self._memory_cache: dict[int, tuple[str, Summary]] = {}
+        # the inputs that changed seats, complete up to the input with this id
         self._seat_changes: tuple[int, list[Entry]] = (-1, [])
 
     def fingerprint(self, number: int) -> str | None:
@@ -50,37 +53,37 @@ class SummaryStore:
         digest = self._journal.archive.imported_digest(number)
         return None if digest is None else f"{_IMPORTED_PREFIX}{digest}"
 
-    def numbers(self) -> list[tuple[int, str]]:
-        """Return the numbers and stamps of all games, newest first."""
+    def fingerprints(self) -> list[tuple[int, str]]:
+        """Return the number and fingerprint of each game, newest first."""
         imported = {
             number: f"{_IMPORTED_PREFIX}{digest}"
-            for number, digest in self._journal.archive.imported().items()
+            for number, digest in self._journal.archive.imported_digests().items()
         }
         return sorted({**imported, **self._journal.archive.fingerprints()}.items(), reverse=True)
 
     def summary(self, number: int, fingerprint: str) -> Summary:
-        """Return the summary of a game: from memory, from its file, or folded now.
+        """Return the summary of a game: from memory, from disk, or folded now.
 
         Only one game is folded at a time.
         """
-        known_fingerprint, known_summary = self._cache.get(number, ("", None))
+        known_fingerprint, known_summary = self._memory_cache.get(number, ("", None))
         if known_summary is not None and known_fingerprint == fingerprint:
             return known_summary
         with self._lock:
-            summary = self._read(number, fingerprint)
+            summary = self._read_cached(number, fingerprint)
             if summary is None:
                 summary = self._fold(number, fingerprint)
                 if summary.is_over:
                     # files from before the game's last change are of no use any more
-                    self._files.remove(number)
+                    self._disk_cache.remove(number)
                     content = msgspec.json.encode(summary)
-                    self._files.store(number, _cache_fingerprint(fingerprint), content)
-            self._cache[number] = (fingerprint, summary)
+                    self._disk_cache.store(number, _cache_fingerprint(fingerprint), content)
+            self._memory_cache[number] = (fingerprint, summary)
         return summary
 
-    def _read(self, number: int, fingerprint: str) -> Summary | None:
+    def _read_cached(self, number: int, fingerprint: str) -> Summary | None:
         """Return the summary in the cache's file, or None without a readable one."""
-        content = self._files.get(number, _cache_fingerprint(fingerprint))
+        content = self._disk_cache.get(number, _cache_fingerprint(fingerprint))
         try:
             return msgspec.json.decode(content or b"", type=Summary)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -90,7 +93,7 @@ class SummaryStore:
         """Make the summary of a game from its file or from the journal."""
         if is_imported(fingerprint):
             try:
-                played = self.imported(number)
+                played = self.imported_game(number)
                 return summary_of_file(played, end_reason(played))
             except CompanionError as error:
                 return _broken_summary(error.message)
@@ -99,15 +102,15 @@ class SummaryStore:
             return _broken_summary(say("Its beginning cannot be read."))
         return summary_of(entries, broken, self._seat_changes_until(entries[-1].id))
 
-    def _seat_changes_until(self, number: int) -> list[Entry]:
-        """Return the inputs that changed seats, at least those up to the input of this number."""
-        newest, changes = self._seat_changes
-        if newest < number:
-            changes, _ = self._journal.readable_entries(0)
-            self._seat_changes = (number, changes)
+    def _seat_changes_until(self, until_entry_id: int) -> list[Entry]:
+        """Return the inputs that changed seats, at least those up to the input with this id."""
+        known_until_id, changes = self._seat_changes
+        if known_until_id < until_entry_id:
+            changes, _ = self._journal.readable_entries(SEATS_GAME)
+            self._seat_changes = (until_entry_id, changes)
         return changes
 
-    def imported(self, number: int) -> GameFile:
+    def imported_game(self, number: int) -> GameFile:
         """Return an imported game as a file. Raises `Malformed`."""
         content = self._journal.archive.imported_file(number)
         if content is None:
@@ -122,12 +125,12 @@ class SummaryStore:
     def drop(self, number: int) -> None:
         """Drop the summary of a removed game from memory and disk."""
         with self._lock:
-            self._cache.pop(number, None)
-        self._files.remove(number)
+            self._memory_cache.pop(number, None)
+        self._disk_cache.remove(number)
 
 
 def _cache_fingerprint(fingerprint: str) -> str:
-    """Return the fingerprint in the cache. It includes the version, which may change figures."""
+    """Return the fingerprint on disk. It includes the version, which may change figures."""
     return f"{__version__} {fingerprint}"
 
 
@@ -137,4 +140,14 @@ def is_imported(fingerprint: str) -> bool:
 
 
 def _broken_summary(trouble: str) -> Summary:
-    return Summary("", 0.0, 0.0, {}, {}, 0, False, trouble=pack(trouble))
+    """Return the summary of a game that cannot be read. `trouble` says why, as a sentence."""
+    return Summary(
+        game="",
+        begun=0.0,
+        length_s=0.0,
+        players={},
+        options={},
+        turns=0,
+        is_over=False,
+        trouble=pack(trouble),
+    )

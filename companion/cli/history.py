@@ -93,11 +93,11 @@ def _player_words(line: GameLine, seat: Seat) -> str:
     argument("--text", action="store_true", help="as notation for people to read"),
 )
 def export(options: argparse.Namespace) -> None:
-    from companion.archive.scoresheet import write_sheet  # noqa: PLC0415 - imports all games, which is slow
+    from companion.archive.scoresheet import format_score_sheet  # noqa: PLC0415 - imports all games, which is slow
 
     with _open_history(settings_of(options)) as past:
         played = past.file(options.number)
-    content = write_sheet(played).rstrip("\n") if options.text else _as_json(played)
+    content = format_score_sheet(played).rstrip("\n") if options.text else _as_json(played)
     if options.output is None:
         print(content)
     else:

@@ -96,7 +96,7 @@ class ArchiveTables:
         """
         return sorted((int(game), float(at)) for game, _, at in self._database.read(_LAST_INPUTS))
 
-    def imported(self) -> dict[int, str]:
+    def imported_digests(self) -> dict[int, str]:
         """Return the digest of each imported game by its number. Digests identify games."""
         return dict(self._database.read("SELECT game, digest FROM imported ORDER BY game"))
 

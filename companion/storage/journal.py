@@ -44,13 +44,16 @@ _READ = f"SELECT {COLUMNS} FROM entries"
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _encode = msgspec.json.Encoder().encode
 
+SEATS_GAME = 0
+"""Number of the game of all inputs that belong to none, such as changes of seats."""
+
 
 @dataclass(frozen=True)
 class Entry:
     """One accepted input.
 
     - `id`: its number in the journal.
-    - `game`: number of its game, 0 for none.
+    - `game`: number of its game, or `SEATS_GAME`.
     - `at`: Unix time in seconds.
     - `now_s`: monotonic time of its acceptance, 0 in older versions.
     """
@@ -142,7 +145,7 @@ class Journal(Closeable):
         return self._read(games)[0]
 
     def readable_entries(self, game: int) -> tuple[list[Entry], int | None]:
-        """Return the readable inputs of one game (0 for the seats), and the number of the first
+        """Return the readable inputs of one game (or `SEATS_GAME`), and the number of the first
         damaged one.
         """
         entries, damaged = self._read((game,))

@@ -269,17 +269,15 @@ class Session:
     @property
     def first_draw(self) -> Drawn:
         """Return when the game first draws from its seed."""
-        drawn = self.game.drawn(self.options) if self.game else None
-        return drawn or Drawn.NEVER
+        return first_draw_of(self.game, self.options) if self.game else Drawn.NEVER
 
     @property
     def rng(self) -> Random:
         """Return the random generator of the turn that is due. A turn that was taken back draws the
         same again.
         """
-        # Older versions counted ticks, which also include turns that were taken back.
-        counts_turns = self.chance is not None or self.is_seed_chosen
-        return turn_random(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
+        place = random_place(self.chance, self.is_seed_chosen, len(self.turns) + 1, self.tick)
+        return turn_random(self.seed, place)
 
     @property
     def can_undo(self) -> bool:
@@ -579,13 +577,27 @@ def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:
 
 
 def turn_random(seed: int, place: int) -> Random:
-    """Return the random generator of one turn, counted from 1 (0 for the set-up), for the game and
-    its replay.
+    """Return the random generator of one turn, for the game and its replay.
 
-    In games of older versions `place` is the tick of the turn's moment, which also counts turns
-    that were taken back.
+    `place` is as `random_place` returns it, and 0 for the set-up.
     """
     return Random(f"{seed}/{place}")
+
+
+def random_place(
+    chance: FairChance | None, is_seed_chosen: bool, turn_number: int, tick: int
+) -> int:
+    """Return the number that a turn's random numbers depend on: its number, counted from 1.
+
+    In games of older versions, which have neither chance nor a chosen seed, it is the tick of the
+    turn's moment, which also counts turns that were taken back.
+    """
+    return tick if chance is None and not is_seed_chosen else turn_number
+
+
+def first_draw_of(game: Game[Any, Any], options: Any) -> Drawn:
+    """Return when a game first draws from its seed: never, if the game itself does not say."""
+    return game.drawn(options) or Drawn.NEVER
 
 
 def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
@@ -593,7 +605,7 @@ def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
 
     Empty if nothing was chosen or the game draws nothing.
     """
-    is_drawn = (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
+    is_drawn = first_draw_of(game, options) is not Drawn.NEVER
     return game.chosen(options) or (game.seed_chosen if is_chosen and is_drawn else "")
 
 

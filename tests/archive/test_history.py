@@ -17,7 +17,7 @@ from companion.archive.game_summary import MAX_GAP_S
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import Ending
-from companion.archive.scoresheet import write_sheet
+from companion.archive.scoresheet import format_score_sheet
 from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed
@@ -260,7 +260,7 @@ def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, wor
 def test_files_of_no_sense_are_refused(room: Room) -> None:
     game = made_game("outbuffered", 4, 2)
     endless = msgspec.structs.replace(game, turns=game.turns * MAX_TURNS)
-    action = game.turns[0].orders[SOUTH].action
+    action = game.turns[0].actions[SOUTH].action
     changed = msgspec.json.encode(game).replace(action.encode(), b"UUX", 1)
     for content, words in (
         (b"\xff\xd8\xff", "This is not a game file"),
@@ -387,8 +387,8 @@ def test_the_command_line_lists_exports_imports_and_tells(
 
 def test_a_sheet_reads_like_a_game() -> None:
     played = made_game("outbuffered", 4, 2, {SEATS[0]: "Ann"}, 1_700_000_000.5)
-    first = played.turns[0].orders
-    assert write_sheet(played).splitlines()[:12] == [
+    first = played.turns[0].actions
+    assert format_score_sheet(played).splitlines()[:12] == [
         '[Game "outbuffered"]',
         "[Options {}]",
         "[Seed 4]",
@@ -398,8 +398,8 @@ def test_a_sheet_reads_like_a_game() -> None:
         '[Reason "Purple resigns."]',
         "",
         f"1. south {first[SEATS[0]].action} | north {first[SEATS[1]].action}",
-        f"2. south {played.turns[1].orders[SEATS[0]].action} | north "
-        f"{played.turns[1].orders[SEATS[1]].action}",
+        f"2. south {played.turns[1].actions[SEATS[0]].action} | north "
+        f"{played.turns[1].actions[SEATS[1]].action}",
         "",
         "[Receipts]",
     ]
@@ -408,10 +408,10 @@ def test_a_sheet_reads_like_a_game() -> None:
 @pytest.mark.parametrize("name", SHORT)
 def test_a_sheet_has_each_order_with_its_proof(name: str) -> None:
     played = made_game(name, 3, 3)
-    lines = write_sheet(played).splitlines()
+    lines = format_score_sheet(played).splitlines()
     for number, turn in enumerate(played.turns, start=1):
         acts, proof = (line for line in lines if line.startswith(f"{number}. "))
         assert f"{number}. {turn.moment} | " in proof
-        for seat, order in turn.orders.items():
+        for seat, order in turn.actions.items():
             assert f"{seat} {order.action}" in acts
             assert f"{seat} {order.salt} {order.receipt}" in proof

@@ -181,7 +181,7 @@ def test_a_chosen_chance_is_announced(
     assert told["is_chosen"]
     place.table.resign(Seat.SOUTH)
     played = game_file(session_of(place.table))
-    assert played.is_chosen is ("seed" in body)
+    assert played.is_seed_chosen is ("seed" in body)
     assert words in "\n".join(game_sentences(played))
 
 

@@ -37,6 +37,7 @@ def new_game_record(
     stored.
     """
     rules = game_named(game)
+    # a game that does not say so (None) counts as drawn: then its seed is fair in any case
     is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
     chance, is_chosen = None, is_drawn and seed is not None
     if seed is None:
