@@ -132,6 +132,7 @@ class BotProcess(Closeable):
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
         limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
+        # an engine of the settings that names this program is this program, too
         self._is_built_in = list(command[:3]) == _BUILT_IN_PROGRAM
         if self.child.stdin is None or self.child.stdout is None:
             raise AssertionError("the child was started with pipes")
@@ -195,7 +196,8 @@ class BotProcess(Closeable):
         """Send a request and return the reply. Raises `BotFailure`."""
         line = _encode(request) + b"\n"
         if len(line) > MAX_LINE_BYTES:
-            self._fail("cannot be sent a line that is too long")
+            self._kill()
+            raise BotFailure("The table’s request is too long for the opponent")
         with self._call_lock:
             if not self._is_open:
                 raise BotFailure("The opponent has ended")

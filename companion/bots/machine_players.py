@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -53,7 +53,7 @@ _HAND_IN_RESERVE_S = 0.3
 STEP_INTERVAL_S = 0.5
 
 # Pause in seconds after the journal could not be written.
-_JOURNAL_RETRY_S = 2.0
+_JOURNAL_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,24 @@ class _Plan:
     """What a machine will hand in for a moment.
 
     :param choice: the action, or None for a random one
-    :param at_s: earliest time to hand it in, on the monotonic clock
+    :param earliest_s: earliest time to hand it in, on the monotonic clock
     """
 
     moment: str
     choice: Choice | None
-    at_s: float
+    earliest_s: float
+
+
+@dataclass(frozen=True)
+class _MachineSetting:
+    """What the machines of both seats have in common: the characters by name, and arguments of
+    `MachinePlayers`.
+    """
+
+    characters: Mapping[str, Character]
+    key: bytes
+    tempo_s: tuple[float, float]
+    open_process: Callable[[Sequence[str]], BotProcess]
 
 
 class MachinePlayers(Closeable):
@@ -91,12 +103,9 @@ class MachinePlayers(Closeable):
         open_process: Callable[[Sequence[str]], BotProcess] = BotProcess,
     ) -> None:
         self.characters = all_characters(engines)
-        self.table = table
-        self.clock = clock
-        self.key = key
-        self.tempo_s = tempo_s
-        self.open_process = open_process
-        self._players = {seat: _MachinePlayer(seat, self) for seat in SEATS}
+        characters_by_name = {character.name: character for character in self.characters}
+        setting = _MachineSetting(characters_by_name, key, tempo_s, open_process)
+        self._players = {seat: _MachinePlayer(seat, table, clock, setting) for seat in SEATS}
         self._followers = [
             Follower(table, f"machine at {seat}", player.step, STEP_INTERVAL_S)
             for seat, player in self._players.items()
@@ -106,10 +115,6 @@ class MachinePlayers(Closeable):
         """Do the work that is due for both seats."""
         for player in self._players.values():
             player.step()
-
-    def character(self, name: str) -> Character | None:
-        """Return the character of this name, or None."""
-        return next((other for other in self.characters if other.name == name), None)
 
     def start(self) -> None:
         """Start the threads, which step after every change of the table."""
@@ -130,11 +135,11 @@ class MachinePlayers(Closeable):
 class _MachinePlayer:
     """The machine of one seat. It reads the table's state anew at each step."""
 
-    def __init__(self, seat: Seat, machines: MachinePlayers) -> None:
+    def __init__(self, seat: Seat, table: Table, clock: Clock, setting: _MachineSetting) -> None:
         self._seat = seat
-        self._machines = machines
-        self._table = machines.table
-        self._clock = machines.clock
+        self._table = table
+        self._clock = clock
+        self._setting = setting
         self._process: BotProcess | None = None
         # the last turn that was sent to the process
         self._known_turn: MachineTurn | None = None
@@ -164,7 +169,7 @@ class _MachinePlayer:
             begun_s = self._clock.monotonic_s()
             choice = self._choose(turn)
             self._plan = _Plan(turn.moment, choice, begun_s + self._delay_s(turn, begun_s))
-        wait_s = self._plan.at_s - self._clock.monotonic_s()
+        wait_s = self._plan.earliest_s - self._clock.monotonic_s()
         if wait_s > 0:
             return wait_s
         return self._hand_in(self._plan)
@@ -199,9 +204,9 @@ class _MachinePlayer:
         except Stale:
             self._plan = None
         except JournalError:
-            retry_s = self._clock.monotonic_s() + _JOURNAL_RETRY_S
-            self._plan = _Plan(plan.moment, plan.choice, retry_s)
-            return _JOURNAL_RETRY_S
+            retry_at_s = self._clock.monotonic_s() + _JOURNAL_PAUSE_S
+            self._plan = _Plan(plan.moment, plan.choice, retry_at_s)
+            return _JOURNAL_PAUSE_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
             name = Verbatim(self._known_turn.name if self._known_turn else "")
@@ -220,7 +225,7 @@ class _MachinePlayer:
 
         It is at most a third of the time that is left on the clock.
         """
-        low_s, high_s = self._machines.tempo_s
+        low_s, high_s = self._setting.tempo_s
         delay_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
         if turn.due_s is None:
             return delay_s
@@ -233,7 +238,7 @@ class _MachinePlayer:
         """
         if turn.lesson_action is not None:
             return Choice(turn.lesson_action, 0)
-        character = self._machines.character(turn.name)
+        character = self._setting.characters.get(turn.name)
         is_external = character is not None and bool(character.command)
         if not is_external and not has_opponent(turn.game):
             self._complain(
@@ -280,7 +285,7 @@ class _MachinePlayer:
         process = self._process
         if not is_continued or process is None:
             self.close()
-            self._process = process = self._machines.open_process(self._command(turn))
+            self._process = process = self._setting.open_process(self._command(turn))
             process.new(self._seat, turn.options, timeout_s)
             known = None
         # send only the turns that the process does not know yet
@@ -298,8 +303,8 @@ class _MachinePlayer:
         A built-in opponent's seed is the same after a restart.
         """
         # a name that the settings no longer have is played by the middle character
-        character = self._machines.character(turn.name) or CHARACTERS[1]
+        character = self._setting.characters.get(turn.name, CHARACTERS[1])
         if character.command:
             return [*character.command, turn.game]
-        seed = seed_of(self._machines.key, f"{turn.game} {turn.number} {turn.seat}")
+        seed = seed_of(self._setting.key, f"{turn.game} {turn.number} {turn.seat}")
         return bot_command(turn.game, character.level, seed)
