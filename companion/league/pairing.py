@@ -36,8 +36,8 @@ must not play again.
 """
 MAX_COST = 10**27
 """Upper bound of the cost of a match. It turns costs into positive weights."""
-MUST_LEAN = 10
-"""Minimum lean to a side that must not be played again.
+MIN_FORCED_LEAN = 10
+"""Minimum lean of a player who must change sides.
 
 A surplus of two games on one side, or two in a row, raises the lean above it (see `_Player.lean`).
 """
@@ -47,9 +47,9 @@ Pairs = Sequence[tuple[int, int | None]]
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     """Return the matches of the next round. Raises `Illegal` if no pairing is possible."""
-    number = len(tournament.rounds) + 1
-    pairs = _SYSTEMS[tournament.system](tournament, number)
-    return tuple(_match(tournament, number, south, north) for south, north in pairs)
+    round_number = len(tournament.rounds) + 1
+    pairs = _SYSTEMS[tournament.system](tournament, round_number)
+    return tuple(_match(tournament, round_number, south, north) for south, north in pairs)
 
 
 def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
@@ -57,15 +57,15 @@ def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
     return tuple(sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number)))
 
 
-def _match(tournament: Tournament, number: int, south: int, north: int | None) -> Match:
+def _match(tournament: Tournament, round_number: int, south: int, north: int | None) -> Match:
     """Return the match of a round between two entrants, or the bye of one (`north` is None)."""
     if north is None:
         # in a round robin everybody has the same number of byes, so they give no points
         is_worth_a_win = tournament.system is not System.ROUND_ROBIN
         return Match(south, None, halves=WIN_HALVES if is_worth_a_win else 0)
     entrants = tournament.entrant(south), tournament.entrant(north)
-    is_there = {
-        person: entrant.is_there(number) for entrant in entrants for person in entrant.people
+    is_present = {
+        person: entrant.plays_in(round_number) for entrant in entrants for person in entrant.people
     }
     people_by_board = zip(*(entrant.people for entrant in entrants), strict=True)
     boards = []
@@ -73,7 +73,7 @@ def _match(tournament: Tournament, number: int, south: int, north: int | None) -
         # the sides of a team alternate from board to board
         at_south, at_north = people if index % 2 == 0 else reversed(people)
         # None if both are there, so that they play
-        verdict = _VERDICTS_WITHOUT_GAME.get((is_there[at_south], is_there[at_north]))
+        verdict = _VERDICTS_WITHOUT_GAME.get((is_present[at_south], is_present[at_north]))
         boards.append(MatchBoard(at_south, at_north, verdict=verdict))
     return Match(south, north, tuple(boards))
 
@@ -89,7 +89,7 @@ _VERDICTS_WITHOUT_GAME = {
 # ---- Swiss ---------------------------------------------------------------------------------------
 
 
-def _swiss(tournament: Tournament, number: int) -> Pairs:
+def _swiss(tournament: Tournament, round_number: int) -> Pairs:
     """Return the pairs of minimum cost (see the module).
 
     Raises `Illegal` if somebody would be left over, and `SystemTrouble` without the library.
@@ -103,7 +103,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     players = [
         _Player(tournament, entrant)
         for entrant in by_strength(tournament)
-        if entrant.is_there(number)
+        if entrant.plays_in(round_number)
     ]
     # the sort is stable: with equal points the stronger player stays first
     players.sort(key=lambda player: -player.halves)
@@ -167,7 +167,7 @@ class _Player:
         """Return how strongly this player should change sides, as a signed number.
 
         It is positive if North is due, because the player was South more often or, if both are
-        equal, the last time. From `MUST_LEAN` on, the other side is a must.
+        equal, the last time. From `MIN_FORCED_LEAN` on, the player must change sides.
         """
         balance = self.sides.count("S") - self.sides.count("N")
         last_side = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
@@ -176,7 +176,7 @@ class _Player:
         is_repeated = self.sides[-2:] in ("SS", "NN")
         if is_repeated or abs(balance) > 1:
             surplus = last_side if is_repeated else balance
-            lean += 2 * MUST_LEAN * (1 if surplus > 0 else -1)
+            lean += 2 * MIN_FORCED_LEAN * (1 if surplus > 0 else -1)
         return lean
 
 
@@ -186,7 +186,7 @@ def _cost(one: _Player, other: _Player) -> int:
     if one.lean * other.lean > 0:
         # both should play the same side, so the weaker lean is ignored
         ignored_lean = min(abs(one.lean), abs(other.lean))
-        is_clash = ignored_lean >= MUST_LEAN
+        is_clash = ignored_lean >= MIN_FORCED_LEAN
         cost += CLASH_COST if is_clash else SIDE_COST * ignored_lean**2
     return cost
 
@@ -240,25 +240,32 @@ def _sides(tournament: Tournament, entrant: int) -> str:
 # ---- round robin, knock-out ----------------------------------------------------------------------
 
 
-def _round_robin(tournament: Tournament, number: int) -> Pairs:
+def _round_robin(tournament: Tournament, round_number: int) -> Pairs:
     """Return the pairs of the circle method, with the sides of the Berger tables.
 
-    Nobody plays one side more than one game more often than the other.
+    The number of games that somebody plays as South and as North differs by at most one.
+
+    >>> tournament = Tournament(1, "Cup", System.ROUND_ROBIN, "scouts", order=(1, 2, 3, 4, 5, 6))
+    >>> _round_robin(tournament, 1)
+    [(1, 6), (2, 5), (3, 4)]
+    >>> _round_robin(tournament, 2)
+    [(6, 4), (5, 3), (1, 2)]
     """
     order = tournament.order
     # whoever is paired with None has a bye
     *circle, last = order if len(order) % 2 == 0 else (*order, None)
-    if number > len(circle):
+    if round_number > len(circle):
         raise wrong_phase(say("Everybody has met everybody: the tournament is over"))
-    # each round turns the circle, which is everybody but the last, by half a turn
+    # Each round turns the circle, which is everybody but the last, by about half a turn. In the
+    # second round of six players, whose circle is 1 to 5, the row is 4 5 1 2 3 6.
     half = len(order) - len(order) // 2
-    start = (number - 1) * half % len(circle)
+    start = (round_number - 1) * half % len(circle)
     row = [*circle[start:], *circle[:start], last]
     # the first half meets the second one from its end: first and last, second and last but one
     second_half = row[half:]
     slots = list(zip(row[:half], reversed(second_half), strict=True))
     # the last one, who stays in place, changes sides from round to round
-    if number % 2 == 0:
+    if round_number % 2 == 0:
         slots[0] = slots[0][::-1]
     return [_match_or_bye(south, north) for south, north in slots]
 
@@ -271,13 +278,13 @@ def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None
     return south, north
 
 
-def _knockout(tournament: Tournament, number: int) -> Pairs:
+def _knockout(tournament: Tournament, round_number: int) -> Pairs:
     """Return the pairs of the next round: winners of neighbouring matches in the bracket.
 
     In the first round the strongest seeds get the byes that fill the bracket.
     """
     slots: list[int | None]
-    if number == 1:
+    if round_number == 1:
         # round up to a power of two: the slots that stay empty are byes
         size = 1 << (len(tournament.order) - 1).bit_length()
         seeds = [*tournament.order, *[None] * (size - len(tournament.order))]
@@ -316,7 +323,7 @@ def bracket(size: int) -> list[int]:
     seeds = [1]
     while len(seeds) < size:
         # a seed and its opponent add up to the number of seeds plus one
-        seeds = [number for seed in seeds for number in (seed, 2 * len(seeds) + 1 - seed)]
+        seeds = [one for seed in seeds for one in (seed, 2 * len(seeds) + 1 - seed)]
     return seeds
 
 

@@ -145,9 +145,9 @@ class Entrant(msgspec.Struct, frozen=True):
     since: int = 1
     until: int = 0
 
-    def is_there(self, number: int) -> bool:
+    def plays_in(self, round_number: int) -> bool:
         """Return whether the entrant takes part in this round."""
-        return self.since <= number and (not self.until or number <= self.until)
+        return self.since <= round_number and (not self.until or round_number <= self.until)
 
 
 class Tournament(msgspec.Struct, frozen=True):

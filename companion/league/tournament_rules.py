@@ -112,10 +112,10 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     """Pair the next round. Raises `Illegal` while the previous round has open boards."""
     _require_running(tournament)
     _require_decided(tournament)
-    number = len(tournament.rounds) + 1
-    if tournament.system is System.SWISS and number > tournament.rounds_wanted:
+    round_number = len(tournament.rounds) + 1
+    if tournament.system is System.SWISS and round_number > tournament.rounds_wanted:
         raise wrong_phase(say("All rounds have been played: end the tournament"))
-    present = [entrant for entrant in tournament.entrants if entrant.is_there(number)]
+    present = [entrant for entrant in tournament.entrants if entrant.plays_in(round_number)]
     if len(present) < 2:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
     # the seeding of the first round applies to the whole tournament
@@ -123,7 +123,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
         order = tuple(entrant.number for entrant in by_strength(tournament))
         tournament = replace(tournament, order=order)
     ends_s = now_s + tournament.minutes * 60 if tournament.minutes else 0.0
-    paired = Round(number, next_matches(tournament), now_s, ends_s)
+    paired = Round(round_number, next_matches(tournament), now_s, ends_s)
     return replace(tournament, rounds=(*tournament.rounds, paired))
 
 
