@@ -23,7 +23,7 @@ from bench.bars import PHONE_TO_SCREENS_MS
 from bench.processes import LOCAL, memory_mb, running_service
 from bench.visitors import Viewers, first_orders, order
 from companion.core.kit import SEATS
-from companion.tools.selfplay import Phone
+from companion.tools.selfplay.people import Phone
 
 TABLE_VIEWERS, HUB_VIEWERS = (3, 64), 1000
 EVENTS = 30

@@ -14,7 +14,7 @@ from typing import Self
 
 from bench.pi.guest import shared_pictures
 from companion.games import GAMES
-from companion.tools.selfplay import Phone
+from companion.tools.selfplay.people import Phone
 from vision.simulation.table import SimulatedTable
 
 RATE = 10.0

@@ -11,19 +11,17 @@ from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.service.app import Companion
-from companion.tools.selfplay.cards import CardMatch
-from companion.tools.selfplay.people import FRAME_S, Phone, Report, SimulatedPlayer, Stuck
-from companion.tools.selfplay.plays import PlayMatch
-
-__all__ = ["Phone", "Report", "Stuck", "play_games"]
+from companion.tools.selfplay.cards import SimulatedCardGame
+from companion.tools.selfplay.people import FRAME_S, Phone, Report, SimulatedPlayer
+from companion.tools.selfplay.plays import SimulatedTurnGame
 
 
-def play_games(name: str, games: int, seed: int) -> Iterator[Report]:
+def play_games(name: str, game_count: int, seed: int) -> Iterator[Report]:
     """Play games with the seeds `seed`, `seed + 1` …, and yield a report for each.
 
     Each game has a new installation in a temporary folder.
     """
-    for game_seed in range(seed, seed + games):
+    for game_seed in range(seed, seed + game_count):
         yield _play_game(name, game_seed)
 
 
@@ -42,10 +40,9 @@ def _play_game(name: str, seed: int) -> Report:
         if not game.is_dealt_by_hand(game.options(preset.options))
     ]
     options = option_sets[seed % len(option_sets)]
-    pad_seats = Random(f"{name}/{seed}").choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
     # hidden hands need phones
-    if has_cards:
-        pad_seats = ()
+    pad_choices = [()] if has_cards else [(), (Seat.SOUTH,), (Seat.NORTH,), SEATS]
+    pad_seats = Random(f"{name}/{seed}").choice(pad_choices)
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(
             state_dir=folder,
@@ -53,12 +50,10 @@ def _play_game(name: str, seed: int) -> Report:
             table=TableSettings(reading_time_s=FRAME_S),
         )
         with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+            url = f"http://127.0.0.1:{companion.server.port}"
             players = {}
             for seat in SEATS:
-                rng = Random(f"{seed}/{seat}")
-                players[seat] = SimulatedPlayer(seat, None, rng)
-                if seat not in pad_seats:
-                    url = f"http://127.0.0.1:{companion.server.port}"
-                    players[seat].phone = Phone(url, seat)
-            match_class = CardMatch if has_cards else PlayMatch
-            return match_class(companion, clock, game, seed, options, players).play()
+                phone = None if seat in pad_seats else Phone(url, seat)
+                players[seat] = SimulatedPlayer(seat, phone, Random(f"{seed}/{seat}"))
+            game_class = SimulatedCardGame if has_cards else SimulatedTurnGame
+            return game_class(companion, clock, game, seed, options, players).play()

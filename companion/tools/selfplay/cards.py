@@ -11,7 +11,7 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
-from companion.tools.selfplay.people import Match, Stuck
+from companion.tools.selfplay.people import SimulatedGame, Stuck
 
 CHANGED_MIND_CHANCE = 0.1
 """Probability that a player takes an action back first, where that is allowed. Chosen by eye: often
@@ -19,7 +19,7 @@ enough for some times in a game.
 """
 
 
-class CardMatch(Match):
+class SimulatedCardGame(SimulatedGame):
     """A game of cards that the table deals. People play it on phones alone."""
 
     def finish_set_up(self) -> None:

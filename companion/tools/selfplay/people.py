@@ -1,7 +1,7 @@
 """Simulated people who play by phone (HTTP) or pad (mock pins), on a fake clock.
 
 They use the game's own rules and keep their own state, so that the table can be checked against it.
-Time passes in frames, the interval at which the table is stepped. A `Match` is one simulated game.
+Time passes in frames, the interval at which the table is stepped. A `SimulatedGame` is one game.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class SimulatedPlayer:
 
 
 @dataclass
-class Match(ABC):
-    """One simulated game. Subclasses say how a seat acts, and what hands do between two turns.
+class SimulatedGame(ABC):
+    """One game that simulated people play. Subclasses say how a seat acts, and what hands do.
 
     `state` is the simulated people's own copy of the game, `world` the rendered table, and `report`
     the report that grows during the game. One thread runs a whole game.

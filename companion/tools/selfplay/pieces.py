@@ -17,7 +17,7 @@ from companion.table.board_check import HandMove, Problem, hand_moves, top_faces
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
-from companion.tools.selfplay.people import Match, Stuck
+from companion.tools.selfplay.people import SimulatedGame, Stuck
 
 # Chosen by eye: as carelessly as people put pieces down, with mistakes a few times in a game.
 
@@ -25,14 +25,27 @@ MAX_OFFSET_SHARE = 0.12
 """Maximum offset of a piece that is put down, as a share of a square's width."""
 MAX_OFFSET_SHARE_BESIDE = 0.06
 """The same for a piece beside others, where hands are more careful."""
+MAX_ANGLE_DEG, MAX_ANGLE_BESIDE_DEG = 40.0, 10.0
+"""Maximum rotation of a piece that is put down: alone, and beside others."""
+MAX_BIG_OFFSET_MM, MAX_BIG_ANGLE_DEG = 2.0, 5.0
+"""Maximum offset and rotation of a piece that covers several squares."""
 WRONG_SQUARE_CHANCE = 0.15
-"""Probability that a piece is put on a wrong square."""
+"""Probability that a piece is put on a wrong square.
+
+Larger: longer games. Smaller: some games without a mistake.
+"""
 CHANGED_MIND_CHANCE = 0.2
 """Probability that a player takes an order back first."""
 
 
-class PieceMatch(Match):
-    """A game whose pieces stand on the squares of a board."""
+class SimulatedPieceGame(SimulatedGame):
+    """A game whose pieces stand on the squares of a board.
+
+    The base class provides the rendered table (`world`), the `kit`, the `report`, the random
+    numbers (`rng`), and the game's own copy of its `state`. `view` returns what the table shows,
+    `run_frames` lets time pass, `wait_for_progress` waits until `progress_key` changes, and
+    `hand_in` sends an action.
+    """
 
     def finish_set_up(self) -> None:
         """Wait until the camera has seen the board."""
@@ -89,44 +102,46 @@ class PieceMatch(Match):
         has_left = not any((face, move.origin) in placements for face in move.faces)
         return has_arrived and has_left
 
-    def carry_out(self, move: HandMove, layout: Layout, wrong: float = WRONG_SQUARE_CHANCE) -> None:
+    def carry_out(
+        self, move: HandMove, layout: Layout, wrong_chance: float = WRONG_SQUARE_CHANCE
+    ) -> None:
         """Make one move towards a layout.
 
-        :param wrong: probability that it first goes to a wrong square
+        :param wrong_chance: probability that it first goes to a wrong square
         """
         face = move.faces[-1]
         if self._is_big(face):
             self._lay_big(move, layout)
             return
         if move.origin is not None and move.origin == move.target:
-            self.turn_over(self.find_piece(face, move.origin, is_turned=True))
+            self.turn_over(self.find_piece(face, move.origin, must_show_other_face=True))
             return
         pieces = [self.find_piece(face, move.origin) for face in move.faces]
-        wrong_square = self._wrong_square(move) if self.rng.random() < wrong else None
+        wrong_square = self._wrong_square(move) if self.rng.random() < wrong_chance else None
         if wrong_square is not None:
-            if not self._misplace(pieces.pop(), wrong_square, move):
+            *lower, top = pieces
+            if not self._misplace(top, wrong_square, move):
                 return
-            # the rest of a stack belongs below, so lift the piece and put it down again
-            if pieces:
-                pieces.append(self.find_piece(face, move.target))
+            # the top piece is on the target now: put it down again only if others belong below it
+            pieces = [*lower, self.find_piece(face, move.target)] if lower else []
         for piece in pieces:
             self.put(piece, move.target)
         on_target = layout.get(move.target, ()) if move.target else ()
         self._restack(on_target, move.target)
         self.run_frames(1)
         # a piece that has arrived may have to be turned over as well
-        for turned in move.faces if move.is_turned_over else ():
-            piece = self.find_piece(turned, move.target)
-            if piece.face != turned:
-                self.turn_over(piece)
+        if move.is_turned_over:
+            for shown_face in move.faces:
+                piece = self.find_piece(shown_face, move.target)
+                if piece.face != shown_face:
+                    self.turn_over(piece)
 
     def _lay_big(self, move: HandMove, layout: Layout) -> None:
         """Put down a piece that covers several squares, across or along a file."""
         face = move.faces[-1]
         files = {square.file for square, faces in layout.items() if face in faces}
         # along a file if all of its squares are in that file
-        is_along = len(files) == 1
-        turn_deg = 90.0 if is_along else 0.0
+        turn_deg = 90.0 if len(files) == 1 else 0.0
         self.put(self.find_piece(face, move.origin), move.target, turn_deg)
         self.run_frames(1)
 
@@ -168,7 +183,7 @@ class PieceMatch(Match):
     def correct_layout(self, view: TableView) -> None:
         """Straighten pieces that may hide others, then correct the layout if that did not help.
 
-        Also correct the layout if hands went ahead of a face-off.
+        Also correct the layout if hands went ahead of what the table now asks for.
         """
         if view.board.problems and view.board.unknown:
             self.straighten()
@@ -183,7 +198,7 @@ class PieceMatch(Match):
             if piece.square is not None:
                 true_layout[piece.square] = (*true_layout.get(piece.square, ()), piece.face)
         for move in hand_moves(self.kit, true_layout, target):
-            self.carry_out(move, target, wrong=0.0)
+            self.carry_out(move, target, wrong_chance=0.0)
 
     def _are_hands_ahead(self, view: TableView) -> bool:
         """Return whether a piece of an instruction is on neither its origin nor its target."""
@@ -208,20 +223,20 @@ class PieceMatch(Match):
                 self.world.move_to(piece.id, piece.square)
 
     def find_piece(
-        self, face: str, square: Square | None, *, is_turned: bool = False
+        self, face: str, square: Square | None, *, must_show_other_face: bool = False
     ) -> WorldPiece:
         """Return the top piece with this face on a square, or one that shows its other face.
 
-        With `is_turned`, return only one that shows its other face. Raises `Stuck` if there is
-        none.
+        With `must_show_other_face`, return only one that shows its other face. Raises `Stuck` if
+        there is none.
         """
         kind = self.kit.kind
         alike = []
         # pieces are listed from the bottom, so search from the end
         for piece in reversed(self.world.pieces()):
-            is_kind = kind(piece.face) == kind(face)
+            is_alike = piece.square == square and kind(piece.face) == kind(face)
             # a piece that already shows the face is not turned over
-            if piece.square == square and is_kind and not (is_turned and piece.face == face):
+            if is_alike and not (must_show_other_face and piece.face == face):
                 alike.append(piece)
         if not alike:
             raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
@@ -266,12 +281,12 @@ class PieceMatch(Match):
         Both are smaller beside other pieces.
         """
         if self._is_big(face):
-            return 2.0, 5.0
+            return MAX_BIG_OFFSET_MM, MAX_BIG_ANGLE_DEG
         # beside another piece there is less room
         near = {square.shifted(*step) for step in product((-1, 0, 1), repeat=2)} - {square}
         if near.isdisjoint(self.true_tops()):
-            return self.kit.board.square_mm * MAX_OFFSET_SHARE, 40.0
-        return self.kit.board.square_mm * MAX_OFFSET_SHARE_BESIDE, 10.0
+            return self.kit.board.square_mm * MAX_OFFSET_SHARE, MAX_ANGLE_DEG
+        return self.kit.board.square_mm * MAX_OFFSET_SHARE_BESIDE, MAX_ANGLE_BESIDE_DEG
 
     def wait_for_problem(self, square: Square) -> Problem | None:
         """Return the problem that the table reports on a wrong square, or None if it reports none.

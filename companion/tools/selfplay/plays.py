@@ -9,7 +9,7 @@ from companion.games.screen import Play
 from companion.table.board_check import hand_moves
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
-from companion.tools.selfplay.pieces import PieceMatch
+from companion.tools.selfplay.pieces import SimulatedPieceGame
 
 BY_HAND_CHANCE = 0.75
 """Probability that a play is made on the board. Otherwise it is tapped, and hands follow. Chosen by
@@ -17,7 +17,7 @@ eye, so that a game has both.
 """
 
 
-class PlayMatch(PieceMatch):
+class SimulatedTurnGame(SimulatedPieceGame):
     """A game in which seats take turns.
 
     A play is made on the board and recognised, or tapped and then followed by hands.
@@ -70,7 +70,7 @@ class PlayMatch(PieceMatch):
         """
         key_before = self.progress_key()
         for move in hand_moves(self.kit, self.view().board.layout, layout):
-            self.carry_out(move, layout, wrong=0.0)
+            self.carry_out(move, layout, wrong_chance=0.0)
         for _ in range(people.PATIENCE_FRAMES):
             now = self.companion.table.view(seat)
             if self.progress_key() != key_before:

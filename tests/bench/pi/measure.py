@@ -40,7 +40,7 @@ from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
 from companion.table.session import IDLE_TURNS
-from companion.tools.selfplay import Phone
+from companion.tools.selfplay.people import Phone
 from vision.simulation.view import default_view
 
 PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
