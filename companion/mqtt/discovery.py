@@ -47,11 +47,15 @@ def device_description(settings: MqttSettings, version: str) -> Mapping[str, Any
     if settings.staff:
         parts |= _staff_parts(base)
     if settings.pause:
-        parts["pause"] = _paused_part(base, "switch") | {
-            "name": "Clock stopped",
-            "command_topic": f"{base}/{topics.PAUSED_SET}",
-            "optimistic": False,
-        }
+        parts["pause"] = _binary_sensor(
+            "Clock stopped",
+            f"{base}/{topics.STATE}",
+            "value_json.paused",
+            p="switch",
+            icon="mdi:pause",
+            command_topic=f"{base}/{topics.PAUSED_SET}",
+            optimistic=False,
+        )
     components = {key: {**part, "unique_id": f"{device}_{key}"} for key, part in parts.items()}
     return {
         "dev": {
@@ -74,20 +78,35 @@ def _game_sensors(base: str) -> dict[str, dict[str, Any]]:
         "sign": _sensor(
             "Sign", state, "{{ value_json.sign[:255] }}", "mdi:sign-direction", attributes=state
         ),
-        "phase": _sensor("Phase", state, "{{ value_json.phase }}", "mdi:progress-clock")
-        | {"device_class": "enum", "options": [phase.value for phase in Phase]},
+        "phase": _sensor(
+            "Phase",
+            state,
+            "{{ value_json.phase }}",
+            "mdi:progress-clock",
+            device_class="enum",
+            options=[phase.value for phase in Phase],
+        ),
         "game": _sensor("Game", state, "{{ value_json.title }}", "mdi:chess-rook"),
         "turn": _sensor("Turn", state, "{{ value_json.turn }}", "mdi:counter"),
         "seat": _sensor(
-            "Whose turn", turn, "{{ value_json.seat }}", "mdi:account-arrow-right", attributes=turn
-        )
-        | {"device_class": "enum", "options": ["south", "north", "both", "none"]},
+            "Whose turn",
+            turn,
+            "{{ value_json.seat }}",
+            "mdi:account-arrow-right",
+            attributes=turn,
+            device_class="enum",
+            options=["south", "north", "both", "none"],
+        ),
         "colour": _sensor("Colour", turn, "{{ value_json.colour }}", "mdi:palette"),
         "ends": _sensor(
-            "Clock runs out", clock, "{{ value_json.ends_at }}", "mdi:timer-sand", attributes=clock
-        )
-        | {"device_class": "timestamp"},
-        "paused": _paused_part(base, "binary_sensor") | {"name": "Paused"},
+            "Clock runs out",
+            clock,
+            "{{ value_json.ends_at }}",
+            "mdi:timer-sand",
+            attributes=clock,
+            device_class="timestamp",
+        ),
+        "paused": _binary_sensor("Paused", state, "value_json.paused", icon="mdi:pause"),
         "events": {
             "p": "event",
             "name": "Event",
@@ -102,17 +121,24 @@ def _table_sensors(base: str) -> dict[str, dict[str, Any]]:
     """Return the sensors for the seats, the camera and trouble."""
     seats, devices = f"{base}/{topics.SEATS_TAKEN}", f"{base}/{topics.DEVICES}"
     return {
-        "south": _binary_sensor("South", seats, "value_json.south.taken", "occupancy"),
-        "north": _binary_sensor("North", seats, "value_json.north.taken", "occupancy"),
+        "south": _binary_sensor("South", seats, "value_json.south.taken", device_class="occupancy"),
+        "north": _binary_sensor("North", seats, "value_json.north.taken", device_class="occupancy"),
         "trouble": _binary_sensor(
-            "Trouble", devices, "value_json.trouble", "problem", attributes=devices
+            "Trouble",
+            devices,
+            "value_json.trouble",
+            device_class="problem",
+            attributes=devices,
         ),
-        "camera": _sensor("Camera", devices, "{{ value_json.camera }}", "mdi:camera")
-        | {
-            "device_class": "enum",
-            "options": [state.value for state in CameraState],
-            "entity_category": "diagnostic",
-        },
+        "camera": _sensor(
+            "Camera",
+            devices,
+            "{{ value_json.camera }}",
+            "mdi:camera",
+            device_class="enum",
+            options=[state.value for state in CameraState],
+            entity_category="diagnostic",
+        ),
     }
 
 
@@ -121,18 +147,20 @@ def _staff_parts(base: str) -> dict[str, dict[str, Any]]:
     command = {"p": "button", "command_topic": f"{base}/{topics.STAFF_SET}"}
     return {
         "staff": _binary_sensor(
-            "Staff called", f"{base}/{topics.STAFF}", "value_json.call != 'none'", None
-        )
-        | {"icon": "mdi:bell-ring"},
+            "Staff called",
+            f"{base}/{topics.STAFF}",
+            "value_json.call != 'none'",
+            icon="mdi:bell-ring",
+        ),
         "staff_coming": {
             **command,
-            "name": "Somebody comes",
+            "name": "Someone is coming",
             "payload_press": "coming",
             "icon": "mdi:run",
         },
         "staff_done": {
             **command,
-            "name": "Call is done",
+            "name": "Call answered",
             "payload_press": "done",
             "icon": "mdi:check",
         },
@@ -140,38 +168,37 @@ def _staff_parts(base: str) -> dict[str, dict[str, Any]]:
 
 
 def _sensor(
-    name: str, topic: str, template: str, icon: str, attributes: str = ""
+    name: str,
+    topic: str,
+    template: str,
+    icon: str | None = None,
+    *,
+    attributes: str | None = None,
+    **extra: Any,
 ) -> dict[str, Any]:
-    """Return a sensor. `attributes` is the topic of its further values, or empty."""
-    extra = {"json_attributes_topic": attributes} if attributes else {}
-    return {
+    """Return a sensor.
+
+    `attributes` is the topic of its further values. `extra` has more keys of Home Assistant, which
+    replace those made here.
+    """
+    part = {
         "p": "sensor",
         "name": name,
         "state_topic": topic,
         "value_template": template,
+        "json_attributes_topic": attributes,
         "icon": icon,
         **extra,
     }
+    return {key: value for key, value in part.items() if value is not None}
 
 
 def _binary_sensor(
-    name: str, topic: str, condition: str, device_class: str | None, attributes: str = ""
+    name: str, topic: str, condition: str, *, p: str = "binary_sensor", **extra: Any
 ) -> dict[str, Any]:
     """Return a sensor that is on while a Jinja condition on `value_json` holds.
 
-    Its icon comes from the device class or from the caller.
+    `p` is its platform: a `switch` is such a sensor that also takes commands. Its icon comes from
+    the device class or from `extra`, which is as in `_sensor`.
     """
-    template = f"{{{{ 'ON' if {condition} else 'OFF' }}}}"
-    part = _sensor(name, topic, template, "", attributes) | {"p": "binary_sensor"}
-    del part["icon"]
-    return part | ({"device_class": device_class} if device_class else {})
-
-
-def _paused_part(base: str, platform: str) -> dict[str, Any]:
-    template = "{{ 'ON' if value_json.paused else 'OFF' }}"
-    return {
-        "p": platform,
-        "state_topic": f"{base}/{topics.STATE}",
-        "value_template": template,
-        "icon": "mdi:pause",
-    }
+    return _sensor(name, topic, f"{{{{ 'ON' if {condition} else 'OFF' }}}}", p=p, **extra)
