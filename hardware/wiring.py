@@ -1,6 +1,7 @@
 """Buttons, lamps and buzzer: which of them are wired to which pin, and the devices on these pins.
 
-Pins are BCM numbers from `PanelSettings`. The devices are thin wrappers of gpiozero's.
+Pins are BCM numbers from `PanelSettings`, with their defaults in `core/config.py`. The devices are
+thin wrappers of gpiozero's.
 """
 
 from __future__ import annotations

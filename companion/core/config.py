@@ -81,7 +81,9 @@ class PadPins(_Section, frozen=True):
 # The default wiring of both pads, in the order of the fields above (docs/hardware.md).
 SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
 NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "lamp_3", "lamp_turn"))
-BUZZER_PIN, TABLE_BUTTON_PIN, SYSTEM_LAMP_PIN = 18, 3, 1
+BUZZER_PIN = 18
+TABLE_BUTTON_PIN = 3
+SYSTEM_LAMP_PIN = 1
 
 
 class PanelSettings(_Section, frozen=True):
