@@ -67,7 +67,7 @@ def is_sound(tournament: Tournament) -> None:
         paired = [entrant for match in each.matches for entrant in _both(match)]
         assert len(set(paired)) == len(paired)
         if tournament.system is not System.KNOCKOUT:
-            assert set(paired) >= {e.number for e in tournament.entrants if e.is_there(each.number)}
+            assert set(paired) >= {e.number for e in tournament.entrants if e.plays_in(each.number)}
     for entrant in tournament.entrants:
         met = Counter(opponents(tournament, entrant.number))
         assert not met or max(met.values()) == 1
