@@ -190,12 +190,11 @@ def check_chance(played: GameFile) -> list[str]:
         raise Malformed(joined(" ", chance.faults))
     if chance.opened is None:
         return [chance.words]
-    text = chance.opened.text
-    return [
-        chance.words,
-        f"  {say('Commitment: {commitment}', commitment=chance.commitment)}",
-        f"  {say('The seed is SHA-256 of “{text}”: commitment and seed match.', text=text)}",
-    ]
+    commitment = say("Commitment: {commitment}", commitment=chance.commitment)
+    proof = say(
+        "The seed is SHA-256 of “{text}”: commitment and seed match.", text=chance.opened.text
+    )
+    return [chance.words, f"  {commitment}", f"  {proof}"]
 
 
 def game_sentences(played: GameFile) -> Iterator[str]:

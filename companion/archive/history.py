@@ -263,8 +263,10 @@ class History:
         digest = digest_of(played.game, played.turns)
         for number, fingerprint in self._summaries.fingerprints():
             if self._summaries.summary(number, fingerprint).digest == digest:
-                words = say("This game is here already: number {number}", number=number)
-                raise Illegal(Refusal.WRONG_PHASE, words)
+                raise Illegal(
+                    Refusal.WRONG_PHASE,
+                    say("This game is here already: number {number}", number=number),
+                )
         content = msgspec.json.encode(played)
         return self._journal.archive.add_imported(content, digest, self._clock.wall_s())
 

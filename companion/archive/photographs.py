@@ -201,8 +201,9 @@ class Photographer(Closeable):
 
     def _write(self, due: _DueTurn, picture: bytes) -> None:
         """Write a photograph, and report when that becomes impossible or possible again."""
-        folder, trouble = self._folder, ""
+        folder = self._folder
         had_trouble = bool(folder.trouble)
+        trouble = ""
         try:
             folder.store(due.game, due.moment, picture)
         except OSError as error:
