@@ -24,8 +24,8 @@ from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import encode_public
 from companion.table.remote.messages import (
-    OrderOpened,
-    OrderSealed,
+    ActionOpened,
+    ActionSealed,
     RemoteGame,
     RemoteSeat,
     read_message,
@@ -84,7 +84,7 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
     if session.remote is None or session.remote.open_question or session.phase is Phase.OVER:
         return False
     if session.phase in (Phase.SETUP, Phase.STAGES):
-        if session.remote.has_reported_step:
+        if session.remote.has_reported_stage:
             return False
         table.confirm("host", session.moment, session.stage)
         return True
@@ -155,7 +155,7 @@ class MemoryLine:
         other one's receipt.
         """
         message = read_message(GAME, len(self.kept[half.seat]) + 1, payload)
-        if not isinstance(message, OrderOpened):
+        if not isinstance(message, ActionOpened):
             return
         if message.tick in _sealed_ticks(self.kept[half.seat]):
             heard = self.kept[half.seat.other][: half.game.received_count]
@@ -165,7 +165,7 @@ class MemoryLine:
 def _sealed_ticks(payloads: list[bytes]) -> set[int]:
     """The turns of which these messages hold a receipt."""
     messages = [read_message(GAME, number, each) for number, each in enumerate(payloads, start=1)]
-    return {message.tick for message in messages if isinstance(message, OrderSealed)}
+    return {message.tick for message in messages if isinstance(message, ActionSealed)}
 
 
 @contextmanager

@@ -258,7 +258,7 @@ class TablesTour:
             session = self._session(seat)
             if (
                 session.phase in (Phase.SETUP, Phase.STAGES)
-                and not self._remote(seat).has_reported_step
+                and not self._remote(seat).has_reported_stage
             ):
                 with suppress(Stale):  # what the other table told meanwhile began the next step
                     self.tables[seat].table.confirm(

@@ -22,7 +22,7 @@ from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session, Signals
 from companion.table.state import TableState, is_piece_in_hand, problems_of
 from companion.table.store import TableStore
-from companion.table.turns import end_step, hand_in
+from companion.table.turns import end_stage, hand_in
 
 EARLY_PRESS_TIMEOUT_S = 3.0
 """Timeout in seconds for a press of the clock that waits until the camera sees a still board. Then
@@ -40,7 +40,7 @@ class BoardFollower:
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._judged_step: tuple[object, str] | None = None
+        self._judged_stage_key: tuple[object, str] | None = None
         """Step of the game, and who had paused it, for which the last reading was judged."""
 
     def handle_reading(self, reading: Reading) -> None:
@@ -65,7 +65,7 @@ class BoardFollower:
         """
         live, session = self._store.live, self._store.session
         has_use_for_board = live.sees_board or session.is_between_games
-        if has_use_for_board and self._judged_step != (session.shown_step, session.paused_by):
+        if has_use_for_board and self._judged_stage_key != (session.stage_key, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
@@ -79,7 +79,7 @@ class BoardFollower:
         """
         live, session = self._store.live, before.session
         reading = live.reading
-        self._judged_step = (session.shown_step, session.paused_by)
+        self._judged_stage_key = (session.stage_key, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between_games else None
         is_action_due = live.still_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_action_due and not reading.unknown else {}
@@ -93,7 +93,7 @@ class BoardFollower:
             return
         is_still_stage = reading.quiet and session.phase is Phase.STAGES
         if problems and is_still_stage and self._is_played_on():
-            end_step(self._store, "camera")
+            end_stage(self._store, "camera")
             return  # `judge_again` judges the same reading again and recognises the action
         # Measured from the first reading that disagrees, because overruling needs a minimum time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
@@ -120,14 +120,14 @@ class BoardFollower:
         """Accept the set-up or the stage that the camera shows as finished."""
         live = self._store.live
         session = live.session
-        if session.target is None or not live.sees_board or session.has_reported_step:
+        if session.target is None or not live.sees_board or session.awaits_other_table:
             return
         if session.phase is Phase.SETUP:
             is_done = live.shows_target
         else:
             is_done = session.has_moves and self._is_stage_shown()
         if is_done:
-            end_step(self._store, "camera")
+            end_stage(self._store, "camera")
             # The same reading may also show the next stage as finished.
             if self._store.session.phase is Phase.STAGES:
                 self.tick_off()
@@ -153,7 +153,7 @@ class BoardFollower:
         session = self._store.session
         is_last = session.stage == len(session.stages) - 1
         is_of_one_seat = len(session.last_turn.sealed) == 1
-        is_waiting = session.has_reported_step or session.paused_by or session.shown_stage.tallies
+        is_waiting = session.awaits_other_table or session.paused_by or session.shown_stage.tallies
         if not is_last or not is_of_one_seat or is_waiting:
             return False
         # Fold the end of the stage without accepting it, to see what may be played after it.

@@ -206,8 +206,10 @@ class Session:
         return f"{self.number}.{self.tick}"
 
     @property
-    def shown_step(self) -> tuple[int, int, Phase, int]:
-        """Return the step that is shown: both numbers of the moment, the phase and the stage."""
+    def stage_key(self) -> tuple[int, int, Phase, int]:
+        """Return what identifies the shown stage, set-up or decision: both numbers of the moment,
+        the phase and the stage.
+        """
         return self.number, self.tick, self.phase, self.stage
 
     @property
@@ -369,14 +371,14 @@ class Session:
     def awaited(self) -> frozenset[Seat]:
         """Return the seats that still have to hand in an action.
 
-        A seat at another table counts as done once its order is sealed there, unless only that
-        order is missing.
+        A seat at another table counts as done once its action is sealed there, unless only that
+        action is missing.
         """
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
         due = self.game.to_act(self.state) - set(self.sealed)
-        if self.remote and self.remote.sealed_order:
-            return due - {self.remote.seat} or due
+        if self.remote and self.remote.sealed_action:
+            return due - {self.remote.their_seat} or due
         return due
 
     @property
@@ -484,7 +486,7 @@ class Session:
 
         False once the game is over, because then anybody may sit down.
         """
-        return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
+        return self.remote is not None and seat is self.remote.their_seat and self.phase is not Phase.OVER
 
     def had_remote_player(self, seat: Seat) -> bool:
         """Return whether this seat was played at another table, in a game that is over. Anybody may
@@ -498,10 +500,12 @@ class Session:
         return not (is_elsewhere or self.is_machine_seat(seat))
 
     @property
-    def has_reported_step(self) -> bool:
-        """Return whether this table has reported that its board shows the current step."""
+    def awaits_other_table(self) -> bool:
+        """Return whether this table waits for the other one: it has reported that its board shows
+        the current stage, or has asked a question.
+        """
         return self.remote is not None and (
-            self.remote.has_reported_step or bool(self.remote.open_question)
+            self.remote.has_reported_stage or bool(self.remote.open_question)
         )
 
     def require_moment(self, moment: str) -> None:

@@ -177,7 +177,7 @@ class TableState:
             return False
         if kit.deck:
             return board_check.shows_cards(layout, self.reading)
-        before = BoardBefore(kit, self.layout_before_step, self.markers_before)
+        before = BoardBefore(kit, self.layout_before_hands, self.markers_before)
         reading = board_check.with_expected_stacks(
             kit, layout, self.reading, before.board, self.touched_squares
         )
@@ -198,7 +198,7 @@ class TableState:
         return self.laid_actions.get(viewer) if viewer in self.session.awaited else None
 
     @property
-    def layout_before_step(self) -> Layout:
+    def layout_before_hands(self) -> Layout:
         """Return the layout before hands began. Empty in the set-up of a new game."""
         if self.session.phase is Phase.SETUP:
             return self.session.undone_layout
@@ -247,7 +247,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready & session.awaited, faults))
     # Check the board for another step anew. Hands have not touched anything for it yet.
-    if session.shown_step != before.shown_step:
+    if session.stage_key != before.stage_key:
         problems = problems_of(live)
         live = replace(
             live,
@@ -311,7 +311,7 @@ def problems_of(live: TableState) -> Problems:
         return ()
     if not reading.quiet:
         return live.problems
-    problems = board_check.find_problems(kit, live.layout_before_step, target, reading)
+    problems = board_check.find_problems(kit, live.layout_before_hands, target, reading)
     homes = set(map(attrgetter("home"), problems))
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
@@ -373,7 +373,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
         return ()
     reading = live.reading if live.sees_board else NO_READING
     moves = board_check.hand_moves(
-        kit, live.layout_before_step, target, reading, live.touched_squares
+        kit, live.layout_before_hands, target, reading, live.touched_squares
     )
     unsorted = (instruction_for(session, kit, move) for move in moves)
     return tuple(sorted(unsorted, key=lambda instruction: SEATS.index(instruction.seat)))

@@ -152,8 +152,8 @@ class TableStore:
         """The seat that is open to the next phone, because its player at the pad wants that."""
         self.open_seat_until_s = 0.0
         """Monotonic time until which that seat is open."""
-        self.refused_step: object = None
-        """`Session.shown_step` when a key was pressed last to confirm a step. While that step is
+        self.refused_stage_key: object = None
+        """`Session.stage_key` when a key was pressed last to confirm a step. While that step is
         still shown, the press was refused.
         """
         self._act_in_time = act_in_time
@@ -337,7 +337,7 @@ class TableStore:
             session = session.in_lobby()
         live = with_session(self.live, session, self.now_s())
         live = replace(live, notices={**live.notices, WRITE_ERROR: ""})
-        if session.shown_step != before.shown_step:
+        if session.stage_key != before.stage_key:
             in_stages = session.phase is Phase.STAGES
             live = replace(live, headline=self.start_headline(session) if in_stages else None)
         self.publish(live, signals)

@@ -218,7 +218,7 @@ class Table(Closeable):
         elif session.phase is Phase.STAGES:
             # The table does not continue by itself while the board is wrong, or while it waits for
             # the other table's board.
-            is_waiting = store.live.problems or session.has_reported_step
+            is_waiting = store.live.problems or session.awaits_other_table
             headline = store.live.headline
             if headline and now_s >= headline.due_s and not is_waiting:
                 turns.show_next_headline(store, "clock")

@@ -95,7 +95,7 @@ class TurnView:
     - `number`: the game's number of the turn, 0 during the game's set-up.
     - `stage`: place of the stage that is shown, counted from 0.
     - `title`: title of the stage that is shown.
-    - `step_count`: number of stages that a turn can have. The number of this turn stays secret
+    - `stage_count`: number of stages that a turn can have. The number of this turn stays secret
       until its last stage.
     - `instructions`: what hands have to do now.
     - `orders`: orders of the revealed stages, by seat.
@@ -112,7 +112,7 @@ class TurnView:
     number: int
     stage: int
     title: str
-    step_count: int
+    stage_count: int
     instructions: tuple[Instruction, ...]
     orders: tuple[Mapping[Seat, Order], ...]
     sheets: Mapping[Seat, tuple[UnitOrder, ...]]

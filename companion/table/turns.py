@@ -120,14 +120,14 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
         raise Stale(say("That step is already done"))
     if store.live.sees_board:
         _require_agreement(store, by, force)
-    end_step(store, by)
+    end_stage(store, by)
     live = store.live
     # Overruled problems are not reported again in this step.
     if force and live.problems:
         store.publish(replace(live, overruled_problems=live.problems, problems=()))
 
 
-def end_step(store: TableStore, by: str) -> None:
+def end_stage(store: TableStore, by: str) -> None:
     """End the set-up, or the stage that is shown. `by` as in `Begin`."""
     session, now_s = store.session, store.now_s()
     if session.phase is Phase.SETUP:
@@ -142,7 +142,7 @@ def read_headline(store: TableStore, by: str, moment: str, stage: int, number: i
     place = (session.moment, session.stage, headline.number if headline else None)
     if (moment, stage, number) != place:
         raise Stale(say("That step is already done"))
-    if not session.has_reported_step:
+    if not session.awaits_other_table:
         show_next_headline(store, by)
 
 
@@ -155,7 +155,7 @@ def show_next_headline(store: TableStore, by: str) -> None:
     if following or session.has_moves:
         store.publish(replace(store.live, headline=following))
     else:
-        end_step(store, by)
+        end_stage(store, by)
 
 
 def show_help(store: TableStore, is_shown: bool) -> None:

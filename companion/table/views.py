@@ -22,7 +22,7 @@ from companion.table.chance.game_chance import chance_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
-from companion.table.remote.messages import OrderSealed
+from companion.table.remote.messages import ActionSealed
 from companion.table.session import Phase, Sealed, Session, Viewer
 from companion.table.state import NO_DRAFT, TableState, instructions
 from companion.table.table_view import (
@@ -111,7 +111,7 @@ def _turn_view(live: TableState) -> TurnView:
         number=_shown_turn(session),
         stage=session.stage,
         title=session.shown_stage.title,
-        step_count=_step_count(session) if stages else 0,
+        stage_count=_stage_count(session) if stages else 0,
         instructions=instructions(live),
         orders=tuple(stage.orders for stage in open_stages) if stages else (),
         sheets=_sheets(session) if in_stages else {},
@@ -273,10 +273,10 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
     return badges
 
 
-def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | OrderSealed | None:
+def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | ActionSealed | None:
     """Return a seat's sealed action, or what another table has told of it."""
     remote = session.remote if session.is_remote(seat) else None
-    return session.sealed.get(seat) or (remote.sealed_order if remote else None)
+    return session.sealed.get(seat) or (remote.sealed_action if remote else None)
 
 
 def _shown_turn(session: Session) -> int:
@@ -318,7 +318,7 @@ def sitting_of(nonce: str | None) -> str:
     return hashlib.sha256(f"sitting {nonce}".encode()).hexdigest()[:12] if nonce else ""
 
 
-def _step_count(session: Session) -> int:
+def _stage_count(session: Session) -> int:
     """Return how many steps a turn shows: at least one for each order.
 
     So a turn that a win cuts short looks as long as any other.

@@ -25,7 +25,7 @@ from companion.table.public.messages import (
     read_state,
     unpacked_sentence,
 )
-from companion.table.remote.messages import OrderOpened, RemoteGame, RemoteSeat, read_message
+from companion.table.remote.messages import ActionOpened, RemoteGame, RemoteSeat, read_message
 
 MOST_TIMES = 20
 BASE_BYTES = 300_000
@@ -73,7 +73,7 @@ COMMAND = json.loads(
     encode_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
 )
 REMOTE = json.loads(
-    RemoteGame(RemoteSeat("g", Seat.NORTH), (OrderOpened(1, "UUS", "a"),)).payload(1)
+    RemoteGame(RemoteSeat("g", Seat.NORTH), (ActionOpened(1, "UUS", "a"),)).payload(1)
 )
 
 

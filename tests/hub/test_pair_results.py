@@ -71,7 +71,7 @@ def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> Non
 def confirm(table: TableAtHub) -> bool:
     """The board shows the set-up, if that is asked for."""
     session = session_of(table.table)
-    if session.phase is Phase.SETUP and session.remote and not session.remote.has_reported_step:
+    if session.phase is Phase.SETUP and session.remote and not session.remote.has_reported_stage:
         with suppress(CompanionError):
             table.table.confirm("host", session.moment, session.stage)
     return True

@@ -67,7 +67,7 @@ class TwoTables:
             for each in self.companions.values():
                 view, session = each.table.view(), session_of(each.table)
                 is_due = view.phase in (Phase.SETUP, Phase.STAGES)
-                if is_due and session.remote and not session.remote.has_reported_step:
+                if is_due and session.remote and not session.remote.has_reported_stage:
                     with suppress(Stale):  # the camera has seen it meanwhile
                         each.table.confirm("host", view.moment, view.turn.stage, force=True)
             return self._agree() and all(_orders(each) for each in self.companions.values())

@@ -59,14 +59,14 @@ def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
     begin(played, name)
     guide = played.view.guide
     assert guide is not None
-    assert not guide.is_over
+    assert not guide.is_shown
     for seat, text in guide.step.orders.items():
         played.hand_in(seat, text)
     over = []
     while (view := played.view).phase is Phase.STAGES:
         assert view.guide is not None
         assert view.guide.step == guide.step
-        over.append(view.guide.is_over)
+        over.append(view.guide.is_shown)
         played.confirm("south")
     assert over == [False] * (len(over) - 1) + [True] * bool(over)
 

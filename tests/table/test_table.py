@@ -70,7 +70,7 @@ def test_a_turn_by_taps_alone(played: Played) -> None:
     assert played.cues[-1] == "reveal"
     turn = played.view.turn
     assert (turn.title, played.view.sign.text) == ("Step 1 of 3", "Purple: robot, a1 to a2")
-    assert (len(turn.orders), turn.step_count, turn.revealed_orders) == (1, 3, ())
+    assert (len(turn.orders), turn.stage_count, turn.revealed_orders) == (1, 3, ())
     text = repr(replace(played.view, own=None)) + repr(played.table.view(NORTH).turn)
     assert "order-shoot" not in text, "no step is told before its turn"
     assert "UUS" not in text
@@ -211,7 +211,7 @@ def test_a_win_ends_the_game_and_the_match_counts(played: Played) -> None:
     played.turn("URI", "III")
     played.finish_stages()
     played.turn("LDD", "III")
-    assert played.view.turn.step_count == 3, "that it ends early is not told before"
+    assert played.view.turn.stage_count == 3, "that it ends early is not told before"
     played.finish_stages()
     view = played.view
     assert (view.phase, view.sign.text, view.match.score) == (Phase.OVER, "Purple wins", (1, 0, 0))

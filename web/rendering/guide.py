@@ -31,7 +31,7 @@ def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
     layout, guide = view.board.layout, view.guide
     steps = [
         (origin or own_square(view, seat), target)
-        for origin, target in (guide.ways.get(seat, ()) if guide else ())
+        for origin, target in (guide.arrows.get(seat, ()) if guide else ())
     ]
     starts = {start for start, _ in steps}
     origins: dict[Square, Square] = {}

@@ -87,7 +87,7 @@ def plain_view(view: TableView) -> ViewJson:
         turn=turn.number,
         stage_title=turn.title,
         told=turn.headline.number if turn.headline else None,
-        steps=turn.step_count,
+        steps=turn.stage_count,
         opened=plain(turn.revealed_orders),
         tableau=plain_json(board.card_ui),
         standing=plain(board.board_ui),

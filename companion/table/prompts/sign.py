@@ -137,12 +137,12 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
 
     None if it only waits for something at this table.
     """
-    seats = frozenset({remote.seat})
+    seats = frozenset({remote.their_seat})
     if session.phase is Phase.OVER:
         return None
     if remote.open_question:
         small, seats = _REMOTE_QUESTIONS[remote.open_question], BOTH
-    elif remote.has_reported_step:
+    elif remote.has_reported_stage:
         small = say("Your board is right. The pieces there are still on their way.")
     elif session.phase is not Phase.ORDERS or session.awaited != seats:
         return None
@@ -151,7 +151,7 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     elif remote.own_seat in session.sealed:
         small = say("The order is sealed and stays. Both are opened once both are sealed.")
     else:
-        side = session.playing.sides[remote.seat].name
+        side = session.playing.sides[remote.their_seat].name
         small = say("{side!c} plays there. The pieces move here when that is done.", side=side)
     return Sign(say("Waiting for the other table"), small, seats, is_elsewhere=True)
 

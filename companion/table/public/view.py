@@ -41,7 +41,7 @@ def public_view(session: Session, now_s: float) -> PublicView:
         options=_options(session),
         turn=view.turn.number if view.game else 0,
         stage=view.turn.stage,
-        steps=view.turn.step_count,
+        steps=view.turn.stage_count,
         step=i18n.pack(view.turn.title),
         sign=i18n.pack(view.sign.text),
         why=i18n.pack(view.sign.small),

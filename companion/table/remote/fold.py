@@ -1,15 +1,15 @@
-"""The fold of a game at two tables: input for the own seat, and messages of the other table.
+"""Fold a game at two tables: input for this table's seat, and messages from the other table.
 
 It stands before the reducer: `advance` is what the table and its journal call for every record.
 
-A table sends only the receipt of its order until it has the receipt of the other one. So no
-program, not even a modified one, learns an order before its own is bound. A step is over once both
-boards show it. Each table's clock counts for its own seat. The messages to send are part of the
-fold: a table that restarts sends the same ones in the same order.
+A table sends only the receipt of its action until it has the receipt of the other one. So no
+program, not even a modified one, learns an action before its own is bound. A stage (or the set-up)
+is over once both boards show it. Each table's clock counts for its own seat. The messages to send
+are part of the fold: a table that restarts sends the same ones in the same order.
 
-Two inputs can cross on the line. If that could lead to two different games (resigning while the
-last step is being done), a table asks first. Then it sends nothing more, and acts when the answer
-comes, so that both tables have done the same before. If both ask at once, South's question counts.
+Two inputs can cross on the way. If that could lead to two different games (resigning while the last
+stage is being done), a table asks first. Until the answer comes it sends nothing, so both tables
+apply the question at the same point of the game. If both ask at once, South's question counts.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from companion.table.records import (
 )
 from companion.table.reducer import fold
 from companion.table.remote.messages import (
-    SETUP_STEP,
+    SETUP_STAGE,
     Answered,
     Asked,
     ClockHeld,
     DrawOffered,
     GameLeft,
-    OrderOpened,
-    OrderSealed,
+    ActionOpened,
+    ActionSealed,
     Question,
     RemoteGame,
     RemoteMessage,
-    StepShown,
+    StageShown,
     TimeIsOver,
 )
 from companion.table.session import BOTH, Advance, Phase, Session, receipt_of
@@ -80,14 +80,14 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
         case RemoteSaid():
             return _receive(session, remote, record)
         case TakeSeat() | FreeSeat() | MoveSeat() if (
-            record.seat is remote.seat and session.phase is not Phase.OVER
+            record.seat is remote.their_seat and session.phase is not Phase.OVER
         ):
             raise _played_elsewhere(record.seat)
         case NewGame() if session.phase is not Phase.OVER:
             raise wrong_phase(say("A game is on: end it before you start another one"))
         case Begin() | StageDone():
             _require_answer(remote)
-            return _report_step(session, remote, record)
+            return _report_stage(session, remote, record)
         case HandIn():
             _require_answer(remote)
             return _hand_in(session, remote, record)
@@ -102,7 +102,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             left_s = after.countdown.left_s if after.countdown else 0.0
             return _send(after, ClockHeld(session.tick, isinstance(record, Pause), left_s)), signals
         case OfferDraw() if (
-            record.seat is remote.own_seat and session.draw_offer is not remote.seat
+            record.seat is remote.own_seat and session.draw_offer is not remote.their_seat
         ):
             _require_answer(remote)
             after, signals = fold(session, record)
@@ -124,75 +124,75 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             return fold(session, record)
 
 
-# ---- what happens here ---------------------------------------------------------------------------
+# ---- input at this table -------------------------------------------------------------------------
 
 
-def _report_step(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
-    """Report to the other table that this board shows the current step."""
-    fold(session, record)  # raises unless this is the current step
-    if remote.has_reported_step:
+def _report_stage(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
+    """Report to the other table that this board shows the current stage or the set-up."""
+    fold(session, record)  # raises unless this is the current stage
+    if remote.has_reported_stage:
         raise Stale(say("That step is already done"))
-    stage = SETUP_STEP if isinstance(record, Begin) else session.stage
+    stage = SETUP_STAGE if isinstance(record, Begin) else session.stage
     after = _send(
         with_remote(session, reported_seats=remote.reported_seats | {remote.own_seat}),
-        StepShown(session.tick, stage),
+        StageShown(session.tick, stage),
     )
-    return _end_step(after, record)
+    return _end_stage(after, record)
 
 
-def _end_step(session: Session, record: Begin | StageDone) -> Advance:
-    """Begin the next step, once both boards show this one."""
+def _end_stage(session: Session, record: Begin | StageDone) -> Advance:
+    """End this stage or the set-up, once both boards show it."""
     remote = remote_of(session)
     if remote.reported_seats == BOTH:
         return fold(with_remote(session, reported_seats=frozenset()), record)
-    return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.has_reported_step else ()
+    return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.has_reported_stage else ()
 
 
 def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
-    """Hand in the own seat's order.
+    """Hand in the action of this table's seat.
 
-    If both seats act, only its receipt is sent at first. Otherwise the order itself is sent at
+    If both seats act, only its receipt is sent at first. Otherwise the action itself is sent at
     once.
     """
-    if record.seat is remote.seat:
+    if record.seat is remote.their_seat:
         raise _played_elsewhere(record.seat)
     after, signals = fold(session, record)
     # Still sealed: both seats act in this turn, so only the receipt is sent.
     if remote.own_seat in after.sealed:
         bound = _send(
-            after, OrderSealed(session.tick, after.sealed[remote.own_seat].receipt, record.at)
+            after, ActionSealed(session.tick, after.sealed[remote.own_seat].receipt, record.at)
         )
-        return _send_own_order(bound), signals
+        return _send_own_action(bound), signals
     sealed = after.turns[-1].sealed[remote.own_seat]
     # The time that the decision has taken on this table's clock.
     since_s = session.countdown.started_s if session.countdown else None
     spent_s = 0.0 if since_s is None else max(0.0, record.now_s - since_s)
-    order = OrderOpened(session.tick, sealed.action, sealed.salt, spent_s, sealed.at)
-    return _send(after, order), signals
+    opened = ActionOpened(session.tick, sealed.action, sealed.salt, spent_s, sealed.at)
+    return _send(after, opened), signals
 
 
-def _send_own_order(session: Session) -> Session:
-    """Send the own order, once this table has the receipt of the other one.
+def _send_own_action(session: Session) -> Session:
+    """Send the action of this table's seat, once the receipt of the other one has arrived.
 
-    Not while a question is open.
+    Nothing is sent while a question is open.
     """
     remote = remote_of(session)
     sealed = session.sealed.get(remote.own_seat)
     if (
         sealed is None
-        or remote.sealed_order is None
-        or remote.has_sent_order
+        or remote.sealed_action is None
+        or remote.has_sent_action
         or remote.open_question
     ):
         return session
-    order = OrderOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
-    return with_remote(_send(session, order), has_sent_order=True)
+    opened = ActionOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
+    return with_remote(_send(session, opened), has_sent_action=True)
 
 
 def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Advance:
     """Send a question whose effect follows when the other table has answered."""
     _require_answer(remote)
-    if not isinstance(record, Abandon) and record.seat is remote.seat:
+    if not isinstance(record, Abandon) and record.seat is remote.their_seat:
         raise _played_elsewhere(record.seat)
     fold(session, record)  # raises if it is not allowed
     question = Asked(_QUESTIONS[type(record)])
@@ -216,8 +216,9 @@ def _require_answer(remote: RemoteGame) -> None:
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
-    """Raise `Illegal` unless the own seat alone is on turn, because clocks run at the table of
-    their seat.
+    """Raise `Illegal` unless this table's seat alone is on turn.
+
+    A clock runs at the table of its seat.
     """
     _require_answer(remote)
     if session.awaited != {remote.own_seat}:
@@ -229,13 +230,13 @@ def _played_elsewhere(seat: Seat) -> Illegal:
     return Illegal(Refusal.NOT_YOUR_SEAT, say("{seat!c} is played at the other table", seat=seat))
 
 
-# ---- what the other table tells ------------------------------------------------------------------
+# ---- messages from the other table ---------------------------------------------------------------
 
 
 def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
-    """Process the next message of the other table.
+    """Process the next message from the other table.
 
-    Raises `Stale` for any other one, and `Malformed` if it does not fit the game.
+    Raises `Stale` for a message out of sequence, and `Malformed` if it does not fit the game.
     """
     if record.number != remote.received_count + 1:
         raise Stale(say("The other table has sent that already, or something before it is missing"))
@@ -244,16 +245,16 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
         return session, ()
     remote, now_s = remote_of(session), record.now_s
     match record.message:
-        case OrderSealed() as order:
-            _require(session, order.tick, Phase.ORDERS, is_shared=True)
-            if remote.sealed_order:
+        case ActionSealed() as sealed:
+            _require(session, sealed.tick, Phase.ORDERS, is_shared=True)
+            if remote.sealed_action:
                 raise unexpected_message()
-            bound = _send_own_order(with_remote(session, sealed_order=order))
-            return bound, (signal_to(remote.seat, Cue.SEALED),)
-        case OrderOpened() as order:
-            return _receive_order(session, remote, order, now_s)
-        case StepShown() as step:
-            return _receive_step(session, remote, step, now_s)
+            bound = _send_own_action(with_remote(session, sealed_action=sealed))
+            return bound, (signal_to(remote.their_seat, Cue.SEALED),)
+        case ActionOpened() as opened:
+            return _receive_action(session, remote, opened, now_s)
+        case StageShown() as shown:
+            return _receive_stage(session, remote, shown, now_s)
         case TimeIsOver() as over:
             _require(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
@@ -265,12 +266,12 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
         case ClockHeld() as clock:
             return _receive_clock(session, remote, clock, now_s)
         case DrawOffered() as offer:
-            # Ignore an offer for a step that is over, or one that crosses South's own.
+            # Ignore an offer for a stage that is over, or one that crosses South's own.
             in_stages = session.phase is Phase.STAGES
             is_now = (offer.tick, offer.in_stages) == (session.tick, in_stages)
             if not is_now or (session.draw_offer is Seat.SOUTH and remote.own_seat is Seat.SOUTH):
                 return session, ()
-            return replace(session, draw_offer=remote.seat), (Signal(Cue.OFFER, BOTH),)
+            return replace(session, draw_offer=remote.their_seat), (Signal(Cue.OFFER, BOTH),)
         case Asked() as question:
             return _receive_question(session, remote, question)
         case Answered() as answer:
@@ -281,46 +282,46 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
             return replace(abandoned, outcome=outcome), signals
 
 
-def _receive_order(
-    session: Session, remote: RemoteGame, order: OrderOpened, now_s: float
+def _receive_action(
+    session: Session, remote: RemoteGame, opened: ActionOpened, now_s: float
 ) -> Advance:
-    """Process the order of the other table's seat. It must match its receipt."""
+    """Process the action of the other table's seat. It must match its receipt, if it has one."""
     game = session.playing
     is_shared = session.phase is Phase.ORDERS and len(game.to_act(session.state)) > 1
-    _require(session, order.tick, Phase.ORDERS, is_shared=is_shared)
+    _require(session, opened.tick, Phase.ORDERS, is_shared=is_shared)
     # Only one spelling is valid, because the receipt is that of the text.
-    if game.format(game.parse(order.action)) != order.action:
+    if game.format(game.parse(opened.action)) != opened.action:
         raise unexpected_message()
     if is_shared:
-        receipt = receipt_of(session.moment, remote.seat, order.action, order.salt)
-        is_due = remote.own_seat in session.sealed and remote.waiting_order is None
-        if not is_due or remote.sealed_order is None or remote.sealed_order.receipt != receipt:
+        receipt = receipt_of(session.moment, remote.their_seat, opened.action, opened.salt)
+        is_due = remote.own_seat in session.sealed and remote.waiting_action is None
+        if not is_due or remote.sealed_action is None or remote.sealed_action.receipt != receipt:
             raise unexpected_message()
-        game.check(session.state, remote.seat, game.parse(order.action))
-        # A question holds the own order back, so this one waits for the answer.
-        if not remote.has_sent_order:
-            return with_remote(session, waiting_order=order), ()
-    session = with_remote(session, sealed_order=None, has_sent_order=False, waiting_order=None)
+        game.check(session.state, remote.their_seat, game.parse(opened.action))
+        # A question holds this table's action back, so the other one waits for the answer.
+        if not remote.has_sent_action:
+            return with_remote(session, waiting_action=opened), ()
+    session = with_remote(session, sealed_action=None, has_sent_action=False, waiting_action=None)
     if not is_shared and (countdown := session.countdown):
-        # Use the time measured at the other table, so that the message's way costs no time.
-        left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
+        # Use the time measured there, so that the message's delay costs the player nothing.
+        left_s = countdown.left_s - min(countdown.left_s, opened.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused_by="")
     return fold(
-        session, HandIn(remote.seat, session.moment, order.action, order.salt, order.at, now_s)
+        session, HandIn(remote.their_seat, session.moment, opened.action, opened.salt, opened.at, now_s)
     )
 
 
-def _receive_step(session: Session, remote: RemoteGame, step: StepShown, now_s: float) -> Advance:
-    """Note that the other table's board shows the current step."""
-    is_setup = step.stage == SETUP_STEP
-    _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
-    if remote.seat in remote.reported_seats or not (is_setup or step.stage == session.stage):
+def _receive_stage(session: Session, remote: RemoteGame, shown: StageShown, now_s: float) -> Advance:
+    """Note that the other table's board shows the current shown."""
+    is_setup = shown.stage == SETUP_STAGE
+    _require(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
+    if remote.their_seat in remote.reported_seats or not (is_setup or shown.stage == session.stage):
         raise unexpected_message()
-    session = with_remote(session, reported_seats=remote.reported_seats | {remote.seat})
-    by = str(remote.seat)
+    session = with_remote(session, reported_seats=remote.reported_seats | {remote.their_seat})
+    by = str(remote.their_seat)
     if is_setup:
-        return _end_step(session, Begin(by, now_s))
-    return _end_step(session, StageDone(session.moment, session.stage, by, now_s))
+        return _end_stage(session, Begin(by, now_s))
+    return _end_stage(session, StageDone(session.moment, session.stage, by, now_s))
 
 
 def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: float) -> Advance:
@@ -331,7 +332,7 @@ def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s
         raise unexpected_message()
     stopped = Countdown(countdown.limit_s, min(countdown.left_s, clock.left_s))
     if clock.is_held:
-        paused = replace(session, countdown=stopped, paused_by=str(remote.seat))
+        paused = replace(session, countdown=stopped, paused_by=str(remote.their_seat))
         return paused, (Signal(Cue.PAUSED, BOTH),)
     return replace(session, countdown=stopped.start(now_s), paused_by=""), (
         Signal(Cue.RESUMED, BOTH),
@@ -341,11 +342,11 @@ def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s
 def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:
     """Answer a question, and do what it asks for unless it comes too late."""
     if remote.open_question and remote.own_seat is Seat.SOUTH:
-        return session, ()  # South's question counts, and its answer is under way
+        return session, ()  # South's question counts, and its answer is on the way
     session = with_remote(session, open_question="")
     if question.what == "draw" and session.draw_offer is not remote.own_seat:
-        return _send_own_order(_send(session, Answered(False))), ()
-    after, signals = fold(session, _record_of(question.what, remote.seat))
+        return _send_own_action(_send(session, Answered(False))), ()
+    after, signals = fold(session, _record_of(question.what, remote.their_seat))
     return _send(after, Answered(True)), signals
 
 
@@ -358,13 +359,13 @@ def _receive_answer(
     session = with_remote(session, open_question="")
     if answer.is_agreed:
         if remote.open_question == "draw":
-            session = replace(session, draw_offer=remote.seat)
+            session = replace(session, draw_offer=remote.their_seat)
         return fold(session, _record_of(remote.open_question, remote.own_seat))
-    # The answer is no, so continue with what the question has held back.
-    session = with_remote(_send_own_order(session), waiting_order=None)
-    if remote.waiting_order is None:
+    # The answer is no, so send and process the actions that the question held back.
+    session = with_remote(_send_own_action(session), waiting_action=None)
+    if remote.waiting_action is None:
         return session, ()
-    return _receive_order(session, remote_of(session), remote.waiting_order, now_s)
+    return _receive_action(session, remote_of(session), remote.waiting_action, now_s)
 
 
 def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:
@@ -376,24 +377,24 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
         raise unexpected_message()
     if is_shared is not None:
         due = session.playing.to_act(session.state)
-        if due != (BOTH if is_shared else {remote_of(session).seat}):
+        if due != (BOTH if is_shared else {remote_of(session).their_seat}):
             raise unexpected_message()
 
 
-# ---- the state of the line -----------------------------------------------------------------------
+# ---- the state of the other table ----------------------------------------------------------------
 
 
 def remote_of(session: Session) -> RemoteGame:
-    """Return what the session knows of the other table. The game must be at two tables."""
+    """Return the state of a game at two tables. Raises `RuntimeError` if there is only one."""
     if session.remote is None:
-        raise RuntimeError("a game at one table")
+        raise RuntimeError("this game is not at two tables")
     return session.remote
 
 
 def with_remote(session: Session, **changes: object) -> Session:
     """Return the session with changes to the state of the other table."""
+    # mypy does not check the keywords of replace()
     return replace(session, remote=replace(remote_of(session), **changes))  # type: ignore[arg-type]
-    # as of RemoteGame
 
 
 def unexpected_message() -> Malformed:
@@ -402,5 +403,5 @@ def unexpected_message() -> Malformed:
 
 
 def _send(session: Session, message: RemoteMessage) -> Session:
-    """Add a message to those that the line sends."""
+    """Add a message to those that go to the other table."""
     return with_remote(session, sent_messages=(*remote_of(session).sent_messages, message))

@@ -16,8 +16,8 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
 
-SETUP_STEP = -1
-"""Number of the step in which the board is set up, in `StepShown`."""
+SETUP_STAGE = -1
+"""Value of `StageShown.stage` for the set-up of the board."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
 _Time = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
@@ -33,9 +33,9 @@ class _Message(
     """Base class of the messages. `tick` is the second half of the moment."""
 
 
-class OrderSealed(_Message, frozen=True, tag="sealed"):
-    """The seat has sealed an order of a turn in which both act. `receipt` binds it (see
-    `session.receipt`).
+class ActionSealed(_Message, frozen=True, tag="sealed"):
+    """The seat has sealed its action of a turn in which both act. `receipt` binds it (see
+    `session.receipt_of`).
 
     `at` is the other table's time of day.
     """
@@ -45,8 +45,8 @@ class OrderSealed(_Message, frozen=True, tag="sealed"):
     at: _Time = 0.0
 
 
-class OrderOpened(_Message, frozen=True, tag="opened"):
-    """The order itself. In a turn in which both act it is sent once both are sealed, else at once.
+class ActionOpened(_Message, frozen=True, tag="opened"):
+    """The action itself. If both seats act, it is sent once both actions are sealed, else at once.
 
     `spent_s` is the time that it took on its own table's clock, `at` is that table's time of day.
     """
@@ -58,11 +58,11 @@ class OrderOpened(_Message, frozen=True, tag="opened"):
     at: _Time = 0.0
 
 
-class StepShown(_Message, frozen=True, tag="shown"):
-    """The other table's board shows a stage, or the set-up (`SETUP_STEP`)."""
+class StageShown(_Message, frozen=True, tag="shown"):
+    """The other table's board shows a stage, or the set-up (`SETUP_STAGE`)."""
 
     tick: _Count
-    stage: Annotated[int, msgspec.Meta(ge=SETUP_STEP, le=100_000)]
+    stage: Annotated[int, msgspec.Meta(ge=SETUP_STAGE, le=100_000)]
 
 
 class TimeIsOver(_Message, frozen=True, tag="time_over"):
@@ -111,9 +111,9 @@ class GameLeft(_Message, frozen=True, tag="left"):
 
 
 RemoteMessage = (
-    OrderSealed
-    | OrderOpened
-    | StepShown
+    ActionSealed
+    | ActionOpened
+    | StageShown
     | TimeIsOver
     | ClockHeld
     | DrawOffered
@@ -146,11 +146,12 @@ class RemoteGame:
     - `sent_messages`: all messages of this table, in order. The line sends those that the other
       one lacks.
     - `received_count`: number of messages received.
-    - `sealed_order`: the receipt of the order that the other table has sealed for this moment.
-    - `has_sent_order`: whether this table has sent its own order for this moment. Then the
-      other's order completes the turn.
-    - `waiting_order`: the other table's order, while it waits for this table to send its own.
-    - `reported_seats`: seats whose table has reported that its board shows the current step.
+    - `sealed_action`: the receipt of the action that the other table has sealed for this moment.
+    - `has_sent_action`: whether this table has sent its own action for this moment. Then the
+      other's action completes the turn.
+    - `waiting_action`: the other table's action, while it waits for this table to send its own.
+    - `reported_seats`: seats whose table has reported that its board shows the current stage or
+      the set-up.
     - `open_question`: this table's question that has no answer yet, or an empty string. Until
       the answer the table sends nothing, so that both tables know what came before.
     """
@@ -158,20 +159,20 @@ class RemoteGame:
     remote_seat: RemoteSeat
     sent_messages: tuple[RemoteMessage, ...] = ()
     received_count: int = 0
-    sealed_order: OrderSealed | None = None
-    has_sent_order: bool = False
-    waiting_order: OrderOpened | None = None
+    sealed_action: ActionSealed | None = None
+    has_sent_action: bool = False
+    waiting_action: ActionOpened | None = None
     reported_seats: frozenset[Seat] = frozenset()
     open_question: Question | Literal[""] = ""
 
     @property
-    def seat(self) -> Seat:
+    def their_seat(self) -> Seat:
         """Return the seat that is played at the other table."""
         return self.remote_seat.seat
 
     @property
     def own_seat(self) -> Seat:
-        """Return the seat that is played here."""
+        """Return the seat that is played at this table."""
         return self.remote_seat.seat.other
 
     def payload(self, number: int) -> bytes:
@@ -181,8 +182,8 @@ class RemoteGame:
         return _encode(_Envelope(self.remote_seat.id, number, self.sent_messages[number - 1]))
 
     @property
-    def has_reported_step(self) -> bool:
-        """Return whether this table has reported that its board shows the current step."""
+    def has_reported_stage(self) -> bool:
+        """Return whether this table has reported that its board shows the current stage."""
         return self.own_seat in self.reported_seats
 
 

@@ -113,8 +113,8 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
             turns.read_headline(store, by, session.moment, session.stage, headline.number)
     # Only a hold whose own press was refused overrules the camera. A press that has ended another
     # step, or started the clock, does not.
-    elif not press.is_held or store.refused_step == session.shown_step:
-        store.refused_step = session.shown_step
+    elif not press.is_held or store.refused_stage_key == session.stage_key:
+        store.refused_stage_key = session.stage_key
         turns.confirm(store, by, session.moment, session.stage, force=press.is_held)
 
 

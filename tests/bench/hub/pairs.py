@@ -38,7 +38,7 @@ from companion.hub_server.folder import HubFolder
 from companion.league.league_file import LeagueFile
 from companion.storage.journal import Journal
 from companion.table.records import HandIn, RemoteSaid
-from companion.table.remote.messages import OrderOpened
+from companion.table.remote.messages import ActionOpened
 from companion.table.session import Session
 from companion.tools.selfplay.people import Phone, Stuck
 
@@ -274,7 +274,7 @@ def _heard_early(journal: Journal, session: Session) -> str:
         record = entry.record
         if isinstance(record, HandIn):
             sealed.add(record.moment)
-        elif isinstance(record, RemoteSaid) and isinstance(record.message, OrderOpened):
+        elif isinstance(record, RemoteSaid) and isinstance(record.message, ActionOpened):
             moment = f"{session.number}.{record.message.tick}"
             turn = next((turn for turn in session.turns if turn.moment == moment), None)
             if turn is not None and len(turn.sealed) == len(SEATS) and moment not in sealed:
