@@ -15,7 +15,7 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import pack, say, unpack
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Entry
-from companion.table.records import FreeSeat, MoveSeat, NewGame, Pause, TakeSeat
+from companion.table.records import BY_RESTART, FreeSeat, MoveSeat, NewGame, Pause, TakeSeat
 from companion.table.remote.fold import advance
 from companion.table.remote.messages import REMOTE
 from companion.table.session import MACHINE, Phase, Session
@@ -66,7 +66,7 @@ def length_s(entries: Sequence[Entry]) -> float:
     """
     total_s = 0.0
     for before, after in itertools.pairwise(entries):
-        was_off = isinstance(after.record, Pause) and after.record.by == "restart"
+        was_off = isinstance(after.record, Pause) and after.record.by == BY_RESTART
         if not was_off:
             total_s += min(max(after.now_s - before.now_s, 0.0), MAX_GAP_S)
     return total_s

@@ -1,5 +1,7 @@
-"""The board check: how the reading differs from the expected layout, which moves of pieces are left
-to do, and which action explains the board.
+"""The board check: compare what the camera sees with the layout that the table expects.
+
+It tells which moves of hands are left to do, what is wrong on the board, and which action explains
+the board.
 
 The functions are pure. A layout has a stack of faces on each square, from the bottom to the top. A
 reading shows only the top of each stack.
@@ -47,15 +49,15 @@ class BoardBefore:
     """The layout of the board before an action, and the markers that were read on it."""
 
     kit: Kit
-    board: Layout
+    layout: Layout
     markers: Mapping[Square, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault on the board.
+    """One thing that is wrong on the board.
 
-    - `face`: the piece that is wrong.
+    - `face`: the piece to move or to turn over.
     - `square`: where it is seen, or where it is missing.
     - `home`: where it belongs. None if it belongs beside the board.
     - `text`: a sentence that says which piece is wrong, where, and how to correct it.
@@ -71,14 +73,21 @@ class Problem:
 
 Problems = tuple[Problem, ...]
 
+ActionLayouts = Iterable[tuple[Any, tuple[Layout, ...]]]
+"""Legal actions, each with the layouts that hands may produce when they carry it out."""
+
+_Piece = tuple[Square | None, str]
+"""Square and face of a piece."""
+_NOWHERE: _Piece = (None, "")
+"""Place of a piece that comes from beside the board, or goes there."""
+
+
+# ---- readings and layouts ------------------------------------------------------------------------
+
 
 def top_faces(layout: Layout) -> dict[Square, str]:
     """Return the top face of each square, which is all that a camera can see of a layout."""
-    top_faces = {}
-    for square, faces in layout.items():
-        if faces:
-            top_faces[square] = faces[-1]
-    return top_faces
+    return {square: faces[-1] for square, faces in layout.items() if faces}
 
 
 def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
@@ -119,6 +128,58 @@ def with_expected_stacks(
     return replace(reading, seen=faces) if faces != reading.seen else reading
 
 
+def shows_layout(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
+    """Return whether a quiet reading shows exactly this layout.
+
+    Every piece must be seen, except one that has not moved since `before`. A tall neighbour or a
+    resting hand may hide such a piece, even after the piece on top of it has gone.
+    """
+    if not reading.quiet or reading.game is None:
+        return False
+    expected = {}
+    for square, face in top_faces(layout).items():
+        stack, old_stack = layout[square], (before or {}).get(square, ())
+        has_only_lost_top = stack == old_stack[:-1]
+        is_unmoved = stack == old_stack or has_only_lost_top
+        if square not in reading.unknown or not is_unmoved:
+            expected[square] = face
+    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    return faces == expected
+
+
+def shows_cards(layout: Layout, reading: Reading) -> bool:
+    """Return whether a quiet reading shows exactly the open cards in all zones of the layout.
+
+    The order within a fan does not matter.
+    """
+    if not reading.quiet or reading.game is None or reading.unknown & set(layout):
+        return False
+    return all(
+        sorted(reading.fans.get(zone, ())) == sorted(cards) for zone, cards in layout.items()
+    )
+
+
+def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
+    """Return the markers on a board that has no problems.
+
+    While something is hidden, the markers read `before` stay: a hand over the board may have laid a
+    piece on one that looks the same.
+    """
+    markers = dict(reading.markers)
+    if reading.unknown:
+        for square in before.keys() & (reading.unknown | markers.keys()):
+            markers[square] = before[square]
+    return markers
+
+
+def _top(stack: tuple[str, ...]) -> str | None:
+    """Return the face on top of a stack. None for an empty square."""
+    return stack[-1] if stack else None
+
+
+# ---- moves of hands ------------------------------------------------------------------------------
+
+
 def hand_moves(
     kit: Kit,
     before: Layout,
@@ -138,30 +199,24 @@ def hand_moves(
     reading = with_expected_stacks(kit, after, reading, before, touched)
     removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
     # Pieces with the same origin and target are moved by one hand.
-    ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
+    routes: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
     for kind in sorted(removed.keys() | added.keys()):
         pairs = _pair_pieces(removed.get(kind, []), added.get(kind, []))
         for (origin, old_face), (target, new_face) in pairs:
             is_turned_over = bool(old_face and new_face) and old_face != new_face
-            ways.setdefault((origin, target), []).append((new_face or old_face, is_turned_over))
+            routes.setdefault((origin, target), []).append((new_face or old_face, is_turned_over))
     moves = []
-    for (origin, target), pieces in ways.items():
+    for (origin, target), pieces in routes.items():
         stack: tuple[str, ...] = ()
         if target is not None:
             stack = after[target]
         elif origin is not None:
             stack = before[origin]
         faces = tuple(sorted((face for face, _ in pieces), key=stack.index))
-        is_done = _is_done(faces, origin, target, after, reading)
+        is_done = _is_move_done(faces, origin, target, after, reading)
         is_turned_over = any(is_turned for _, is_turned in pieces)
         moves.append(HandMove(faces, origin, target, is_done, is_turned_over))
     return tuple(moves)
-
-
-_Piece = tuple[Square | None, str]
-"""Square and face of a piece."""
-_NOWHERE: _Piece = (None, "")
-"""Place of a piece that comes from beside the board, or goes there."""
 
 
 def _surplus(kit: Kit, layout: Layout, other: Layout) -> dict[str, list[_Piece]]:
@@ -192,7 +247,7 @@ def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_
     yield from itertools.zip_longest(removed, added, fillvalue=_NOWHERE)
 
 
-def _is_done(
+def _is_move_done(
     faces: tuple[str, ...],
     origin: Square | None,
     target: Square | None,
@@ -210,41 +265,13 @@ def _is_done(
     return has_left and has_arrived
 
 
-def shows_layout(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
-    """Return whether a quiet reading shows exactly this layout.
-
-    Every piece must be seen, except one that has not moved since `before`. A tall neighbour or a
-    resting hand may hide such a piece, even after the piece on top of it has gone.
-    """
-    if not reading.quiet or reading.game is None:
-        return False
-    expected = {}
-    for square, face in top_faces(layout).items():
-        stack = (before or {}).get(square, ())
-        # The same stack, or the same without its top piece.
-        is_unmoved = layout[square] in (stack, stack[:-1])
-        if square not in reading.unknown or not is_unmoved:
-            expected[square] = face
-    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
-    return faces == expected
-
-
-def shows_cards(layout: Layout, reading: Reading) -> bool:
-    """Return whether a quiet reading shows exactly the open cards in all zones of the layout.
-
-    The order within a fan does not matter.
-    """
-    if not reading.quiet or reading.game is None or reading.unknown & set(layout):
-        return False
-    return all(
-        sorted(reading.fans.get(zone, ())) == sorted(cards) for zone, cards in layout.items()
-    )
+# ---- problems on the board -----------------------------------------------------------------------
 
 
 def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Problems:
-    """Return the faults on the board while hands turn `before` into `target`.
+    """Return the problems on the board while hands turn `before` into `target`.
 
-    If both are the same layout, no piece may move. Unknown squares have no faults. A piece on a
+    If both are the same layout, no piece may move. Unknown squares have no problems. A piece on a
     wrong square is reported once, together with the place where it is missing.
     """
     if kit.large:
@@ -261,16 +288,16 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
     # The faces of each stack that are not seen there: all of it, or all below the top.
     absent = {}
     for square, stack in target.items():
-        is_seen = square not in reading.unknown and reading.seen.get(square) in stack[-1:]
+        is_seen = square not in reading.unknown and reading.seen.get(square) == _top(stack)
         absent[square] = list(stack[:-1] if is_seen else stack)
-    faults = []
+    problems = []
     homes = set()
     for square, face in wrong.items():
         if face is not None:
-            problem = _misplaced(kit, face, square, target.get(square, ()))
-            problem = problem or _stray(face, square, absent, reading, before)
-            faults.append(problem)
-            # One fault per piece: do not report the place where it is missing as well.
+            problem = _problem_on_own_square(kit, face, square, target.get(square, ()))
+            problem = problem or _problem_off_square(face, square, absent, reading, before)
+            problems.append(problem)
+            # One problem per piece: do not report the place where it is missing as well.
             homes.add(problem.home)
             if problem.home is not None and face in absent.get(problem.home, ()):
                 absent[problem.home].remove(face)
@@ -280,8 +307,8 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
             parts = {"piece": stack[-1], "square": square}
             text = say("{piece!c} is missing on {square}: put it there.", **parts)
             remedy = say("Put the {piece} on {square}", **parts)
-            faults.append(Problem(stack[-1], square, square, text, remedy))
-    return tuple(faults)
+            problems.append(Problem(stack[-1], square, square, text, remedy))
+    return tuple(problems)
 
 
 def _is_wrong(kit: Kit, face: str | None, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
@@ -292,39 +319,43 @@ def _is_wrong(kit: Kit, face: str | None, old: tuple[str, ...], new: tuple[str, 
     must not show a piece that was laid on top of the one that belongs there.
     """
     if old == new:
-        return face != (new[-1] if new else None)
+        return face != _top(new)
     if face is None:
         return False
-    has_come_on_top = face in new[:-1] and face not in old and old[-1:] == new[-1:]
+    has_come_on_top = face in new[:-1] and face not in old and _top(old) == _top(new)
     return has_come_on_top or kit.kind(face) not in map(kit.kind, (*old, *new))
 
 
-def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> Problem | None:
-    """Return the fault of a piece on its own square, such as the wrong face or the wrong order.
+def _problem_on_own_square(
+    kit: Kit, face: str, square: Square, stack: tuple[str, ...]
+) -> Problem | None:
+    """Return the problem of a piece on its own square: the wrong face up, or too high in the stack.
 
     None if the piece belongs elsewhere.
     """
-    due = stack[-1] if stack else ""  # the face that belongs on top
-    if kit.kind(face) == kit.kind(due):
-        text = say("{piece!c} expected on {square}: turn the piece over.", piece=due, square=square)
+    top = _top(stack)
+    if top is None:
+        return None
+    if kit.kind(face) == kit.kind(top):
+        text = say("{piece!c} expected on {square}: turn the piece over.", piece=top, square=square)
         sign = say("Turn the piece on {square} over", square=square)
         return Problem(face, square, square, text, sign)
     if face in stack:
-        parts = {"piece": due, "below": face, "square": square}
+        parts = {"piece": top, "below": face, "square": square}
         text = say("{piece!c} belongs on top of the {below} on {square}: lay it there.", **parts)
-        sign = say("Lay the {piece} on top on {square}", piece=due, square=square)
-        return Problem(due, square, square, text, sign)
+        sign = say("Lay the {piece} on top on {square}", piece=top, square=square)
+        return Problem(top, square, square, text, sign)
     return None
 
 
-def _stray(
+def _problem_off_square(
     face: str,
     square: Square,
     absent: Mapping[Square, Sequence[str]],
     reading: Reading,
     before: Layout,
 ) -> Problem:
-    """Return the fault of a piece that does not belong on its square.
+    """Return the problem of a piece that does not belong on its square.
 
     It belongs on a square where it is `absent`, first on one that the camera sees, else beside the
     board.
@@ -343,12 +374,11 @@ def _stray(
     return Problem(face, square, home, text, say("Move the {piece} {square} to {home}", **parts))
 
 
-Plays = Iterable[tuple[Any, tuple[Layout, ...]]]
-"""Legal actions, each with the layouts that hands may produce when they carry it out."""
+# ---- the action that explains the board ----------------------------------------------------------
 
 
-def actions_shown(
-    plays: Plays, reading: Reading, before: BoardBefore
+def match_actions(
+    candidates: ActionLayouts, reading: Reading, before: BoardBefore
 ) -> tuple[list[Any], list[Any]]:
     """Return the actions that the reading shows, and those that may have been taken out of the
     camera's sight.
@@ -357,47 +387,17 @@ def actions_shown(
     or may lie under a carried piece such as a ball.
     """
     shown, possible = [], []
-    for action, layouts in plays:
+    for action, layouts in candidates:
         agreeing = []
         for layout in layouts:
-            reading_as_laid = with_expected_stacks(before.kit, layout, reading, before.board)
-            if shows_layout(layout, reading_as_laid, before.board):
+            reading_as_laid = with_expected_stacks(before.kit, layout, reading, before.layout)
+            if shows_layout(layout, reading_as_laid, before.layout):
                 agreeing.append(layout)
         if any(_is_shown(layout, reading, before) for layout in agreeing):
             shown.append(action)
         elif any(_may_be_meant(before, layout) for layout in agreeing):
             possible.append(action)
     return shown, possible
-
-
-def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
-    """Return the squares where a piece is laid on one that looks the same, so that only its marker
-    shows the change.
-
-    A piece that goes under a carried one, such as a ball, counts if nothing else of the change is
-    visible.
-    """
-    is_all_hidden = top_faces(before.board) == top_faces(after)
-    squares = []
-    for square, stack in after.items():
-        old_stack = before.board.get(square, ())
-        is_same_top = old_stack[-1:] == stack[-1:] and len(stack) > len(old_stack)
-        if is_same_top and (is_all_hidden or not before.kit.face(stack[-1]).carried):
-            squares.append(square)
-    return squares
-
-
-def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
-    """Return the markers on a board that has no faults.
-
-    While something is hidden, the markers read `before` stay: a hand over the board may have laid a
-    piece on one that looks the same.
-    """
-    markers = dict(reading.markers)
-    if reading.unknown:
-        for square in before.keys() & (reading.unknown | markers.keys()):
-            markers[square] = before[square]
-    return markers
 
 
 def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) -> bool:
@@ -413,22 +413,35 @@ def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) 
     return True
 
 
+def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
+    """Return the squares where a piece is laid on one that looks the same, so that only its marker
+    shows the change.
+
+    A piece that goes under a carried one, such as a ball, counts if nothing else of the change is
+    visible.
+    """
+    is_all_hidden = top_faces(before.layout) == top_faces(after)
+    squares = []
+    for square, stack in after.items():
+        old_stack = before.layout.get(square, ())
+        is_on_lookalike = _top(old_stack) == _top(stack) and len(stack) > len(old_stack)
+        if is_on_lookalike and (is_all_hidden or not before.kit.face(stack[-1]).carried):
+            squares.append(square)
+    return squares
+
+
 def _is_shown(layout: Layout, reading: Reading, before: BoardBefore) -> bool:
     """Return whether the board shows more than that a piece is gone.
 
     The reading agrees with the layout. On a piece that looks the same only the marker shows it.
     """
-    old_tops = top_faces(before.board)
+    old_tops = top_faces(before.layout)
     has_new_top = any(old_tops.get(square) != face for square, face in top_faces(layout).items())
     if has_new_top or lookalike_squares(before, layout):
         return are_lookalikes_proven(before, layout, reading)
     # Nothing new is visible, so the pieces that are gone must lie beside the board.
-    removed = _faces(before.board) - _faces(layout)
+    removed = _faces(before.layout) - _faces(layout)
     return bool(removed) and removed <= Counter(reading.beside)
-
-
-def _faces(layout: Layout) -> Counter[str]:
-    return Counter(face for stack in layout.values() for face in stack)
 
 
 def _may_be_meant(before: BoardBefore, layout: Layout) -> bool:
@@ -436,10 +449,14 @@ def _may_be_meant(before: BoardBefore, layout: Layout) -> bool:
 
     Both look the same as a piece that was only lifted, so the player has to say which it is.
     """
-    if _faces(layout).total() < _faces(before.board).total():
+    if _faces(layout).total() < _faces(before.layout).total():
         return True
-    for square in layout.keys() & before.board.keys():
+    for square in layout.keys() & before.layout.keys():
         stack = layout[square]
-        if len(stack) > len(before.board[square]) and before.kit.face(stack[-1]).carried:
+        if len(stack) > len(before.layout[square]) and before.kit.face(stack[-1]).carried:
             return True
     return False
+
+
+def _faces(layout: Layout) -> Counter[str]:
+    return Counter(face for stack in layout.values() for face in stack)

@@ -73,7 +73,7 @@ class BoardFollower:
             self._settle_early_press()
 
     def _judge(self, before: TableState) -> None:
-        """Find the faults of the board, and recognise an action.
+        """Find the problems of the board, and recognise an action.
 
         `before` is the table's state with the previous reading.
         """
@@ -87,7 +87,7 @@ class BoardFollower:
         self._store.live = live
         problems = problems_of(live)
         seat = _seat_on_turn(session) if is_action_due else None
-        # What looks like a fault may be an action, so look for actions first.
+        # What looks like a problem may be an action, so look for actions first.
         if seat is not None and (problems or _has_other_markers(live)):
             self._recognise(seat, problems)
             return
@@ -179,8 +179,8 @@ class BoardFollower:
             seat = _seat_on_turn(session)
         if seat is None or session.paused_by or not session.is_played_here(seat):
             return False
-        plays = actions_with_layouts(session, seat)
-        shown, _ = board_check.actions_shown(plays, live.reading, _board_before(live, session))
+        candidates = actions_with_layouts(session, seat)
+        shown, _ = board_check.match_actions(candidates, live.reading, _board_before(live, session))
         return bool(shown)
 
     def _recognise(self, seat: Seat, problems: Problems) -> None:
@@ -199,7 +199,7 @@ class BoardFollower:
             self._publish(replace(live, problems=problems), live.problems)
             return
         game, before = session.playing, _board_before(live, session)
-        shown, possible = board_check.actions_shown(
+        shown, possible = board_check.match_actions(
             actions_with_layouts(session, seat), reading, before
         )
         if len(shown) == 1:
@@ -217,8 +217,8 @@ class BoardFollower:
             return
         wrong = replace(live, problems=problems, broken_rule=None)
         if not is_in_hand:
-            reading_as_laid = board_check.with_expected_stacks(before.kit, before.board, reading)
-            faces = board_check.known_faces(reading_as_laid, before.board)
+            reading_as_laid = board_check.with_expected_stacks(before.kit, before.layout, reading)
+            faces = board_check.known_faces(reading_as_laid, before.layout)
             wrong = replace(wrong, broken_rule=game.why_not(session.state, seat, faces))
             if not problems:
                 markers = board_check.known_markers(live.markers_before, reading)

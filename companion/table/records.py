@@ -173,8 +173,12 @@ class TimeOut(Record, frozen=True, tag="time_out"):
     now_s: float
 
 
+BY_RESTART = "restart"
+"""Value of `by` in a `Pause` after a restart of the program."""
+
+
 class Pause(Record, frozen=True, tag="pause"):
-    """The turn's clock is paused. `by` as in `Begin`, or `restart`."""
+    """The turn's clock is paused. `by` as in `Begin`, or `BY_RESTART`."""
 
     by: str
     now_s: float

@@ -26,6 +26,7 @@ from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_chess_clocks
 from companion.table.records import (
+    BY_RESTART,
     Abandon,
     AnyRecord,
     AskBack,
@@ -397,7 +398,7 @@ def _pause(session: Session, record: Pause) -> Advance:
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused_by:
         raise wrong_phase(say("No clock is running"))
     # In an earlier version, "line" meant that a remote phone could not be reached.
-    by = "restart" if record.by == "line" else record.by
+    by = BY_RESTART if record.by == "line" else record.by
     stopped = session.countdown.stop(record.now_s)
     return replace(session, countdown=stopped, paused_by=by), (Signal(Cue.PAUSED, BOTH),)
 

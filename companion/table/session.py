@@ -486,7 +486,11 @@ class Session:
 
         False once the game is over, because then anybody may sit down.
         """
-        return self.remote is not None and seat is self.remote.their_seat and self.phase is not Phase.OVER
+        return (
+            self.remote is not None
+            and seat is self.remote.their_seat
+            and self.phase is not Phase.OVER
+        )
 
     def had_remote_player(self, seat: Seat) -> bool:
         """Return whether this seat was played at another table, in a game that is over. Anybody may

@@ -95,7 +95,7 @@ class TableState:
     - `stage_since_s`: monotonic time at which the current phase or stage was first shown.
     - `headline`: the current headline. None while hands are at work or no stage is shown.
     - `reading`: the camera's last reading.
-    - `problems`: faults of the board, without those that were overruled.
+    - `problems`: what is wrong on the board, without what was overruled.
     - `disagrees_since_s`: monotonic time since which the camera has disagreed with what is
       shown. None if it agrees.
     - `overruled_problems`: problems that somebody confirmed by hand.
@@ -112,7 +112,7 @@ class TableState:
     - `laid_actions`: actions in notation that lie open on the table and wait to be confirmed,
       by seat.
     - `fans_before`: the open cards by zone, at the beginning of the decision that is due.
-    - `markers_before`: the marker read on each square when the board last had no faults.
+    - `markers_before`: the marker read on each square when the board last had no problems.
     - `touched_squares`: squares whose pieces were hidden or lifted since the current
       instruction, which shows that hands were there.
     - `early_press`: a press that ended a turn while hands were at the board. It waits for the
@@ -179,9 +179,9 @@ class TableState:
             return board_check.shows_cards(layout, self.reading)
         before = BoardBefore(kit, self.layout_before_hands, self.markers_before)
         reading = board_check.with_expected_stacks(
-            kit, layout, self.reading, before.board, self.touched_squares
+            kit, layout, self.reading, before.layout, self.touched_squares
         )
-        if not board_check.shows_layout(layout, reading, before.board):
+        if not board_check.shows_layout(layout, reading, before.layout):
             return False
         if _missed_and_hidden(self, layout):
             return False
@@ -303,7 +303,7 @@ def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
 
 
 def problems_of(live: TableState) -> Problems:
-    """Return the faults of the board. While something moves, the previous faults stay."""
+    """Return the problems of the board. While something moves, the previous faults stay."""
     session, reading = live.session, live.reading
     kit, target = session.kit, session.target
     is_checked = not session.is_between_games and live.sees_board
@@ -320,8 +320,9 @@ def problems_of(live: TableState) -> Problems:
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
-    """Return the faults of pieces that were missing when their place was last seen, if a hand hides
-    the place now.
+    """Return the problems of pieces that were missing when their place was last seen.
+
+    Only those whose place is hidden by a hand now.
     """
     missed = []
     for problem in live.problems:
@@ -331,8 +332,9 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
 
 
 def is_piece_in_hand(live: TableState, problems: Problems) -> bool:
-    """Return whether the only fault is that the seat on turn holds one of its pieces, or a neutral
-    one.
+    """Return whether the only problem is a piece that the seat on turn holds.
+
+    It must be its own piece or a neutral one.
     """
     session = live.session
     if len(session.awaited) != 1 or len(problems) != 1:

@@ -95,7 +95,7 @@ class TurnView:
     - `number`: the game's number of the turn, 0 during the game's set-up.
     - `stage`: place of the stage that is shown, counted from 0.
     - `title`: title of the stage that is shown.
-    - `stage_count`: number of stages that a turn can have. The number of this turn stays secret
+    - `stage_count`: number of stages that a turn can have. How many this one has stays secret
       until its last stage.
     - `instructions`: what hands have to do now.
     - `orders`: orders of the revealed stages, by seat.
@@ -134,9 +134,9 @@ class BoardView:
     - `undo_moves`: moves that would undo the last turn, while a seat asks for that.
     - `target`: layout that is expected when hands are done. None if nothing is checked.
     - `unknown`: squares that the camera cannot see.
-    - `problems`: faults of the board, with what hands do about them.
+    - `problems`: what is wrong on the board, and what hands do about it.
     - `broken_rule`: the rule that the board breaks now. None if it breaks none, or has no
-      faults.
+      problems.
     - `is_seen_by_camera`: whether the camera sees the board of the running game.
     - `suggested_game`: the game whose board lies on the table between games.
     - `fans`: open cards that the camera reads, by zone.
@@ -286,7 +286,7 @@ class Progress:
 
     - `number`: number of the game in the journal.
     - `turns`: the game's number of each turn so far, by moment.
-    - `is_board_right`: whether the board has no known faults.
+    - `is_board_right`: whether the board has no known problems.
     """
 
     number: int

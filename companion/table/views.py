@@ -319,7 +319,7 @@ def sitting_of(nonce: str | None) -> str:
 
 
 def _stage_count(session: Session) -> int:
-    """Return how many steps a turn shows: at least one for each order.
+    """Return how many stages a turn is shown with: at least one for each order of a pad.
 
     So a turn that a win cuts short looks as long as any other.
     """

@@ -14,9 +14,9 @@ from companion.games import game_named
 from companion.table.board_check import (
     BoardBefore,
     HandMove,
-    actions_shown,
     find_problems,
     hand_moves,
+    match_actions,
     shows_layout,
     with_expected_stacks,
 )
@@ -176,8 +176,8 @@ def test_the_one_play_is_found() -> None:
         outcomes.append((action, (toy.expected(step.state) or {},)))
     before = BoardBefore(toy.kit(toy.options({})), toy.expected(state) or {})
     seen = reading(a3="white counter", b1="black counter")
-    assert actions_shown(outcomes, seen, before) == ([2], [])
+    assert match_actions(outcomes, seen, before) == ([2], [])
     astray = reading(a5="white counter", b1="black counter")
-    assert actions_shown(outcomes, astray, before) == ([], [])
+    assert match_actions(outcomes, astray, before) == ([], [])
     both = [*outcomes, (1, outcomes[1][1])]
-    assert actions_shown(both, seen, before) == ([2, 1], [])
+    assert match_actions(both, seen, before) == ([2, 1], [])

@@ -455,7 +455,7 @@ def test_a_board_that_can_mean_two_plays_is_asked_about(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GAMES, "toy", Toy())
-    monkeypatch.setattr(board_check, "actions_shown", Mock(return_value=([1, 2], [])))
+    monkeypatch.setattr(board_check, "match_actions", Mock(return_value=([1, 2], [])))
     played.table.new_game("toy", seed=1)
     board = played.view.board.layout
     for seen in (board, moved(board, "a1", "a3")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from companion.core.ports import Alarm, Cue, Signal
-from companion.table.records import Pause, TimeOut
+from companion.table.records import BY_RESTART, Pause, TimeOut
 from companion.table.session import Session
 
 CLOCK_NOTE_INTERVAL_S = 0.5
@@ -60,7 +60,7 @@ def clock_after_restart(
     if any(map(session.is_remote, session.awaited)):
         return replace(session, countdown=replace(countdown, started_s=now_s)), None
     # The recorded time may be older than the last start of the clock.
-    return session, Pause("restart", max(noted_s or 0.0, countdown.started_s))
+    return session, Pause(BY_RESTART, max(noted_s or 0.0, countdown.started_s))
 
 
 def time_out_of(session: Session, now_s: float) -> TimeOut | None:

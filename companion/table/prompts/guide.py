@@ -1,6 +1,6 @@
 """The guide of a first game: the visible part of its lesson, and the sign during it.
 
-Nothing is secret in a lesson: its orders are part of the program, and the table accepts no others.
+Nothing is secret in a lesson: its actions are part of the program, and the table accepts no others.
 So the table screen shows the orders of both seats, and nobody at a pad needs a phone. The views of
 a guided game say so.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
+from companion.games.pads import PadGrammar
 from companion.games.spelling import Arrow, SpelledOrder, arrows_of, spell_action
 from companion.table.session import Phase, Session, Viewer
 from companion.table.state import TableState
@@ -24,27 +25,27 @@ class GuideView:
 
     - `number`: number of the step, counted from 0.
     - `part`: number of its part of the lesson, counted from 0.
-    - `is_over`: whether the step is fully shown.
+    - `is_shown`: whether the last stage of the step is on the screen.
     - `orders`: the orders of both seats in words and drawings.
-    - `ways`: arrows to the squares that the orders lead to.
+    - `arrows`: arrows to the squares that the orders lead to.
     """
 
     lesson: Lesson
     step: LessonStep
     number: int
     part: int
-    is_over: bool
+    is_shown: bool
     orders: Mapping[Seat, tuple[SpelledOrder, ...]]
-    ways: Mapping[Seat, tuple[Arrow, ...]]
+    arrows: Mapping[Seat, tuple[Arrow, ...]]
 
 
-_SEEN_FROM_SOUTH = {
+_NORTH_DRAWINGS = {
     "order-up": "order-down",
     "order-down": "order-up",
     "order-left": "order-right",
     "order-right": "order-left",
 }
-"""The directions of North's keys on a picture with South below."""
+"""Drawings of North's keys as they point on a picture with South below."""
 
 
 def guide_of(session: Session) -> GuideView | None:
@@ -55,22 +56,22 @@ def guide_of(session: Session) -> GuideView | None:
     game, step = session.playing, lesson.steps[number]
     before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
-    orders, ways = {}, {}
+    orders, arrows = {}, {}
     for seat, action in step.orders.items():
         orders[seat] = spell_action(game, state, seat, action)
-        ways[seat] = arrows_of(game, state, seat, action)
+        arrows[seat] = arrows_of(game, state, seat, action)
     north_orders = []
     for order in orders.get(Seat.NORTH, ()):
-        drawing = _SEEN_FROM_SOUTH.get(order.drawing, order.drawing)
+        drawing = _NORTH_DRAWINGS.get(order.drawing, order.drawing)
         north_orders.append(replace(order, drawing=drawing))
     return GuideView(
         lesson,
         step,
         number,
         part=lesson.part_of(number),
-        is_over=session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
+        is_shown=session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
         orders={**orders, Seat.NORTH: tuple(north_orders)},
-        ways=ways,
+        arrows=arrows,
     )
 
 
@@ -81,24 +82,32 @@ def waiting_words(session: Session, seats: Collection[Seat]) -> str:
 
 
 def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[str, str]:
-    """Return the sign and its smaller line while the lesson waits for orders."""
+    """Return the sign and its second line while the lesson waits for actions."""
     session, sides = live.session, live.session.playing.sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
         # The head of a step for one seat speaks of its player in the third person.
-        is_for_one = len(step.orders) == 1
-        return say("Your turn") if is_for_one else step.head, step.tasks[viewer]
+        headline = say("Your turn") if len(step.orders) == 1 else step.head
+        return headline, step.tasks[viewer]
     people = [seat for seat in awaited if not session.is_machine_seat(seat)]
     if viewer is not None or not people:
         return waiting_words(session, awaited), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,) = people
-    # The keys that enter this action, if a pad can enter it.
-    action, grammar = step.orders[seat], session.playing.pad(session.state, seat)
-    keys = grammar.spell(action) if grammar else ()
-    can_enter = grammar is not None and grammar.text(keys) == action
-    small = step.why
-    if session.seats[seat].door == "pad" and not can_enter:
-        small = say("Not by this pad: move it on the board, or go on by phone at the same seat.")
-    return say("{side!c}: do what is shown here", side=sides[seat].name), small
+    second_line = step.why
+    grammar = session.playing.pad(session.state, seat)
+    if session.seats[seat].door == "pad" and not _can_enter(grammar, step.orders[seat]):
+        second_line = say(
+            "Not by this pad: move it on the board, or go on by phone at the same seat."
+        )
+    return say("{side!c}: do what is shown here", side=sides[seat].name), second_line
+
+
+def _can_enter(grammar: PadGrammar | None, action: str) -> bool:
+    """Return whether a pad can enter an action.
+
+    `spell` returns no keys for an action that keys cannot give. The empty draft may still give it,
+    by ready alone.
+    """
+    return grammar is not None and grammar.text(grammar.spell(action)) == action

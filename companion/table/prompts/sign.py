@@ -76,7 +76,7 @@ def stranger_words(kit: Kit | None, marker: int) -> str:
 
 
 def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
-    """Return the sign of what matters most now: a question, a fault, the other table, the phase."""
+    """Return the sign of what matters most: a question, a problem, the other table, the phase."""
     session = live.session
     if live.early_press:
         return Sign(
@@ -113,7 +113,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
 
 
 def _problem_sign(live: TableState) -> Sign:
-    """Return the sign for the first fault of the board: what to do, and what is wrong."""
+    """Return the sign for the first problem of the board: what to do, and what is wrong."""
     problem, kit = live.problems[0], live.session.kit
     small = before_colon(problem.text)
     # A piece that is not seen anywhere may lie out of sight.

@@ -1,7 +1,7 @@
-"""The public part of a session, as a message. It has nothing but what is named here.
+"""The public part of a session, as a message. Fields not named here are never published.
 
-It is made from everybody's view, and never has the names of people: the caller passes a session
-without them.
+It is made from the view that everybody may have. It never has the names of people, because the
+caller passes a session without them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 from companion.core import i18n
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import plain_layout
 from companion.games.screen import Lane
 from companion.table.public.messages import (
     PublicClock,
@@ -29,7 +28,9 @@ from companion.table.views import view_of
 
 def public_view(session: Session, now_s: float) -> PublicView:
     """Return the public view of a session without names at a monotonic time."""
-    view = view_of(TableState(session, headline=headline_at(session, 0)), None)
+    # Of what is seen just now only the stage's first headline is added.
+    live = TableState(session, headline=headline_at(session, 0))
+    view = view_of(live, viewer=None)  # what everybody may know
     cards = view.board.card_ui
     outcome = view.match.outcome if view.phase is Phase.OVER else None
     clock = view.time.clock
@@ -45,11 +46,11 @@ def public_view(session: Session, now_s: float) -> PublicView:
         step=i18n.pack(view.turn.title),
         sign=i18n.pack(view.sign.text),
         why=i18n.pack(view.sign.small),
-        seats={seat: _seat(view, seat, now_s) for seat in SEATS},
-        layout=_layout(view.board.layout),
-        target=_layout(view.board.target),
-        moves=_moves(view),
-        lanes=tuple(map(_lane, cards.lanes)) if cards else (),
+        seats={seat: _public_seat(view, seat, now_s) for seat in SEATS},
+        layout=_public_layout(view.board.layout),
+        target=_public_layout(view.board.target),
+        moves=_public_moves(view),
+        lanes=tuple(map(_public_lane, cards.lanes)) if cards else (),
         orders=tuple(
             {
                 seat: PublicOrder(order.letter, order.on_board, i18n.pack(order.initial))
@@ -58,7 +59,7 @@ def public_view(session: Session, now_s: float) -> PublicView:
             for step in view.turn.orders
         ),
         happened=tuple(i18n.pack(event.text) for event in view.turn.events),
-        clock=_clock(clock, now_s) if clock else None,
+        clock=_public_clock(clock, now_s) if clock else None,
         paused=bool(clock and clock.paused),
         winners=tuple(sorted(outcome.winners)) if outcome else (),
         result=i18n.pack(outcome.reason) if outcome else "",
@@ -80,45 +81,50 @@ def _options(session: Session) -> dict[str, Any]:
     }
 
 
-def _seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
+def _public_seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
     shown, clock = view.seats[seat], view.time.clocks.get(seat)
     return PublicSeat(
         shown.door,
         shown.is_awaited,
         shown.receipt is not None,
-        _clock(clock, now_s) if clock else None,
+        _public_clock(clock, now_s) if clock else None,
     )
 
 
-def _clock(clock: ClockView, now_s: float) -> PublicClock:
+def _public_clock(clock: ClockView, now_s: float) -> PublicClock:
     # A running clock is sent with the time that is left now.
     left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
     runs = clock.due_s is not None and not clock.has_run_out
     return PublicClock(round(clock.limit_s, 1), round(max(0.0, left_s), 1), runs)
 
 
-def _lane(lane: Lane) -> PublicLane:
+def _public_lane(lane: Lane) -> PublicLane:
     piles = []
     for pile in (lane.north, lane.deck, lane.south, lane.discard):
         piles.append(tuple(None if card is None else str(card) for card in pile))
     return PublicLane(str(lane.name), *piles)
 
 
-def _layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:
-    return {square: tuple(faces) for square, faces in (plain_layout(layout) or {}).items()}
+def _public_layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:
+    """Return the faces on each square by its name, in the order of squares. Empty without one."""
+    stacks = sorted(layout.items()) if layout else ()
+    return {str(square): tuple(map(str, faces)) for square, faces in stacks}
 
 
-def _moves(view: TableView) -> tuple[PublicMove, ...]:
+def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
     moves = (instruction.move for instruction in view.turn.instructions)
     return tuple(
         PublicMove(
-            tuple(map(str, move.faces)), _name(move.origin), _name(move.target), move.is_turned_over
+            tuple(map(str, move.faces)),
+            _square_name(move.origin),
+            _square_name(move.target),
+            move.is_turned_over,
         )
         for move in moves
         if move.faces
     )
 
 
-def _name(square: Square | None) -> str | None:
+def _square_name(square: Square | None) -> str | None:
     """Return the name of a square. None for a place beside the board."""
     return None if square is None else str(square)

@@ -23,6 +23,7 @@ from companion.core.ports import Cue, Signal, signal_to
 from companion.games.base import Outcome
 from companion.table.clocks.countdown import Countdown
 from companion.table.records import (
+    BY_RESTART,
     Abandon,
     AnyRecord,
     AskBack,
@@ -48,13 +49,13 @@ from companion.table.records import (
 from companion.table.reducer import fold
 from companion.table.remote.messages import (
     SETUP_STAGE,
+    ActionOpened,
+    ActionSealed,
     Answered,
     Asked,
     ClockHeld,
     DrawOffered,
     GameLeft,
-    ActionOpened,
-    ActionSealed,
     Question,
     RemoteGame,
     RemoteMessage,
@@ -96,7 +97,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             after, signals = fold(session, record)
             return _send(after, TimeIsOver(session.tick)), signals
         case Pause() | Resume():
-            if record.by != "restart":  # a restart asks nobody
+            if record.by != BY_RESTART:  # allowed at any time
                 _require_own_turn(session, remote)
             after, signals = fold(session, record)
             left_s = after.countdown.left_s if after.countdown else 0.0
@@ -307,11 +308,14 @@ def _receive_action(
         left_s = countdown.left_s - min(countdown.left_s, opened.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused_by="")
     return fold(
-        session, HandIn(remote.their_seat, session.moment, opened.action, opened.salt, opened.at, now_s)
+        session,
+        HandIn(remote.their_seat, session.moment, opened.action, opened.salt, opened.at, now_s),
     )
 
 
-def _receive_stage(session: Session, remote: RemoteGame, shown: StageShown, now_s: float) -> Advance:
+def _receive_stage(
+    session: Session, remote: RemoteGame, shown: StageShown, now_s: float
+) -> Advance:
     """Note that the other table's board shows the current shown."""
     is_setup = shown.stage == SETUP_STAGE
     _require(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
