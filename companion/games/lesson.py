@@ -1,7 +1,7 @@
-"""A guided first game as data: its options, the orders with their reasons, and the promised events.
+"""A guided first game as data: its options, its actions with their reasons, and the promised events.
 
 A lesson is declared in the folder of its game and named in `Game.lesson`. The table asks for
-exactly its orders, one decision after another, and plays them by the rules. After the last one the
+exactly its actions, one decision after another, and plays them by the rules. After the last one the
 same game continues freely. A test plays each lesson, so its promises hold.
 """
 
@@ -18,12 +18,15 @@ from companion.games.events import EventKind
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One decision: the order of every seat that must act, in notation.
+    """One decision: the action of every seat that must act.
 
-    `title` names the part of the lesson, and consecutive steps with the same title form one part.
-    `head` announces the step in at most 40 characters and `why` explains it. `tasks` tells each
-    seat what to do. `after` says what has happened. `shows` lists the kinds of events that must
-    occur in the step, with a kind repeated as often as it must occur.
+    - `title`: title of its part of the lesson. Consecutive steps with the same title form one part.
+    - `orders`: the action of each seat, in notation.
+    - `head`: the headline of the step, in at most 40 characters.
+    - `why`: the reason for these actions, in a sentence.
+    - `tasks`: what each seat has to do, in a sentence.
+    - `after`: what has happened, shown when hands are done.
+    - `shows`: kinds of the events that must occur, each as often as it must occur.
 
     `told` is the older name of `tasks`, kept for games written for version 1.0. It is only a
     parameter: its value goes to `tasks`.
@@ -43,17 +46,20 @@ class LessonStep:
             object.__setattr__(self, "tasks", told)
 
 
+Tile = tuple[tuple[str, str], ...]
+"""A stack of drawings, from the bottom to the top, as pairs (drawing, colour).
+
+The colour is that of a side, or `plain` for the colour of text.
+"""
+
+
 @dataclass(frozen=True)
 class Lesson:
     """A whole lesson: its goal in words and as a picture, its steps, and its game's options."""
 
     goal: str
-    picture: tuple[tuple[tuple[str, str], ...], ...]
-    """Tiles of the picture of the goal, from left to right.
-
-    Each tile is a stack of drawings, from the bottom to the top, as pairs (drawing, colour). The
-    colour is that of a side, or `plain` for the colour of text.
-    """
+    picture: tuple[Tile, ...]
+    """Tiles of the picture of the goal, from left to right."""
     steps: tuple[LessonStep, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
 

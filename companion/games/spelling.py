@@ -23,14 +23,16 @@ from companion.games.screen import CardChoice, CardUi, Play
 
 @dataclass(frozen=True)
 class SpelledOrder:
-    """A part of an action for readers: a drawing if there is one, a letter or name, and words.
+    """A part of an action for readers.
 
-    With `is_for_unit` it is the order of one of several pieces, and `letter` is the name of that
-    piece.
+    - `drawing`: name of the order's drawing, or empty.
+    - `label`: the order's initial or notation. With `is_for_unit` it is the name of the piece.
+    - `words`: the order in words.
+    - `is_for_unit`: whether this is the order of one of several pieces.
     """
 
     drawing: str
-    letter: str
+    label: str
     words: str
     is_for_unit: bool = False
 
@@ -38,7 +40,7 @@ class SpelledOrder:
     def whole(self) -> str:
         """Return the order in words, with its piece if it has one."""
         if self.is_for_unit:
-            return say("{unit}: {order}", unit=self.letter, order=self.words)
+            return say("{unit}: {order}", unit=self.label, order=self.words)
         return self.words
 
 
@@ -88,8 +90,9 @@ def lesson_reminder(game: AnyGame, state: Any, seat: Seat, notation: str) -> str
 
 
 def play_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> Play | None:
-    """Return the play with this notation if the seat gives it by taps on squares or keys, else
-    None.
+    """Return the play with this notation. None if the seat does not give it by taps.
+
+    An order sheet, a duel or a placing takes the place of taps on squares and keys.
     """
     board_ui = game.board_ui(state, seat)
     if board_ui is None or board_ui.sheet or board_ui.duel or board_ui.placing:
@@ -101,7 +104,7 @@ def _spell_units(game: AnyGame, state: Any, seat: Seat, notation: str) -> Iterat
     """Yield the orders of an order sheet, one for each piece."""
     # Reveal the action in a single stage, as if both seats had given it, and use only the part of
     # this seat.
-    stages = (Stage("", {}, (), None),)
+    stages = (Stage(title="", orders={}, events=(), expected=None),)
     actions = {player: game.parse(notation) for player in SEATS}
     opened = game.opened(state, actions, stages, 0) or {}
     for unit in opened.get(seat, ()):
@@ -119,9 +122,7 @@ def _spell_placing(names: Mapping[str, str], notation: str) -> Iterator[SpelledO
 
 
 def choice_of(card_ui: CardUi | None, notation: str) -> CardChoice | None:
-    """Return the choice with this notation if the seat gives it by taps on cards, lanes and
-    keys.
-    """
+    """Return the choice with this notation. None if the seat does not give it by taps on cards."""
     if card_ui:
         return next((choice for choice in card_ui.choices if choice.text == notation), None)
     return None
@@ -159,6 +160,7 @@ def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arr
         # A sheet's notation is `UNIT:ORDER …`, and a unit without an order is left out.
         square_of = {unit.name: unit.square for unit in board_ui.sheet.units}
         starts = [square_of[part.partition(":")[0]] for part in notation.split()]
+        # A game without `Game.plan` has no ends, and so no arrows.
         return tuple(zip(starts, ends, strict=False))
     return tuple((None, end) for end in ends[:1])
 

@@ -1,18 +1,19 @@
 """Events and stages of a turn, recorded while a game carries it out.
 
-`Game.apply` of most games makes a `TurnLog`, adds what happens in sequence, and returns its
-`step_to` the next state. The log lives no longer than that call. Some games derive a class from it
+`Game.apply` of most games makes a `TurnLog`, adds what happens in sequence, and returns what
+`step_to` makes of it. The log lives no longer than that call. Some games derive a class from it
 that also holds the mutable position of the turn.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
+from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import Event, Outcome, S, Stage, Step
+from companion.games.base import Event, Order, Outcome, S, Stage, Step
 from companion.games.events import EventKind
-from companion.games.screen import Headline
+from companion.games.screen import Badge, Headline, Tally
 
 
 class TurnLog:
@@ -27,7 +28,7 @@ class TurnLog:
         self.headlines: list[Headline] = []
         """Headlines of the present stage."""
         self.outcome: Outcome | None = None
-        # number of events that belong to finished stages
+        # Number of events that belong to finished stages.
         self._staged_events = 0
 
     def add(
@@ -64,25 +65,36 @@ class TurnLog:
         """Return the events since the last stage."""
         return tuple(self.events[self._staged_events :])
 
-    def add_stage(self, title: str, expected: Layout | None, **more: Any) -> None:
+    def add_stage(
+        self,
+        title: str,
+        expected: Layout | None,
+        *,
+        orders: Mapping[Seat, Order] = {},
+        tallies: tuple[Tally, ...] = (),
+        todo: tuple[tuple[Seat, str], ...] = (),
+        badges: Mapping[Square, Badge] = {},
+    ) -> None:
         """End the present stage: add it with the events and headlines since the last one.
 
-        `more` holds other fields of `Stage`.
+        The arguments are the fields of `Stage`.
         """
-        more = {"orders": {}, "headlines": tuple(self.headlines), **more}
-        self.stages.append(Stage(title, events=self.fresh_events, expected=expected, **more))
+        headlines = tuple(self.headlines)
+        self.stages.append(
+            Stage(title, orders, self.fresh_events, expected, tallies, todo, headlines, badges)
+        )
         self._staged_events = len(self.events)
         self.headlines = []
 
     def end(self, winner: Seat | int | None, reason: str, rule: str, short: str = "") -> None:
         """Record the end of the game and its event. Without a winner it is a draw.
 
-        `rule` is the id of the paragraph behind it. `short` is that of the `Outcome`.
+        `short` is the outcome in a few words. `rule` is the id of the rule that ends the game.
         """
         seat = SEATS[winner] if isinstance(winner, int) else winner
         self.outcome = Outcome(frozenset({seat} if seat else ()), reason, short)
         self.events.append(self.outcome.event(rule))
 
     def step_to(self, state: S) -> Step[S]:
-        """Return the step to a state, with everything that was recorded."""
+        """Return the result of `Game.apply`: this state with all recorded events and stages."""
         return Step(state, tuple(self.events), tuple(self.stages))

@@ -141,7 +141,7 @@ class BoardFollower:
             return False  # people read the headline first
         if live.shows_target:
             return True
-        # A turn of both seats is revealed step by step, so no step may be skipped.
+        # A turn of both seats is revealed stage by stage, so no stage may be skipped.
         is_of_one_seat = len(session.last_turn.sealed) == 1
         later_stages = session.stages[session.stage + 1 :]
         return is_of_one_seat and any(live.shows_layout(stage.expected) for stage in later_stages)
@@ -301,8 +301,8 @@ def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tu
         if lesson_action is not None and play.text != lesson_action:
             continue
         action = game.parse(play.text)
-        step = game.apply(session.state, {seat: action}, session.rng)
-        layouts = game.layouts_by_hand(session.state, seat, action, step)
+        result = game.apply(session.state, {seat: action}, session.rng)
+        layouts = game.layouts_by_hand(session.state, seat, action, result)
         # An action that no hands make has no layout.
         yield action, layouts if play.is_by_hand else ()
 

@@ -16,7 +16,7 @@ from companion.table.session import Phase, Signals
 from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_DURATION_S = 0.6
-"""Duration in seconds of the reveal's cue on lamps and buzzer, before the first step's cues."""
+"""Duration in seconds of the reveal's cue on lamps and buzzer, before the first stage's cues."""
 
 
 def _ignore(*_: object) -> None:
@@ -149,7 +149,7 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     has_question = bool(live.possible_actions) and seat in session.awaited
     has_handed_in = seat in session.sealed or seat in live.tiles.ready
     turn_lamp = _turn_lamp(live, seat, has_question, has_handed_in)
-    # A pad has three order lamps, so the fourth step or order lights the first one again.
+    # A pad has three order lamps, so the fourth stage or order lights the first one again.
     count = live.drafts.get(seat, NO_DRAFT).count
     lit = set(range(1, (count - 1) % 3 + 2)) if count else set()
     if has_handed_in:

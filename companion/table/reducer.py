@@ -270,19 +270,19 @@ def _reveal(
     The next clock runs from `next_clock_s`, None for `now_s`. `is_timed_out` as in `Turn`.
     """
     if session.remote is not None:
-        session = _with_chance_of_orders(session, session.remote)
+        session = _with_chance_of_actions(session, session.remote)
     next_clock_s = now_s if next_clock_s is None else next_clock_s
     game, countdown = session.playing, session.countdown
     actions = {}
     for seat, sealed in session.sealed.items():
         actions[seat] = game.parse(sealed.action)
-    step = game.apply(session.state, actions, session.rng)
+    result = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
     turn = Turn(
         session.moment,
         session.sealed,
-        step.stages,
-        step.events,
+        result.stages,
+        result.events,
         completed_s=now_s,
         is_timed_out=is_timed_out,
         due_s=due_s,
@@ -292,7 +292,7 @@ def _reveal(
     before = replace(session, countdown=countdown.stop(now_s) if countdown else None)
     after = replace(
         before,
-        state=step.state,
+        state=result.state,
         turns=(*session.turns, turn),
         sealed={},
         phase=Phase.STAGES,
@@ -302,12 +302,12 @@ def _reveal(
         before_turn=before,
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
-    if not step.stages:
+    if not result.stages:
         next_session, next_signals = _next_turn(
-            replace(after, board=game.expected(step.state)), next_clock_s
+            replace(after, board=game.expected(result.state)), next_clock_s
         )
         # Signal only one thing: the end of the game, else the events, else the next turn.
-        cues = () if next_session.outcome else event_signals(step.events)
+        cues = () if next_session.outcome else event_signals(result.events)
         return next_session, (*signals, *(cues or next_signals))
     return after, (*signals, *stage_signals(after))
 
@@ -338,8 +338,8 @@ def _next_turn(session: Session, now_s: float) -> Advance:
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
 
 
-def _with_chance_of_orders(session: Session, remote: RemoteGame) -> Session:
-    """Draw the chance of a game at two tables from the first sealed orders of both."""
+def _with_chance_of_actions(session: Session, remote: RemoteGame) -> Session:
+    """Draw the chance of a game at two tables from the first sealed actions of both."""
     if session.chance is not None or session.first_draw is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}

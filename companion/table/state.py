@@ -219,8 +219,9 @@ class TableState:
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:
-    """Return the table's state with the session after a record, without what belonged to an older
-    decision or step.
+    """Return the table's state with the session after a record.
+
+    What belonged to an older decision or stage is dropped.
     """
     before, reading = live.session, live.reading
     live = replace(live, session=session)
@@ -246,7 +247,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     if not live.tiles.ready <= session.awaited:
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready & session.awaited, faults))
-    # Check the board for another step anew. Hands have not touched anything for it yet.
+    # Check the board for another stage anew. Hands have not touched anything for it yet.
     if session.stage_key != before.stage_key:
         problems = problems_of(live)
         live = replace(

@@ -153,7 +153,7 @@ class TableStore:
         self.open_seat_until_s = 0.0
         """Monotonic time until which that seat is open."""
         self.refused_stage_key: object = None
-        """`Session.stage_key` when a key was pressed last to confirm a step. While that step is
+        """`Session.stage_key` when a key was pressed last to confirm a stage. While that stage is
         still shown, the press was refused.
         """
         self._act_in_time = act_in_time

@@ -112,7 +112,7 @@ def ask_back(store: TableStore, seat: Seat, moment: str) -> None:
 def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = False) -> None:
     """Confirm for `by` that the board is right, in the set-up or after a stage.
 
-    `moment` and `stage` name the step that is meant, else this raises `Stale`. If the camera sees
+    `moment` and `stage` name the stage that is meant, else this raises `Stale`. If the camera sees
     the board and disagrees, this raises `Illegal` unless `force` overrules the camera.
     """
     session = store.session
@@ -122,7 +122,7 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
         _require_agreement(store, by, force)
     end_stage(store, by)
     live = store.live
-    # Overruled problems are not reported again in this step.
+    # Overruled problems are not reported again in this stage.
     if force and live.problems:
         store.publish(replace(live, overruled_problems=live.problems, problems=()))
 

@@ -46,7 +46,7 @@ def test_it_is_told_the_seats_own_view_and_says_what_it_would_do(played: Played)
     programs = advisers()
     played.table.hand_in(Seat.NORTH, moment_of(played), "LRS")
     advice = Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
-    assert [order.letter for order in advice.orders] == ["U", "U", "S"]
+    assert [order.label for order in advice.orders] == ["U", "U", "S"]
     assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
     assert "LRS" not in repr(programs.told)
     assert "seed" not in repr(programs.told)

@@ -266,7 +266,7 @@ def test_golden_game() -> None:
 def test_an_order_is_read_by_the_letters_of_the_readers_language() -> None:
     orders = spell_action(GAME, start(), Seat.SOUTH, "URS")
     with in_language("es"):
-        assert [translate(order.letter) for order in orders] == ["A", "D", "T"]
+        assert [translate(order.label) for order in orders] == ["A", "D", "T"]
 
 
 def test_who_waits_is_told() -> None:

@@ -68,7 +68,7 @@ class Kahmate(Game[State, Action]):
     plays = staticmethod(screen.plays)
     pad = staticmethod(screen.pad)
     laid_out = staticmethod(moves.laid_out)
-    why_not = staticmethod(legal.why_not)
+    why_not = staticmethod(legal.find_broken_rule)
 
     def kit(self, options: KahmateOptions) -> Kit:
         """Return twelve pieces with two faces, a ball, and a board of 8 x 11 squares."""

@@ -521,7 +521,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
 # ---- what hands have attempted -------------------------------------------------------------------
 
 
-def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
+def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the rule that hands of the seat on turn have broken with one piece or the ball.
 
     None if the change is a legal action, or none at all.

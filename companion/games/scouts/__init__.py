@@ -15,7 +15,7 @@ from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, ScoutsEvent, squares_in
-from companion.games.scouts.legal import check, why_not
+from companion.games.scouts.legal import check, find_broken_rule
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import legal_actions, random_action
 from companion.games.scouts.screen import PAD, board_ui, plays
@@ -69,7 +69,7 @@ class Scouts(Game[State, Decision]):
     random_action = staticmethod(random_action)
     parse = staticmethod(parse)
     lead = staticmethod(lead)
-    why_not = staticmethod(why_not)
+    why_not = staticmethod(find_broken_rule)
     board_ui = staticmethod(board_ui)
     plays = staticmethod(plays)
 

@@ -1,6 +1,9 @@
 """Checks of decisions in Scouts: every reason for a refusal, with its sentence for people.
 
 Also which decision hands have attempted on the board, and why it is refused.
+
+A decision is the action of this game. A play, in the words of the rulebook, is the decision to move
+one scout by a dash or jumps. Sentences for people call it a move.
 """
 
 from __future__ import annotations
@@ -355,10 +358,7 @@ def _first_square(mask: int) -> int:
 # ---- what hands have attempted -------------------------------------------------------------------
 
 
-_SIDE_OF_FACE = {face: seat for seat, faces in enumerate(SCOUT_FACES) for face in faces}
-
-
-def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
+def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the rule that hands of the seat on turn have broken with one scout or rock.
 
     None if the change is a legal decision, or none at all.
@@ -392,13 +392,16 @@ def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
     if len(changes) != 2:
         return []
     attempts = []
-    # A scout of a stack may have moved either way.
+    # Either of the two squares may be the origin.
     for origin, target in permutations(changes):
-        before, remaining = changes[origin]
-        _, after = changes[target]
-        beneath = layout.get(origin, ())[-2:-1]
-        has_left = before and beneath == ((remaining,) if remaining else ())
-        if has_left and _SIDE_OF_FACE.get(before or "") == _SIDE_OF_FACE.get(after or "", -1):
+        mover, uncovered = changes[origin]
+        _, arrival = changes[target]
+        # A scout that leaves a stack uncovers the one below it.
+        stack = layout.get(origin, ())
+        face_below = stack[-2] if len(stack) > 1 else None
+        # The scout may have been turned over on the way.
+        is_same_side = any({mover, arrival} <= set(faces) for faces in SCOUT_FACES)
+        if uncovered == face_below and is_same_side:
             attempts.append(_likely_play(position, NUMBERS[str(origin)], NUMBERS[str(target)]))
     return attempts
 

@@ -1,8 +1,9 @@
 """Positions of Scouts, decisions and their notation, and the effect of each on the position.
 
-A decision is the action of this game: a placing, a play, a rock, or the end of a turn. A play is a
-dash or jumps of one scout. Positions are bit masks (see `board.py`) from the point of view of the
-seat on turn. Nothing here checks whether a decision is legal.
+A decision is the action of this game: a placing, a play, a rock, or the end of a turn. A play, in
+the words of the rulebook, is a dash or jumps of one scout. Sentences for people call it a move.
+Positions are bit masks (see `board.py`) from the point of view of the seat on turn. Nothing here
+checks whether a decision is legal.
 """
 
 from __future__ import annotations

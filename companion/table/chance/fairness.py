@@ -80,7 +80,7 @@ def commitment_of(secret: str) -> str:
 
 
 def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
-    """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed orders.
+    """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed actions.
 
     Both orders were sealed before either was opened, so nobody could choose the seed. The secret is
     only the hash of the game's name.

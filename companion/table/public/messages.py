@@ -211,8 +211,8 @@ def read_record(payload: bytes) -> PublicRecord:
     record: PublicRecord = decode_message(_record_decoder, payload)
     view = record.view
     sentences = [view.title, view.step, view.sign, view.why, view.result, *view.happened]
-    for step in view.orders:
-        sentences += [order.initial for order in step.values()]
+    for stage_orders in view.orders:
+        sentences += [order.initial for order in stage_orders.values()]
     for sentence in sentences:
         _require_sentence(sentence)
     return record

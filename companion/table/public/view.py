@@ -28,7 +28,7 @@ from companion.table.views import view_of
 
 def public_view(session: Session, now_s: float) -> PublicView:
     """Return the public view of a session without names at a monotonic time."""
-    # Of what is seen just now only the stage's first headline is added.
+    # Nothing that is seen just now is published, only the first headline of the stage.
     live = TableState(session, headline=headline_at(session, 0))
     view = view_of(live, viewer=None)  # what everybody may know
     cards = view.board.card_ui
@@ -54,9 +54,9 @@ def public_view(session: Session, now_s: float) -> PublicView:
         orders=tuple(
             {
                 seat: PublicOrder(order.letter, order.on_board, i18n.pack(order.initial))
-                for seat, order in step.items()
+                for seat, order in stage_orders.items()
             }
-            for step in view.turn.orders
+            for stage_orders in view.turn.orders
         ),
         happened=tuple(i18n.pack(event.text) for event in view.turn.events),
         clock=_public_clock(clock, now_s) if clock else None,
@@ -84,10 +84,10 @@ def _options(session: Session) -> dict[str, Any]:
 def _public_seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
     shown, clock = view.seats[seat], view.time.clocks.get(seat)
     return PublicSeat(
-        shown.door,
-        shown.is_awaited,
-        shown.receipt is not None,
-        _public_clock(clock, now_s) if clock else None,
+        door=shown.door,
+        awaited=shown.is_awaited,
+        sealed=shown.receipt is not None,
+        clock=_public_clock(clock, now_s) if clock else None,
     )
 
 
@@ -115,10 +115,10 @@ def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
     moves = (instruction.move for instruction in view.turn.instructions)
     return tuple(
         PublicMove(
-            tuple(map(str, move.faces)),
-            _square_name(move.origin),
-            _square_name(move.target),
-            move.is_turned_over,
+            faces=tuple(map(str, move.faces)),
+            origin=_square_name(move.origin),
+            target=_square_name(move.target),
+            turned=move.is_turned_over,
         )
         for move in moves
         if move.faces

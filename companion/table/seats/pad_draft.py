@@ -19,7 +19,7 @@ from companion.table.undo import moment_to_take_back, seat_to_take_back
 
 
 @dataclass(frozen=True)
-class PadStep:
+class PadEffect:
     """The effect of a key: another draft with its cue, or input for the table.
 
     - `draft`: the order keys pressed so far, after this one.
@@ -32,7 +32,7 @@ class PadStep:
     records: tuple[HandIn | TakeBack, ...] = ()
 
 
-def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadStep:
+def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
     """Return the effect of a key while orders are collected.
 
     Keys add orders, back removes one (held: all), ready hands in. Once sealed, back takes the
@@ -45,7 +45,7 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     moment_back = moment_to_take_back(session, seat) if is_back else None
     if moment_back and (seat in session.sealed or not draft):
         take_back = TakeBack(seat, moment_back, press.at_s)
-        return PadStep(draft, records=() if press.is_held else (take_back,))
+        return PadEffect(draft, records=() if press.is_held else (take_back,))
     grammar, is_due = session.playing.pad(session.state, seat), seat in session.awaited
     # In some games ready is also one of the keys of which orders consist.
     is_order_key = is_ready and grammar is not None and grammar.ready_is_key and is_due
@@ -59,7 +59,7 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     if is_back:
         return _shorten(grammar, draft, press)
     if press.is_held and not is_order_key:
-        return PadStep(draft)
+        return PadEffect(draft)
     # Ready hands in, unless it is the next key of an order.
     if is_ready and (press.is_held or not is_order_key or not grammar.accepts(draft, press.key)):
         text = grammar.text(draft)
@@ -72,18 +72,18 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
         is_complete = grammar.is_at_once(longer)
     if text is not None and is_complete:
         moment = last.moment if was_in_time else session.moment
-        return PadStep(records=(HandIn(seat, moment, text, now_s=press.at_s),))
+        return PadEffect(records=(HandIn(seat, moment, text, now_s=press.at_s),))
     has_grown = grammar.count(longer) > grammar.count(draft)
-    return PadStep(longer, Cue.KEY_TAKEN if has_grown else None)
+    return PadEffect(longer, Cue.KEY_TAKEN if has_grown else None)
 
 
-def _shorten(grammar: PadGrammar, draft: DraftKeys, press: Press) -> PadStep:
+def _shorten(grammar: PadGrammar, draft: DraftKeys, press: Press) -> PadEffect:
     """Remove the last key, or all of them if back is held."""
     if press.is_held:
-        return PadStep((), Cue.KEYS_CLEARED)
+        return PadEffect((), Cue.KEYS_CLEARED)
     shorter = draft[:-1]
     has_shrunk = grammar.count(shorter) < grammar.count(draft)
-    return PadStep(shorter, Cue.KEY_BACK if has_shrunk or not draft else None)
+    return PadEffect(shorter, Cue.KEY_BACK if has_shrunk or not draft else None)
 
 
 def _lengthen(
@@ -101,7 +101,7 @@ def _lengthen(
     return longer
 
 
-def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadStep:
+def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
     """Take back what pressing ready did, and hand in what holding it means, for the same turn and
     time.
     """
@@ -109,10 +109,10 @@ def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     # The press that began this hold has the same time. It must have ended the last turn.
     is_same_press = session.last_turn.completed_s == press.at_s
     if earlier is None or not is_same_press or seat is not seat_to_take_back(session):
-        return PadStep(draft)
+        return PadEffect(draft)
     grammar = session.playing.pad(earlier.state, seat)
     if grammar is None or not grammar.held_ready:
-        return PadStep(draft)
+        return PadEffect(draft)
     take_back = TakeBack(seat, earlier.moment, press.at_s)
     order = HandIn(seat, earlier.moment, grammar.held_ready, now_s=press.at_s)
-    return PadStep(records=(take_back, order))
+    return PadEffect(records=(take_back, order))

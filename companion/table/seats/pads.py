@@ -58,7 +58,7 @@ def _press_table(store: TableStore, press: Press) -> None:
         _press_key(store, replace(press, key=PadKey.READY))
     elif session.is_open:
         _press_shared_key(store, press)
-    # The press arrives when the button is released, which may be after the step has changed.
+    # The press arrives when the button is released, which may be after the stage has changed.
     elif press.at_s < store.live.stage_since_s:
         raise Stale(say("That step is already done"))
     elif session.phase is not Phase.ORDERS:
@@ -112,7 +112,7 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
         if not press.is_held:
             turns.read_headline(store, by, session.moment, session.stage, headline.number)
     # Only a hold whose own press was refused overrules the camera. A press that has ended another
-    # step, or started the clock, does not.
+    # stage, or started the clock, does not.
     elif not press.is_held or store.refused_stage_key == session.stage_key:
         store.refused_stage_key = session.stage_key
         turns.confirm(store, by, session.moment, session.stage, force=press.is_held)
@@ -133,18 +133,18 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
     draft = live.drafts.get(seat, NO_DRAFT).keys
     if session.may_use_tiles and _press_tiles(store, seat, press, has_draft=bool(draft)):
         return
-    step = press_order(session, seat, draft, press)
-    for record in step.records:
+    effect = press_order(session, seat, draft, press)
+    for record in effect.records:
         if isinstance(record, TakeBack):
             _take_back(store, record)
             continue
         # After a take-back, the order is for the new moment.
-        moment = record.moment if len(step.records) == 1 else store.session.moment
+        moment = record.moment if len(effect.records) == 1 else store.session.moment
         turns.hand_in(store, msgspec.structs.replace(record, moment=moment))
-    if not step.records:
-        count = _set_draft(store, seat, step.draft)
-        if step.cue:
-            store.publish(store.live, (signal_to(seat, step.cue, count),))
+    if not effect.records:
+        count = _set_draft(store, seat, effect.draft)
+        if effect.cue:
+            store.publish(store.live, (signal_to(seat, effect.cue, count),))
 
 
 def _take_back(store: TableStore, record: TakeBack) -> None:
