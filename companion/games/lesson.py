@@ -1,4 +1,4 @@
-"""A guided first game as data: its options, its actions with their reasons, and the promised events.
+"""A guided first game as data: options, actions with their reasons, and the promised events.
 
 A lesson is declared in the folder of its game and named in `Game.lesson`. The table asks for
 exactly its actions, one decision after another, and plays them by the rules. After the last one the
