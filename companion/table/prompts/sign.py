@@ -43,8 +43,8 @@ class Sign:
 def sign_of(live: TableState, viewer: Viewer) -> Sign:
     """Return what the table waits for, and why.
 
-    The second line also names a piece that does not belong on the table. A seat's own sign speaks to
-    its player, and names the key on the player's device.
+    The second line also names a piece that does not belong on the table. A seat's own sign speaks
+    to its player, and names the key on the player's device.
     """
     sign = _awaited_sign(live, viewer)
     game = live.session.game

@@ -97,7 +97,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             after, signals = fold(session, record)
             return _send(after, TimeIsOver(session.tick)), signals
         case Pause() | Resume():
-            if record.by != BY_RESTART:  # allowed at any time
+            if record.by != BY_RESTART:  # a restart pauses at any time
                 _require_own_turn(session, remote)
             after, signals = fold(session, record)
             left_s = after.countdown.left_s if after.countdown else 0.0

@@ -1,8 +1,7 @@
-"""One table's part in a game at two tables: begin it, list the messages to send, and process
-received ones.
+"""One table's part in a game at two tables: begin it, and process the messages that arrive.
 
-The line that carries the messages, such as `companion.hub.pair_line`, calls it. Nothing at the
-table waits for the line.
+The line that carries the messages, such as `companion.hub.pair_line`, calls it. The messages to
+send are in `RemoteGame.sent_messages`. Nothing at the table waits for the line.
 """
 
 from __future__ import annotations
@@ -57,15 +56,20 @@ class RemoteTable:
         return self.game is not None and self._store.session.outcome is None
 
     def begin(
-        self, elsewhere: RemoteSeat, number: int, game: str, options: GameOptions, next_number: int
+        self,
+        remote_seat: RemoteSeat,
+        number: int,
+        game: str,
+        options: GameOptions,
+        next_number: int,
     ) -> None:
-        """Begin a game with its set-up, once. `elsewhere` is the seat that the other table plays.
+        """Begin a game with its set-up, once. `remote_seat` is played at the other table.
 
         `number` is that of the game at both tables, `next_number` is the next one of this table
         when they agreed. Raises `Malformed` or `Illegal` if the game cannot be played.
         """
         session = self._store.session
-        if session.remote and session.remote.remote_seat.id == elsewhere.id:
+        if session.remote and session.remote.remote_seat.id == remote_seat.id:
             return  # already begun
         require_playable(game, options)
         # A game that started here in between has taken a lower number.
@@ -74,10 +78,10 @@ class RemoteTable:
                 Refusal.TOO_LATE,
                 say("This table has played another game since: pair the tables again"),
             )
-        remote = msgspec.structs.replace(elsewhere, nonce=secrets.token_urlsafe(18))
+        remote = msgspec.structs.replace(remote_seat, nonce=secrets.token_urlsafe(18))
         record = NewGame(game, number, options=dict(options), remote=remote)
         with self._store.hold():
-            if moves := _change_of_sides(self._store.session, elsewhere.seat):
+            if moves := _change_of_sides(self._store.session, remote_seat.seat):
                 self._store.accept(*moves)
             self._store.accept(record)
 
@@ -98,21 +102,21 @@ class RemoteTable:
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
 
-def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeSeat]:
-    """Return the records that move a player to this table's own seat of the next game, between two
-    games.
+def _change_of_sides(session: Session, their_seat: Seat) -> list[FreeSeat | TakeSeat]:
+    """Return the records that move a player to this table's seat of the next game.
 
     They are separate records, because later games and the list of games need the players of each
-    seat. Empty if nobody has to move, or if the own seat is taken.
+    seat. Empty if nobody has to move, if this table's seat is taken, or during a game.
     """
-    sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
-    is_own_seat_free = other is None or other.door == REMOTE
+    own_seat = their_seat.other
+    player, occupant = session.seats.get(their_seat), session.seats.get(own_seat)
+    is_own_seat_free = occupant is None or occupant.door == REMOTE
     if (
         not session.is_between_games
         or not is_own_seat_free
-        or sitter is None
-        or sitter.door == REMOTE
+        or player is None
+        or player.door == REMOTE
     ):
         return []
     frees = [FreeSeat(seat) for seat in session.seats]
-    return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]
+    return [*frees, TakeSeat(own_seat, player.name, player.nonce, player.door, player.card)]
