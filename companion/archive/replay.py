@@ -13,8 +13,8 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
+from companion.games.action_words import SpelledOrder, spell_legal_action
 from companion.games.base import Game, Outcome, Step
-from companion.games.spelling import SpelledOrder, spell_legal_action
 from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain_json
 from companion.table.session import turn_random

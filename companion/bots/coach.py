@@ -20,7 +20,7 @@ from companion.bots.machine_players import DECISION_TIMEOUT_S, START_TIMEOUT_S
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.spelling import SpelledOrder
+from companion.games.action_words import SpelledOrder
 from companion.table.seats.machine_seats import MachineTurn
 from companion.table.state import CoachSubject
 from companion.table.table import Table

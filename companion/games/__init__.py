@@ -8,12 +8,12 @@ what games declare and return:
 - `screen`, `pads`: what pages show of a game, and how an action is tapped or keyed.
 - `lesson`, `aids`, `tools`: a guided first game, printed player aids, commands of a game.
 
-Others are functions of any game for the rest of the program: `spelling` and `help` put actions into
-words, `turn_log` records a turn, `engine` serves the rules as JSON lines, and `plugins` finds games
-of other packages, which it adds to `GAMES` at the start.
+Others are functions of any game for the rest of the program: `action_words` and `help` put actions
+into words, `turn_log` records a turn, `engine` serves the rules as JSON lines, and `plugins` finds
+games of other packages, which it adds to `GAMES` at the start.
 
 The table calls a game in phases. `setup` makes the first state. While `to_act` names seats, these
-seats hand in orders. `apply` reveals and carries them out in stages, which hands follow on the
+seats hand in actions. `apply` reveals and carries them out in stages, which hands follow on the
 board. `outcome` says how it ended. States are values, so nothing here has a lock or a thread.
 """
 

@@ -21,8 +21,8 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
+from companion.games.action_words import lesson_reminder
 from companion.games.base import Drawn, Outcome
-from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_chess_clocks
 from companion.table.records import (

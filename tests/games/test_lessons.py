@@ -16,10 +16,16 @@ from companion.core.drawings import DRAWINGS
 from companion.core.errors import Illegal, Refusal
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.games.action_words import (
+    arrows_of,
+    choice_of,
+    play_of,
+    spell_action,
+    spell_legal_action,
+)
 from companion.games.base import Event, Game
 from companion.games.help import possibilities, public_possibilities
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.spelling import arrows_of, choice_of, play_of, spell_action, spell_legal_action
 
 EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 SIGN_LETTERS = 40

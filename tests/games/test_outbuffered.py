@@ -13,10 +13,10 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.i18n import in_language, translate
 from companion.core.kit import Seat
+from companion.games.action_words import spell_action
 from companion.games.base import Step
 from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.turn import State
-from companion.games.spelling import spell_action
 
 GAME = Outbuffered()
 RNG = Random(0)

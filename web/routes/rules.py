@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.spelling import first_keys
+from companion.games.action_words import first_keys
 from companion.printing.rulebook import Illustration, illustrations
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg

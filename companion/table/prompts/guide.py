@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
+from companion.games.action_words import Arrow, SpelledOrder, arrows_of, spell_action
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.pads import PadGrammar
-from companion.games.spelling import Arrow, SpelledOrder, arrows_of, spell_action
 from companion.table.session import Phase, Session, Viewer
 from companion.table.state import TableState
 

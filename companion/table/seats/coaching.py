@@ -12,9 +12,9 @@ from companion.core.errors import wrong_phase
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
+from companion.games.action_words import SpelledOrder, spell_action, spell_legal_action
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
-from companion.games.spelling import SpelledOrder, spell_action, spell_legal_action
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, machine_turn, state_after_turns
 from companion.table.session import Phase, Session, turn_is_over

@@ -9,11 +9,11 @@ from arena_tools import GAME, NORTH, SOUTH, at, play, start
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
+from companion.games.action_words import arrows_of
 from companion.games.arena.orders import CODES
 from companion.games.arena.screen import OrdersPad
 from companion.games.arena.state import State
 from companion.games.screen import Badge
-from companion.games.spelling import arrows_of
 
 KEYS = ("up", "down", "left", "right", "a", "b", "ready")
 
