@@ -193,8 +193,9 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
     """Return the layout, with a flag under the robot that is on it or carries it."""
     stacks: dict[Square, tuple[str, ...]] = {}
     # A flag without a square is carried, so it is under its carrier.
-    places = [flag or robots[1 - seat] for seat, flag in enumerate(flags)]
-    for face, square in zip((*FLAGS, *ROBOTS), (*places, *robots), strict=True):
+    south_flag, north_flag = flags
+    places = (south_flag or robots[NORTH], north_flag or robots[SOUTH], *robots)
+    for face, square in zip((*FLAGS, *ROBOTS), places, strict=True):
         stacks[square] = (*stacks.get(square, ()), face)
     return stacks
 
