@@ -254,7 +254,7 @@ class PageContext:
                 own_screen=key.own_screen,
                 host_key=self.guard.host_key if key.page == "host" else "",
                 coach_for=_COACH_CHOICES[table.settings.coach] if features.coach else None,
-                seat_small=table.view(SEATS[0]).sign.second_line if key.page == "pass" else "",
+                seat_small=table.view(SEATS[0]).sign.small if key.page == "pass" else "",
                 pads={seat: table.view(seat).own.pad for seat in pads},
             )
         return view.version, html

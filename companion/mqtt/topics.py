@@ -72,7 +72,7 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
         "turn": view.turn.number if view.game else 0,
         "step": translate(view.turn.title, language),
         "sign": translate(view.sign.text, language),
-        "why": translate(view.sign.second_line, language),
+        "why": translate(view.sign.small, language),
         "waiting_for": sorted(view.sign.seats),
         "winners": sorted(outcome.winners) if outcome else [],
         "result": translate(outcome.reason, language) if outcome else "",

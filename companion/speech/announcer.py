@@ -106,7 +106,7 @@ def sentences(before: TableView, view: TableView, says_everything: bool) -> Iter
     if view.phase is Phase.OVER:
         if before.phase is not Phase.OVER:
             yield view.sign.text
-            yield view.sign.second_line
+            yield view.sign.small
     elif _wait_key(view, says_everything) != _wait_key(before, says_everything):
         yield _wait_sentence(view, says_everything)
 

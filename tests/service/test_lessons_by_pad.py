@@ -41,7 +41,7 @@ def at(tmp_path: Path) -> Iterator[PadRoom]:
 def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
     at.begin("binmat")
     assert at.sign() == "Defender: do what is shown here"
-    assert str(at.table.view().sign.second_line).startswith("Not by this pad")
+    assert str(at.table.view().sign.small).startswith("Not by this pad")
     moment = at.table.view().moment
     at.press(Seat.SOUTH, "a", "ready")
     assert at.table.view().moment == moment, "no key of a pad is taken for an order"
@@ -81,7 +81,7 @@ def give(at: PadRoom, seat: Seat, step: LessonStep) -> str:
         at.table.hand_in(seat, at.table.view().moment, text)
         at.look()
         return "phone"
-    assert str(at.table.view().sign.second_line).startswith("Not by this pad: move it on the board")
+    assert str(at.table.view().sign.small).startswith("Not by this pad: move it on the board")
     at.hand_moves(seat, text)
     return "hand"
 

@@ -102,7 +102,7 @@ def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played)
     assert view.board.broken_rule.message == "c1 can’t jump: c2 is empty."
     assert view.board.broken_rule.square == "c2"
     assert (str(view.board.problems[0].square), str(view.board.problems[0].home)) == ("c3", "c1")
-    assert view.sign.second_line == view.board.broken_rule.message
+    assert view.sign.small == view.board.broken_rule.message
     assert Cue.BOARD_WRONG in [signal.cue for signal in played.signals]
     see(played, board)
     assert played.view.board.broken_rule is None
@@ -127,15 +127,13 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     see(played, lay(whole, e10=None), hidden="e10 e9")
     sign = played.view.sign
     assert sign.text == "Put the black scout on e10"
-    assert sign.second_line.startswith("The camera cannot see e9, e10: take away your hand")
+    assert sign.small.startswith("The camera cannot see e9, e10: take away your hand")
     assert not live_of(played.table).shows_layout(whole), "nothing is ticked off by that"
     see(played, whole)
     assert played.view.board.problems == ()
     see(played, lay(whole, e10=None), hidden="e10 e9")
     assert played.view.board.problems == (), "what lay well may be hidden"
-    assert played.view.sign.second_line.startswith(
-        "The camera cannot see e9, e10: take away your hand"
-    )
+    assert played.view.sign.small.startswith("The camera cannot see e9, e10: take away your hand")
 
 
 def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played) -> None:
@@ -186,7 +184,7 @@ def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
     view = played.view
     assert (view.phase, view.board.problems) == (Phase.STAGES, ())
     assert view.sign.text == "Camera cannot tell: confirm by hand"
-    assert view.sign.second_line.startswith("Check that the pieces are where they should be. Then ")
+    assert view.sign.small.startswith("Check that the pieces are where they should be. Then ")
     played.confirm(SOUTH)
     assert played.view.phase is Phase.ORDERS
 

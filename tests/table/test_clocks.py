@@ -73,9 +73,9 @@ def test_time_runs_out_turn_after_turn_without_any_drift(played: Played) -> None
 def test_a_turn_that_passes_by_itself_is_told_to_both(played: Played) -> None:
     begin(played)
     played.wait(5.1)
-    assert played.view.sign.second_line == "Defender passed: the time ran out."
+    assert played.view.sign.small == "Defender passed: the time ran out."
     act(played)
-    assert "ran out" not in played.view.sign.second_line
+    assert "ran out" not in played.view.sign.small
 
 
 def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
@@ -281,7 +281,7 @@ def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Pa
         view = again.view
         assert (view.moment, left(again)) == (moment, 109)
         assert 0 <= left_s(again) - before_s <= 0.51
-        assert view.sign.second_line == "The companion was off. Turn and time are as they were."
+        assert view.sign.small == "The companion was off. Turn and time are as they were."
         again.wait(100)
         assert left(again) == 109
         again.press(SOUTH, "ready")

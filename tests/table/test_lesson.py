@@ -109,7 +109,7 @@ def test_a_lesson_ends_with_a_sentence_for_one_decision(played: Played) -> None:
     follow(played)
     view = played.view
     assert (view.guide, view.sign.text) == (None, "That’s all there is. Now play.")
-    assert played.table.view(SOUTH).sign.second_line == "That’s all there is. Now play."
+    assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
     played.turn("UUU", "UUU")
     played.finish_stages()
     assert played.view.sign.text != "That’s all there is. Now play."

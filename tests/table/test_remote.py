@@ -257,7 +257,7 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
         table = line.south.table
         table.abandon()
         assert line.south.session.phase is Phase.ORDERS
-        assert "end it again" in table.view().sign.second_line
+        assert "end it again" in table.view().sign.small
         asked = table.remote.game
         with pytest.raises(Illegal, match="wait for its answer"):
             table.resign(SOUTH)

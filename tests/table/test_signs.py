@@ -29,9 +29,7 @@ def signs(played: Played) -> tuple[str, str, str]:
 
 def smalls(played: Played) -> tuple[str, str, str]:
     """The smaller line for South, North and everybody."""
-    south, north, wall = (
-        played.table.view(viewer).sign.second_line for viewer in (SOUTH, NORTH, None)
-    )
+    south, north, wall = (played.table.view(viewer).sign.small for viewer in (SOUTH, NORTH, None))
     return south, north, wall
 
 

@@ -99,7 +99,7 @@ def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
         Reading(top_faces(layout), strangers=strangers, quiet=quiet, game="outbuffered")
     )
     played.table.step()
-    return played.view.sign.second_line
+    return played.view.sign.small
 
 
 def test_the_same_tag_twice_is_named(played: Played) -> None:
@@ -113,7 +113,7 @@ def test_a_marker_of_no_piece_is_told_in_a_quiet_game(played: Played) -> None:
     assert "marker" not in sees(played, 99).lower(), "no game is on"
     played.begin()
     assert "marker" not in sees(played, 99, quiet=False).lower(), "something moves"
-    before = played.view.sign.second_line
+    before = played.view.sign.small
     words = "Marker 99 belongs to no piece of this game: take it away."
     assert sees(played, 99) == f"{before} {words}".strip()
     assert sees(played) == before, "it is gone with the stranger"

@@ -108,9 +108,9 @@ def test_a_piece_on_its_way_that_is_not_seen_is_asked_for(played: Played) -> Non
     played.turn("UII", "III")
     del board[Square.parse("a1")]
     played.show(board, unknown="c2")
-    assert played.view.sign.second_line.startswith("The camera cannot see c2: take away your hand")
+    assert played.view.sign.small.startswith("The camera cannot see c2: take away your hand")
     played.show(board)
-    assert played.view.sign.second_line == "", "somebody holds it"
+    assert played.view.sign.small == "", "somebody holds it"
     there = board | {Square.parse("a2"): ("purple robot",)}
     played.show(there, unknown="a2")
     assert played.view.sign.text == "Camera cannot see a2"
@@ -127,7 +127,7 @@ def test_a_wrong_placement_is_named_and_tells_the_way(played: Played) -> None:
     assert problem.text == "Purple robot expected on a2, seen on b2: move it to a2."
     sign = played.table.view(SOUTH).sign
     assert sign.text == "Move the purple robot b2 to a2"
-    assert sign.second_line == "Purple robot expected on a2, seen on b2."
+    assert sign.small == "Purple robot expected on a2, seen on b2."
     assert played.cues[-1] == "board_wrong"
     with pytest.raises(Illegal, match="expected on a2, seen on b2"):
         played.confirm("south")
@@ -239,8 +239,8 @@ def test_resign_draw_abandon(played: Played) -> None:
     played.confirm()
     for seat in (NORTH, NORTH):
         played.table.offer_draw(seat)
-        assert played.table.view(SOUTH).sign.second_line == "Lime offers a draw."
-        assert played.table.view(NORTH).sign.second_line == "You offer a draw."
+        assert played.table.view(SOUTH).sign.small == "Lime offers a draw."
+        assert played.table.view(NORTH).sign.small == "You offer a draw."
     played.table.offer_draw(SOUTH)
     played.wait(60)
     assert played.view.phase is Phase.OVER, "an agreed draw is not played again by itself"

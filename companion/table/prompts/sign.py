@@ -23,7 +23,7 @@ class Sign:
     """The sentence that says what the table waits for.
 
     - `text`: the sentence, of at most 40 characters.
-    - `second_line`: a smaller one below it with the reason or with advice, or empty.
+    - `small`: a smaller one below it with the reason or with advice, or empty.
     - `seats`: the seats concerned.
     - `orders_left`: number of orders to go in the text. The seat's page counts them down as they
       are entered.
@@ -33,7 +33,7 @@ class Sign:
     """
 
     text: str
-    second_line: str = ""
+    small: str = ""
     seats: frozenset[Seat] = frozenset()
     orders_left: int = 0
     is_elsewhere: bool = False
@@ -43,8 +43,8 @@ class Sign:
 def sign_of(live: TableState, viewer: Viewer) -> Sign:
     """Return what the table waits for, and why.
 
-    The second line also names a piece that does not belong on the table. A seat's own sign speaks
-    to its player, and names the key on the player's device.
+    The small line also names a piece that does not belong on the table. A seat's own sign speaks to
+    its player, and names the key on the player's device.
     """
     sign = _awaited_sign(live, viewer)
     game = live.session.game
@@ -54,7 +54,7 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
     if not strangers or live.session.is_between_games:
         return sign
     stranger = stranger_words(live.session.kit, strangers[0])
-    return replace(sign, second_line=joined(" ", (sign.second_line, stranger)))
+    return replace(sign, small=joined(" ", (sign.small, stranger)))
 
 
 def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
@@ -106,7 +106,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             if not session.is_guided or not session.is_first_after_lesson or session.paused_by:
                 return sign
             if viewer:
-                return replace(sign, second_line=_AFTER_LESSON)
+                return replace(sign, small=_AFTER_LESSON)
             return replace(sign, text=_AFTER_LESSON)
         case Phase.OVER:
             return _over_sign(session, viewer)
@@ -115,14 +115,14 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
 def _problem_sign(live: TableState) -> Sign:
     """Return the sign for the first problem of the board: what to do, and what is wrong."""
     problem, kit = live.problems[0], live.session.kit
-    second_line = before_colon(problem.text)
+    small = before_colon(problem.text)
     # A piece that is not seen anywhere may lie out of sight.
     if problem.square not in live.reading.seen:
-        second_line = _unseen_words(live) or second_line
+        small = _unseen_words(live) or small
     if live.broken_rule:
-        second_line = live.broken_rule.message
+        small = live.broken_rule.message
     owner = kit.face(problem.face).seat if kit and not kit.deck else None
-    return Sign(problem.sign, second_line, frozenset({owner}) if owner else BOTH)
+    return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
 
 
 _REMOTE_QUESTIONS = {
@@ -141,21 +141,19 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     if session.phase is Phase.OVER:
         return None
     if remote.open_question:
-        second_line, seats = _REMOTE_QUESTIONS[remote.open_question], BOTH
+        small, seats = _REMOTE_QUESTIONS[remote.open_question], BOTH
     elif remote.has_reported_stage:
-        second_line = say("Your board is right. The pieces there are still on their way.")
+        small = say("Your board is right. The pieces there are still on their way.")
     elif session.phase is not Phase.ORDERS or session.awaited != seats:
         return None
     elif session.paused_by:
-        second_line = say("Its clock is stopped.")
+        small = say("Its clock is stopped.")
     elif remote.own_seat in session.sealed:
-        second_line = say("The order is sealed and stays. Both are opened once both are sealed.")
+        small = say("The order is sealed and stays. Both are opened once both are sealed.")
     else:
         side = session.playing.sides[remote.their_seat].name
-        second_line = say(
-            "{side!c} plays there. The pieces move here when that is done.", side=side
-        )
-    return Sign(say("Waiting for the other table"), second_line, seats, is_elsewhere=True)
+        small = say("{side!c} plays there. The pieces move here when that is done.", side=side)
+    return Sign(say("Waiting for the other table"), small, seats, is_elsewhere=True)
 
 
 def _choice_sign(live: TableState, viewer: Viewer) -> Sign:
@@ -196,8 +194,8 @@ def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
     by_key = None if _is_by_phone(live, viewer) else live.suggested_game or live.remembered_game
     if game := live.chosen_game or by_key:
         return _start_sign(live, viewer, game, free)
-    second_line = say("The other side is still free.") if free else ""
-    return Sign(say("Choose a game"), second_line, frozenset({viewer}) if viewer else BOTH)
+    small = say("The other side is still free.") if free else ""
+    return Sign(say("Choose a game"), small, frozenset({viewer}) if viewer else BOTH)
 
 
 def _start_sign(live: TableState, viewer: Viewer, name: str, free: list[Seat]) -> Sign:
@@ -230,8 +228,8 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     # Such as a piece that lies on one that looks the same.
     if wanted and live.still_reading.quiet and not is_sure:
         advice = say("Check that the pieces are where they should be.")
-        second_line = joined(" ", (advice, _confirm_words(viewer)))
-        return Sign(say("Camera cannot tell: confirm by hand"), second_line, BOTH)
+        small = joined(" ", (advice, _confirm_words(viewer)))
+        return Sign(say("Camera cannot tell: confirm by hand"), small, BOTH)
     return Sign(session.shown_stage.title)
 
 
@@ -244,17 +242,17 @@ def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Si
             BOTH,
         )
     if live.session.phase is Phase.SETUP:
-        second_line = say_n("One piece to go.", "{n} pieces to go.", len(todo))
+        small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
         # A piece that has left its square may lie out of sight.
         origins = {item.move.origin for item in todo} - {None}
-        second_line = "" if origins <= live.still_reading.seen.keys() else _unseen_words(live)
+        small = "" if origins <= live.still_reading.seen.keys() else _unseen_words(live)
         has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists the moves itself
-        if not second_line and not has_list:
-            second_line = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
+        if not small and not has_list:
+            small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
     if not live.sees_board:
-        second_line = joined(" ", (second_line, _confirm_words(viewer)))
-    return Sign(todo[0].text, second_line, frozenset(item.seat for item in todo))
+        small = joined(" ", (small, _confirm_words(viewer)))
+    return Sign(todo[0].text, small, frozenset(item.seat for item in todo))
 
 
 def _confirm_words(viewer: Viewer) -> str:
@@ -273,8 +271,8 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
-        text, second_line = lesson_words(live, step, viewer)
-        return Sign(text, second_line, awaited)
+        text, small = lesson_words(live, step, viewer)
+        return Sign(text, small, awaited)
     if ui := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
         return _game_sign(live, ui, viewer)
     offer = offer_words(session, viewer) if session.draw_offer else ""
@@ -302,8 +300,8 @@ def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
     """Return the sign for orders that may be given by tiles."""
     session, tiles = live.session, live.tiles
     if tiles.wanted is not None:
-        second_line = offer or say("Keep your hands away.")
-        return Sign(say("The camera reads the tiles"), second_line, tiles.wanted.seats)
+        small = offer or say("Keep your hands away.")
+        return Sign(say("The camera reads the tiles"), small, tiles.wanted.seats)
     if tiles.faults:
         first = viewer if viewer and viewer in tiles.faults else next(iter(tiles.faults))
         row = tiles.faults[first]
@@ -431,7 +429,7 @@ def fault_words(row: RowSeen, side: Side) -> str:
 
 
 def fault_advice(row: RowSeen) -> str:
-    """Return the second line for a faulty row: the reason, or what to do next."""
+    """Return the smaller line for a faulty row: the reason, or what to do next."""
     if row.fault is RowFault.NO_BOARD:
         return say("Show it the board, or give your orders on a phone or a pad.")
     if row.fault is RowFault.NO_STRIP:

@@ -99,7 +99,7 @@ class PublicView(_Plain, frozen=True):
 
     - `turn`, `stage`, `steps`: number of the turn, place of the shown stage from 0, number of
     stages.
-    - `step`: title of the shown stage. `sign` and `why` are the sign and its second line.
+    - `step`: title of the shown stage. `sign` and `why` are the sign and its smaller line.
     - `layout`, `target`: the board before the moves of the shown stage, and after them.
     - `moves`: what hands have to do for the stage.
     - `lanes`: what everybody may see of the cards, in a game of cards.

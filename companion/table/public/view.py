@@ -45,7 +45,7 @@ def public_view(session: Session, now_s: float) -> PublicView:
         steps=view.turn.stage_count,
         step=i18n.pack(view.turn.title),
         sign=i18n.pack(view.sign.text),
-        why=i18n.pack(view.sign.second_line),
+        why=i18n.pack(view.sign.small),
         seats={seat: _public_seat(view, seat, now_s) for seat in SEATS},
         layout=_public_layout(view.board.layout),
         target=_public_layout(view.board.target),

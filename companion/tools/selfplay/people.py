@@ -299,7 +299,7 @@ class SimulatedGame(ABC):
                 self.straighten()
             self.run_frames()
         sign = self.view().sign
-        raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.second_line})")
+        raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.small})")
 
     def _sit_down(self, player: SimulatedPlayer) -> None:
         """Take a seat: by a name on a phone, or by a key of the pad."""
