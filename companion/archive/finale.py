@@ -25,7 +25,7 @@ _MORNING_H = 5
 def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
     """Return the finale of a game. `evening` has all games of its evening, including this one."""
     line, evening = replay.line, tuple(evening)
-    turn = turning_point(replay.leads, line.winners)
+    turn = last_lead_change(replay.leads, line.winners)
     return Finale(
         number=line.number,
         kit=replay.kit,
@@ -40,14 +40,15 @@ def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
     )
 
 
-def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
+def last_lead_change(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
     """Return the turn after which the winner kept the lead, if the other side had led before.
 
     Return None if there is no single winner, or if the lead did not change hands before the end.
 
-    >>> turning_point((0, 1, -2, 0, 3, 4), (Seat.SOUTH,)), turning_point((0, 2, 1), (Seat.NORTH,))
-    (4, None)
-    >>> turning_point((0, -1, -1, -5, -4, -9), (Seat.NORTH,))
+    >>> last_lead_change((0, 1, -2, 0, 3, 4), (Seat.SOUTH,))
+    4
+    >>> last_lead_change((0, 2, 1), (Seat.NORTH,))
+    >>> last_lead_change((0, -1, -1, -5, -4, -9), (Seat.NORTH,))
     """
     if len(winners) != 1 or not leads:
         return None
@@ -75,7 +76,7 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
     # South lost most in the lowest swing below 0, North in the highest above 0
     worst_swings = (min(0, *swings), max(0, *swings))
     turns = {swings.index(worst) + 1 for worst in worst_swings if worst}
-    if turn := turning_point(leads, winners):
+    if turn := last_lead_change(leads, winners):
         turns.add(turn)
     return tuple(sorted(turns))
 

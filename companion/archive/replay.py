@@ -164,9 +164,10 @@ class Replay:
         """Return one scene. Raises `IndexError`."""
         if place == 0:
             layout = self._layout_of(self._first_state)
-            return self._complete(
-                ReplayStep(0, 0, 0, 0, say("The start"), layout), self._first_state
+            start = ReplayStep(
+                place=0, turn=0, stage=0, stages=0, title=say("The start"), layout=layout
             )
+            return self._complete(start, self._first_state)
         for turn in self.turns:
             if turn.first <= place <= turn.last:
                 return self._scene_of(turn, place - turn.first)
@@ -186,9 +187,7 @@ class Replay:
         if after is None:
             # the layout is unknown, for example when a game ends with a robot that cannot return
             after = before
-        moves = () if self.kit.deck else hand_moves(self.kit, before, after)
-        # pieces that came to the board or left it have no way
-        ways = [(move.origin, move.target) for move in moves]
+        moves_by_hand = () if self.kit.deck else hand_moves(self.kit, before, after)
         actions = {seat: self.game.parse(sealed.action) for seat, sealed in turn.actions.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
         bare = ReplayStep(
@@ -198,10 +197,11 @@ class Replay:
             stages=len(stages),
             title=stages[index].title if stages else "",
             layout=after,
+            # without pieces that came to the board, left it, or were turned over
             moves=tuple(
-                (origin, target)
-                for origin, target in ways
-                if origin and target and origin != target
+                (move.origin, move.target)
+                for move in moves_by_hand
+                if move.origin and move.target and move.origin != move.target
             ),
             events=stages[index].events if stages else turn.step.events,
             orders=tuple(stage.orders for stage in shown if stage.orders),

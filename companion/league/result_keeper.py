@@ -134,22 +134,22 @@ class ResultKeeper:
         )
         return StoredResult(result, south, north)
 
-    def _statements_of(self, entry: StoredResult | None) -> list[Statement]:
+    def _statements_of(self, stored: StoredResult | None) -> list[Statement]:
         """Return the statements that store a new result.
 
         If two tables have played the game, merge their reports. Until both have reported the same
         end, one player is unknown and the result does not count.
         """
-        if entry is None:
+        if stored is None:
             return []
-        result = entry.result
+        result = stored.result
         other_report = None if result.at is None else self.find(result.key)
         if other_report is None:
-            return [put_result(entry)]
+            return [put_result(stored)]
         merged = merge_reports(other_report.result, result)
         if merged is None:
             return []
         # each table knows the player at its own seat
         is_from_south = result.at is Seat.SOUTH
-        south, north = (entry, other_report) if is_from_south else (other_report, entry)
+        south, north = (stored, other_report) if is_from_south else (other_report, stored)
         return [put_result(StoredResult(merged, south.south, north.north))]

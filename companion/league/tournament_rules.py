@@ -95,15 +95,15 @@ def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
     return replace(tournament, entrants=(*tournament.entrants, entrant))
 
 
-def withdraw(tournament: Tournament, number: int) -> Tournament:
+def withdraw(tournament: Tournament, entrant_number: int) -> Tournament:
     """Withdraw an entrant from all further rounds.
 
     An entrant that was in no round is removed.
     """
     _require_running(tournament)
-    entrant = tournament.entrant(number)
+    entrant = tournament.entrant(entrant_number)
     if not tournament.rounds or entrant.since > len(tournament.rounds):
-        others = tuple(other for other in tournament.entrants if other.number != number)
+        others = tuple(other for other in tournament.entrants if other.number != entrant_number)
         return replace(tournament, entrants=others)
     return _with_entrant(tournament, replace(entrant, until=len(tournament.rounds)))
 
@@ -171,12 +171,12 @@ def decide(tournament: Tournament, place: BoardPlace, verdict: BoardEnd | None) 
 
 def board_at(tournament: Tournament, place: BoardPlace) -> MatchBoard:
     """Return the board at a place. Raises `Illegal` if there is none."""
-    number, match, board = place
+    round_index, match_index, board_index = place
     try:
         # a negative index would count from the end
         if min(place) < 0:
             raise IndexError
-        return tournament.rounds[number].matches[match].boards[board]
+        return tournament.rounds[round_index].matches[match_index].boards[board_index]
     except IndexError:
         raise wrong_phase(say("There is no such board")) from None
 

@@ -110,10 +110,10 @@ class MqttAdapter(Closeable):
         if not mqtt.enabled:
             return
         self._reset()
-        presence = f"{mqtt.base_topic}/{topics.AVAILABILITY}"
+        availability_topic = f"{mqtt.base_topic}/{topics.AVAILABILITY}"
         is_allowed = {topics.STAFF_SET: mqtt.staff, topics.PAUSED_SET: mqtt.pause}
         commands = tuple(f"{mqtt.base_topic}/{name}" for name in is_allowed if is_allowed[name])
-        line = BrokerLine(mqtt, presence, commands, self._command, self._note_connection)
+        line = BrokerLine(mqtt, availability_topic, commands, self._command, self._note_connection)
         if mqtt.home_assistant:
             line.publish({config_topic(mqtt): encode_json(device_description(mqtt, __version__))})
         self.line = line

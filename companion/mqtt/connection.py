@@ -121,8 +121,8 @@ class BrokerLine(Closeable):
     """One connection to a broker, from `start` to `close`. `close` may be called twice.
 
     Paho's thread keeps it up, and calls `on_message` and `on_state`. If no connection is possible,
-    `start` calls `on_state` itself. `presence` is the topic of the table's availability (empty for
-    none). `commands` are the topics to subscribe to. `on_message` receives topic, payload and
+    `start` calls `on_state` itself. `availability_topic` is that of the table's availability (empty
+    for none). `commands` are the topics to subscribe to. `on_message` receives topic, payload and
     whether it was a retained message. `on_state` is called with whether the connection is up, at
     every attempt and every change.
     """
@@ -130,13 +130,13 @@ class BrokerLine(Closeable):
     def __init__(
         self,
         settings: MqttSettings,
-        presence: str = "",
+        availability_topic: str = "",
         commands: tuple[str, ...] = (),
         on_message: Callable[[str, bytes, bool], None] = lambda _topic, _payload, _retained: None,
         on_state: Callable[[bool], None] = lambda _connected: None,
     ) -> None:
         self._settings = settings
-        self._presence = presence
+        self._availability_topic = availability_topic
         self._commands = commands
         self._on_message = on_message
         self._on_state = on_state
@@ -172,8 +172,8 @@ class BrokerLine(Closeable):
         client.on_disconnect = lambda *_: self._handle_disconnect()
         client.on_message = lambda _client, _data, message: self._receive(message)
         # The last will: the broker publishes it if the table disappears.
-        if self._presence:
-            client.will_set(self._presence, OFFLINE, qos=1, retain=True)
+        if self._availability_topic:
+            client.will_set(self._availability_topic, OFFLINE, qos=1, retain=True)
         self._client = client
         client.connect_async(settings.host, settings.port, KEEPALIVE_S)
         client.loop_start()
@@ -202,7 +202,7 @@ class BrokerLine(Closeable):
         client, self._client = self._client, None
         if client is None:
             return
-        farewell = {self._presence: OFFLINE} if self._presence else {}
+        farewell = {self._availability_topic: OFFLINE} if self._availability_topic else {}
         for topic, payload in {**farewell, **dict.fromkeys(cleared, b"")}.items():
             with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
                 client.publish(topic, payload, retain=True).wait_for_publish(FAREWELL_TIMEOUT_S)
@@ -236,7 +236,7 @@ class BrokerLine(Closeable):
         with self._lock:
             self.is_connected = True
             # A new or restarted broker has none of the messages.
-            online = {self._presence: ONLINE} if self._presence else {}
+            online = {self._availability_topic: ONLINE} if self._availability_topic else {}
             for topic, payload in {**online, **self._state}.items():
                 client.publish(topic, payload, retain=True)
         self._on_state(True)

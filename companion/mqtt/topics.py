@@ -22,15 +22,17 @@ from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
 from companion.table.table_view import ClockView, TableView
 
-AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES = (
-    "availability",
-    "state",
-    "turn",
-    "clock",
-    "seats",
-    "devices",
-)
-EVENT, STAFF, STAFF_SET, PAUSED_SET = "event", "staff", "staff/set", "paused/set"
+AVAILABILITY = "availability"
+STATE = "state"
+TURN = "turn"
+CLOCK = "clock"
+SEATS_TAKEN = "seats"
+DEVICES = "devices"
+EVENT = "event"
+STAFF = "staff"
+STAFF_SET = "staff/set"
+PAUSED_SET = "paused/set"
+
 RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 """Retained topics, which are cleared when MQTT is switched off."""
 

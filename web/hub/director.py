@@ -103,7 +103,7 @@ class DirectorPages(HubGroup):
             case "pair":
                 return tournaments.pair_round(number)
             case "withdraw":
-                act = partial(tournament_rules.withdraw, number=_number(form, "entrant", 0))
+                act = partial(tournament_rules.withdraw, entrant_number=_number(form, "entrant", 0))
             case "unpair":
                 act = tournament_rules.unpair_round
             case "decide":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from companion.archive.finale import turning_point
+from companion.archive.finale import last_lead_change
 from companion.archive.replay import Replay
 from companion.core.i18n import say, with_heading
 from web.rendering.svg import xy
@@ -51,7 +51,7 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
         if kind:
             title = say("Turn {number}", number=replay.turns[moment.turn - 1].counted)
             mark(moment.place, kind.drawing, with_heading(title, moment.event.text), kind.weight)
-    turn = turning_point(replay.leads, replay.line.winners)
+    turn = last_lead_change(replay.leads, replay.line.winners)
     if turn:
         words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].counted)
         mark(replay.turns[turn - 1].last, "turning", words, _TURNING)

@@ -49,7 +49,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
     game = GAMES[name]
     state = game.setup(game.options({}), Random(0))
     pads = [game.pad(state, seat) for seat in game.to_act(state)]
-    is_there = {
+    has_part = {
         "lesson: nobody is guided through a first game": game.lesson is not None,
         "how_to_win: the lobby shows no three captions": len(game.how_to_win) == 3,
         "pad: it is played by phones only": any(pads),
@@ -57,7 +57,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
         "lead: nobody can say who is ahead": game.lead(state) is not None,
         "picture to a rule: its rules are words alone": any(rule.example for rule in game.rules),
     }
-    return tuple(f"It has no {part}." for part, has_it in is_there.items() if not has_it)
+    return tuple(f"It has no {part}." for part, is_there in has_part.items() if not is_there)
 
 
 def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
