@@ -59,7 +59,7 @@ def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
     return hashlib.sha256(msgspec.json.encode([game, marks])).hexdigest()
 
 
-def length_s(entries: Sequence[Entry]) -> float:
+def game_length_s(entries: Sequence[Entry]) -> float:
     """Return the length of a game in seconds: the sum of the gaps between its inputs.
 
     Each gap counts `MAX_GAP_S` at most. Gaps in which the service did not run do not count.
@@ -126,7 +126,7 @@ def summary_of(
     return Summary(
         game=beginning.game,
         begun=round(entries[0].at, 3) if entries[0].at >= EARLIEST_S else 0.0,
-        length_s=round(length_s(entries), 1),
+        length_s=round(game_length_s(entries), 1),
         players=players_of(entries, seat_changes),
         options=beginning.options,
         turns=len(session.turns),

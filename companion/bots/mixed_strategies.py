@@ -18,29 +18,29 @@ def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], 
         side minimises it
     :param rounds: number of rounds of regret matching. The more, the closer to equilibrium
 
-    >>> mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
-    >>> round(mine[0], 1), round(theirs[0], 1)
+    >>> row_shares, column_shares = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
+    >>> round(row_shares[0], 1), round(column_shares[0], 1)
     (0.5, 0.5)
     """
     columns = list(zip(*payoff, strict=True))
-    regrets = [0.0] * len(payoff)
+    row_regrets = [0.0] * len(payoff)
     column_regrets = [0.0] * len(columns)
-    totals = [0.0] * len(payoff)
+    row_totals = [0.0] * len(payoff)
     column_totals = [0.0] * len(columns)
-    mine = shares_of(regrets)
-    theirs = shares_of(column_regrets)
-    for number in range(1, rounds + 1):
-        gains = [sum(map(mul, row, theirs)) for row in payoff]
-        mine = _next_mix(regrets, gains, mine)
+    row_shares = shares_of(row_regrets)
+    column_shares = shares_of(column_regrets)
+    for round_number in range(1, rounds + 1):
+        row_gains = [sum(map(mul, row, column_shares)) for row in payoff]
+        row_shares = _next_mix(row_regrets, row_gains, row_shares)
         # columns answer the rows' newest mix, which converges faster
-        column_gains = [-sum(map(mul, column, mine)) for column in columns]
-        theirs = _next_mix(column_regrets, column_gains, theirs)
+        column_gains = [-sum(map(mul, column, row_shares)) for column in columns]
+        column_shares = _next_mix(column_regrets, column_gains, column_shares)
         # later rounds have more weight in the average
-        for index, share in enumerate(mine):
-            totals[index] += number * share
-        for index, share in enumerate(theirs):
-            column_totals[index] += number * share
-    return shares_of(totals), shares_of(column_totals)
+        for index, share in enumerate(row_shares):
+            row_totals[index] += round_number * share
+        for index, share in enumerate(column_shares):
+            column_totals[index] += round_number * share
+    return shares_of(row_totals), shares_of(column_totals)
 
 
 def _next_mix(regrets: list[float], gains: list[float], mix: list[float]) -> list[float]:

@@ -128,11 +128,11 @@ class LeagueFile:
 
     def people(self) -> list[Person]:
         """Return everybody with a card, sorted by number."""
-        return self._numbered("people", Person)
+        return self._values_by_number("people", Person)
 
     def tournaments(self) -> list[Tournament]:
         """Return all tournaments, oldest first."""
-        return self._numbered("tournaments", Tournament)
+        return self._values_by_number("tournaments", Tournament)
 
     def shown_cards(self) -> set[tuple[str, str]]:
         """Return pairs of a card and a table where it was shown."""
@@ -188,7 +188,7 @@ class LeagueFile:
         with self.lock, self._translated_errors():
             return self._db.execute(query, values).fetchall()
 
-    def _numbered(self, table: str, kind: type[T]) -> list[T]:
+    def _values_by_number(self, table: str, kind: type[T]) -> list[T]:
         rows = self._rows(f"SELECT data FROM {table} ORDER BY number")
         return [_decode(data, kind) for (data,) in rows]
 
