@@ -142,7 +142,8 @@ class LensShelf:
             return
         if pose is None or pose.markers < 3 or pose.rms_px > _MAX_RMS * pose.size[0]:
             return
-        spread, known = tuner.spread, self._lenses.get(key)
+        spread = tuner.spread
+        known = self._lenses.get(key)
         if known is not None:
             is_less_certain = spread > known.spread * _MAX_SPREAD_RATIO
             if known.is_calibrated or is_less_certain:

@@ -110,7 +110,8 @@ def find_empty(
     appearances: EmptyAppearances, board: Board, shot: Snapshot, squares: Iterable[Square]
 ) -> set[Square]:
     """Return those of these squares of a snapshot that are certainly empty, in plain light."""
-    cells, empty = cells_of(board), set[Square]()
+    cells = cells_of(board)
+    empty = set[Square]()
     plain = list[Square]()
     marked = list[Square]()
     for square in squares:

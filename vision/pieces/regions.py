@@ -42,11 +42,13 @@ def extend_by_markers(
     markers.
     """
     rows, columns = blocks.shape
-    extended, touched = blocks.copy(), []
+    extended = blocks.copy()
+    touched = []
     for sighting in sightings:
         # The bounding box of its corners, in blocks.
         places = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
-        (left, top), (right, bottom) = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+        left, top = places.min(axis=0).tolist()
+        right, bottom = places.max(axis=0).tolist()
         part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
         if blocks[part].any():
             extended[part] = True
@@ -67,7 +69,8 @@ def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square],
     foot = pose.to_plane(centres_px)
     head = pose.to_plane(centres_px, kit.tallest_mm + ABOVE_MM)
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
-    paper, standing = set[Square](), set[Square]()
+    paper = set[Square]()
+    standing = set[Square]()
     for share in np.linspace(0, 1, _LEVELS):
         between = foot + (head - foot) * share
         cells = np.floor((between + board.gap_mm / 2) / pitch)
@@ -88,7 +91,8 @@ def blocks_over(
 
     `shape` is (rows, columns) of the picture's blocks.
     """
-    board, mask = kit.board, np.zeros(shape, np.uint8)
+    board = kit.board
+    mask = np.zeros(shape, np.uint8)
     top_mm = kit.tallest_mm + ABOVE_MM
     for square in squares:
         cell = rectangle_corners_mm(

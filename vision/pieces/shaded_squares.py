@@ -249,7 +249,8 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
     known_steps = np.flatnonzero(counts >= _MIN_PIXELS)
     if not known_steps.size:
         return _Light(angle_rad)
-    values, coefficients = np.asarray(cell.values[cell.sampled], np.float64), None
+    values = np.asarray(cell.values[cell.sampled], np.float64)
+    coefficients = None
     even = values
     if is_uneven:
         terms = _gentle_terms(places_mm, across_mm, angle_rad)[:, : cell.pixels.gentle_terms]
@@ -257,7 +258,8 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
         even = values - terms @ coefficients
 
     # Alternate between the mean of each step and the tone of the paper beyond the outline.
-    tone, max_tone = 0.0, cell.pixels.tone_difference
+    tone = 0.0
+    max_tone = cell.pixels.tone_difference
     for _ in range(3):
         means = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(counts, 1)
         if cell.is_beyond.any():
@@ -287,7 +289,8 @@ def _gentle_coefficients(
         columns.append(column - (np.bincount(steps, column) / counts)[steps])
     *changes, beyond, values = columns
     coefficients = _least_squares([*changes, beyond], values)
-    tone, max_tone = float(coefficients[-1]), cell.pixels.tone_difference
+    tone = float(coefficients[-1])
+    max_tone = cell.pixels.tone_difference
     if abs(tone) > max_tone:
         # Paper differs by no more than this: the rest has to be light.
         by_light = values - np.copysign(max_tone, tone) * beyond

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import cv2
 import numpy as np
@@ -104,6 +104,15 @@ class Snapshot:
         return bool(self.expected_depths.any())
 
 
+class SheetView(NamedTuple):
+    """A view of a board with the strip around it from straight above. It is kept for its pose."""
+
+    pose: Pose
+    maps: Maps
+    is_in_picture: Mask
+    """(h, w): which pixels of the view are inside the picture."""
+
+
 def _no_depths() -> Tone:
     return np.zeros(4 * THIRDS, np.float32)
 
@@ -130,10 +139,8 @@ class Sheet:
     """(12,): as in `Snapshot`."""
     expected_shares: Tone = field(default_factory=_no_depths)
     """(12,): as in `Snapshot`."""
-    view: tuple[Pose, Maps, Mask] | None = None
-    """A pose, the maps of the board with a strip around it for that pose, and which pixels (h, w)
-    of that view are inside the picture.
-    """
+    view: SheetView | None = None
+    """The view of the board for the last pose. None before the first snapshot."""
 
 
 def take_snapshot(
@@ -196,14 +203,14 @@ def take_snapshot(
 
 def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
     """Return the sheet with its view for this pose, which is computed once."""
-    if sheet.view is not None and sheet.view[0] is pose:
+    if sheet.view is not None and sheet.view.pose is pose:
         return sheet
     board = cells.board
     # The strips are part of the view, as corner markers are there.
     margin_mm = cells.strip_px / cells.scale + board.gap_mm / 2
     high_mm = board.width_mm + margin_mm, board.height_mm + margin_mm
     maps = pose.plane_maps((-margin_mm, -margin_mm), high_mm, 0.0, cells.scale)
-    return replace(sheet, view=(pose, maps, maps.pixels_in_picture(pose.size)))
+    return replace(sheet, view=SheetView(pose, maps, maps.pixels_in_picture(pose.size)))
 
 
 def _part_around(
@@ -268,7 +275,8 @@ def _with_paper(
 
     `corners` are ids of the visible corner markers. Those that are hidden keep their last value.
     """
-    board, whites = sheet.board, dict(sheet.corner_whites)
+    board = sheet.board
+    whites = dict(sheet.corner_whites)
 
     # A corner marker and the white around it.
     half = (board.corner_mm / 2 + _QUIET_ZONE_MM) * cells.scale

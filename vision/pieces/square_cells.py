@@ -162,7 +162,8 @@ class SquareCells:
         return np.flatnonzero(cv2.erode(plain.reshape(self.side_px, self.side_px), near))
 
     def _outline_pixels(self) -> Places:
-        board, side = self.board, self.side_px
+        board = self.board
+        side = self.side_px
         # Depth of the search across the outline, and where its parts start along it.
         depth = 2 * self.overlap_px + round((board.gap_mm / 2 + _LINE_MARGIN_MM) * self.scale)
         start = self.overlap_px + round((board.gap_mm / 2 + _CORNER_MARGIN_MM) * self.scale)
@@ -176,7 +177,8 @@ class SquareCells:
         return parts.transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
     def _paper_around(self, inside: Places, gentle_terms: int) -> PaperPixels:
-        board, axis = self.board, self._axis_mm()
+        board = self.board
+        axis = self._axis_mm()
         # Offsets in mm from the middle, (side, side).
         right, up = np.meshgrid(axis, -axis)
         half = board.square_mm / 2

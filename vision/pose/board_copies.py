@@ -42,6 +42,12 @@ def without_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     return tuple(distinct)
 
 
+def corner_points(board: Board, corners: Corners) -> tuple[Points, Points]:
+    """Return the corners of corner markers: (N, 3) mm on the board, and (N, 2) px."""
+    points_mm = [corner_points_mm(board, marker) for marker in corners]
+    return np.vstack(points_mm), np.vstack(list(corners.values()))
+
+
 def boards_among(
     board: Board, corners: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> list[Corners]:
@@ -49,9 +55,11 @@ def boards_among(
 
     `size` is the picture's (width, height) in px. Groups of one marker are dropped.
     """
-    remaining, groups = list(corners), list[Corners]()
+    remaining = list(corners)
+    groups = list[Corners]()
     while len(remaining) > 1:
-        best, best_cost = list[Sighting](), (0, float("inf"))
+        best = list[Sighting]()
+        best_cost = (0, float("inf"))
         # Two corners define a pose. Take the pair whose pose fits most others, then the best fit.
         for first, second in combinations(remaining, 2):
             if first.marker == second.marker:
@@ -59,10 +67,11 @@ def boards_among(
             group, rms_px = _extend_pair(board, (first, second), remaining, lens, size)
             cost = -len(group), rms_px
             if cost < best_cost:
-                best, best_cost = group, cost
+                best = group
+                best_cost = cost
         if not best:
             break
-        groups.append({sighting.marker: sighting.corners_px for sighting in best})
+        groups.append(_by_id(best))
         # The remaining markers may be another board.
         remaining = [sighting for sighting in remaining if sighting not in best]
     return groups
@@ -100,13 +109,16 @@ def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
     """Return the best pose and its residual in px, or None and infinity if none fits."""
-    points_mm = np.vstack([corner_points_mm(board, sighting.marker) for sighting in group])
-    points_px = np.vstack([sighting.corners_px for sighting in group])
+    points_mm, points_px = corner_points(board, _by_id(group))
     pose = solve_pose(points_mm, points_px, lens, size)
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     if pose is None or pose.rms_px > max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px):
         return None, float("inf")
     return pose, pose.rms_px
+
+
+def _by_id(sightings: Iterable[Sighting]) -> Corners:
+    return {sighting.marker: sighting.corners_px for sighting in sightings}
 
 
 def copy_in_play(
@@ -124,7 +136,8 @@ def copy_in_play(
     size = last.size if isinstance(last, Pose) else last
     if isinstance(last, Pose):
         for group in groups:
-            shifts_px, sides_px = [], []
+            shifts_px = []
+            sides_px = []
             for marker, px in group.items():
                 expected = last.to_px(corner_points_mm(kit.board, marker))
                 shifts_px.append(np.abs(px - expected).max())
@@ -141,8 +154,8 @@ def _has_pieces(
     kit: Kit, group: Corners, pieces: Mapping[int, Points], lens: Lens, size: tuple[int, int]
 ) -> bool:
     """Return whether at least one piece lies on a square of this copy of the board."""
-    points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in group])
-    pose = solve_pose(points_mm, np.vstack(list(group.values())), lens, size)
+    points_mm, points_px = corner_points(kit.board, group)
+    pose = solve_pose(points_mm, points_px, lens, size)
     if pose is None:
         return False
     for marker, px in pieces.items():

@@ -248,7 +248,8 @@ class _Problem:
     ) -> None:
         self.start = start
         self.corner_count = len(evidence.points_px)
-        self._evidence, self._tags = evidence, _TagScene(evidence.tags)
+        self._evidence = evidence
+        self._tags = _TagScene(evidence.tags)
         self._weights = 1 / np.maximum(lens_spread, _MIN_SPREAD)
 
         # The offset of the start's lens from the prior's.
@@ -263,12 +264,14 @@ class _Problem:
         )
         self._tag_derivatives: Points | None = None
         self._points_mm = evidence.points_mm
-        self._lines_px, self._normals = np.empty((0, 2)), np.empty((0, 2))
+        self._lines_px = np.empty((0, 2))
+        self._normals = np.empty((0, 2))
         if lines is not None:
             middles_mm, seen = lines
             is_found = seen.is_found
             self._points_mm = np.vstack([evidence.points_mm, middles_mm[is_found]])
-            self._lines_px, self._normals = seen.measured_px[is_found], seen.normals[is_found]
+            self._lines_px = seen.measured_px[is_found]
+            self._normals = seen.normals[is_found]
 
     @property
     def coordinate_count(self) -> int:
@@ -290,7 +293,8 @@ class _Problem:
 
         The last three residuals are the prior of the lens.
         """
-        pose, evidence = self.pose(change), self._evidence
+        pose = self.pose(change)
+        evidence = self._evidence
         seen_px, by_pose, by_lens = pose.project(self._points_mm)
         slopes = np.hstack([by_pose, by_lens])
         corner_count = self.corner_count
@@ -349,7 +353,8 @@ def _least_squares(problem: _Problem) -> Fit:
 
     Its pose has a covariance (9, 9).
     """
-    change, damping = np.zeros(9), 1e-3
+    change = np.zeros(9)
+    damping = 1e-3
     residuals, slopes = problem.linearise(change)
     weights, cost = _robust(residuals)
     for _ in range(_MAX_STEPS):

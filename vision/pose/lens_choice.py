@@ -26,12 +26,14 @@ from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
 from vision.pose.printed_lines import Lines, confirm_squares, lines_of
 
+# Standard deviation of a term that a model does not vary.
+_FIXED_SPREAD = 1e-6
+
 # Standard deviations of log focal length and k1 for a lens of which nothing is known. Webcams
 # differ by about a fifth in focal length.
 _FOCAL_SPREAD, _K1_SPREAD = 0.2, 0.06
-
-# Standard deviation of a term that a model does not vary.
-_FIXED_SPREAD = 1e-6
+UNKNOWN_SPREADS = np.array([_FOCAL_SPREAD, _K1_SPREAD, _FIXED_SPREAD])
+"""(3,): the same with k2, as a prior before any view of the board."""
 
 # Focal lengths to try for an unknown lens, relative to the assumed one. Each is about 0.72 times
 # the one before, so that the true one is within a standard deviation of a start.
@@ -85,7 +87,8 @@ def priors_of(lens: Lens, focal_spread: float) -> Iterator[LensPrior]:
 
     `focal_spread` is the standard deviation of the assumed log focal length.
     """
-    focal, k1 = max(focal_spread, 0.01), _K1_SPREAD
+    focal = max(focal_spread, 0.01)
+    k1 = _K1_SPREAD
     yield LensPrior(lens, np.array([focal, k1, _FIXED_SPREAD]))
     # Strong distortion by both terms.
     yield LensPrior(lens, np.array([_FOCAL_SPREAD, 4 * k1, 2 * k1]))
@@ -95,15 +98,13 @@ def priors_of(lens: Lens, focal_spread: float) -> Iterator[LensPrior]:
 
 def wide_priors(lens: Lens) -> Iterator[LensPrior]:
     """Yield priors of lenses with wider angles than the assumed one, which does not fit."""
-    spread = np.array([_FOCAL_SPREAD, _K1_SPREAD, _FIXED_SPREAD])
     for share in _WIDER_FOCALS:
         # A shorter focal length is a wider angle.
         other = replace(lens, focal_ratio=lens.focal_ratio * share)
-        yield LensPrior(other, spread)
+        yield LensPrior(other, UNKNOWN_SPREADS)
         if not lens.is_fisheye:
-            yield LensPrior(
-                Lens(max(other.focal_ratio, _MIN_FISHEYE_FOCAL), is_fisheye=True), spread
-            )
+            fisheye = Lens(max(other.focal_ratio, _MIN_FISHEYE_FOCAL), is_fisheye=True)
+            yield LensPrior(fisheye, UNKNOWN_SPREADS)
 
 
 def best_wide_fit(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> Fit | None:
@@ -158,9 +159,11 @@ def try_model(
     """
     size = (luma.shape[1], luma.shape[0])
     priors = list(priors_of(assumed.lens, float(assumed.spread[0])))
+    # The assumed spread is `UNKNOWN_SPREADS` before any view of the board.
     if assumed.spread[0] >= _FOCAL_SPREAD:
         priors += wide_priors(assumed.lens)
-    prior, is_last = priors[tried], tried + 1 == len(priors)
+    prior = priors[tried]
+    is_last = tried + 1 == len(priors)
     by_markers = fit_model(evidence, prior, size)
     if by_markers is None:
         return None, math.inf, is_last

@@ -371,7 +371,8 @@ def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, i
     _, rotations, translations, errors = cv2.solvePnPGeneric(
         points_mm[:, None], plane[:, None], np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
     )
-    starts, errors = [], np.ravel(errors)
+    starts = []
+    errors = np.ravel(errors)
     for rotation, translation, error in zip(rotations, translations, errors, strict=True):
         if error <= _MAX_ERROR_RATIO * errors[0]:
             number = len(points_mm) // 4
@@ -393,7 +394,8 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
         matrix, distortion = np.eye(3), np.zeros(4)
     place = start.rotation.copy(), start.translation.copy()
     refined = cv2.solvePnPRefineLM(points_mm[:, None], points[:, None], matrix, distortion, *place)
-    rotation, translation = np.asarray(refined[0], np.float64), np.asarray(refined[1], np.float64)
+    rotation = np.asarray(refined[0], np.float64)
+    translation = np.asarray(refined[1], np.float64)
     pose = replace(start, rotation=rotation, translation=translation, lens=lens)
     if pose.eye_mm[2] <= 0:
         return None

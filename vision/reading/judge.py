@@ -211,11 +211,11 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
 
     # The vote of this picture alone.
     vote = Vote(
-        pieces.kit.game,
-        pieces.seen,
-        look.unknown_squares,
-        tuple(sorted(beside)),
-        pieces.strangers,
+        game=pieces.kit.game,
+        seen=pieces.seen,
+        unknown=look.unknown_squares,
+        beside=tuple(sorted(beside)),
+        strangers=pieces.strangers,
         markers=pieces.markers,
         guessed_squares=frozenset(guessed),
     )
@@ -242,11 +242,11 @@ def _vote_without_pieces(look: Look, memory: Memory) -> Vote:
     vague = look.vague_squares & set(reader.zones)
     fans = {zone: fan for zone, fan in cards.fans.items() if zone not in vague}
     return Vote(
-        kit.game,
-        {},
-        cards.unknown | vague,
-        cards.beside,
-        tuple(sorted(strangers)),
-        fans,
+        game=kit.game,
+        seen={},
+        unknown=cards.unknown | vague,
+        beside=cards.beside,
+        strangers=tuple(sorted(strangers)),
+        fans=fans,
         is_stirred=look.moving_px is not None,
     )

@@ -20,9 +20,16 @@ from companion.core.i18n import say
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Luma, Sighting
 from vision.pieces.regions import vague_squares
-from vision.pose.board_copies import Corners, boards_among, copy_in_play, without_duplicates
+from vision.pose.board_copies import (
+    Corners,
+    boards_among,
+    copy_in_play,
+    corner_points,
+    without_duplicates,
+)
 from vision.pose.board_fit import Evidence, Fit, LensPrior, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import (
+    UNKNOWN_SPREADS,
     best_wide_fit,
     confirmed_squares,
     is_explained,
@@ -80,9 +87,6 @@ _CORNERS_COVARIANCE = np.diag([0.1, 0.05]) ** 2
 # (3,): standard deviations of log focal length, k1 and k2 of a calibrated lens. Not zero, as they
 # are divisors.
 _CALIBRATED_SPREADS = np.array([1e-3, 1e-3, 1e-6])
-
-# (3,): the same before any view of the board. Webcams differ by about a fifth in focal length.
-_UNKNOWN_SPREADS = np.array([0.2, 0.06, 1e-6])
 
 
 def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -242,7 +246,8 @@ def _own_corners(
     `corners` are all its corner markers in the picture, and `others` those of pieces, by id. The
     result is empty if two copies of the board cannot be told apart.
     """
-    single, lens = _single_markers(corners), located.tuner.lens
+    single = _single_markers(corners)
+    lens = located.tuner.lens
     times = Counter(sighting.marker for sighting in corners)
 
     # Each marker is printed once on a board.
@@ -254,8 +259,10 @@ def _own_corners(
     groups = boards_among(kit.board, corners, lens, size)
     if len(groups) == 1 and len(groups[0]) == len(corners):
         return groups[0], located
-    if not groups or not has_twins:
-        return {} if has_twins else single, located
+    if not has_twins:
+        return single, located
+    if not groups:
+        return {}, located
     twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
 
     # Choose the board by the last pose, or by the pieces on it.
@@ -283,7 +290,7 @@ def _solve(
     The view may also teach the lens, but not if no pose fits.
     """
     board, tuner = kit.board, located.tuner
-    evidence = Evidence(*_corner_points(board, corners), _tags(kit, others))
+    evidence = Evidence(*corner_points(board, corners), _tags(kit, others))
 
     # A first pose with the lens as it is known so far.
     start, limit_px = _pose_of(board, corners, tuner.lens, size)
@@ -380,17 +387,11 @@ def _pose_of(
     board: Board, corners: Corners, lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
     """Return the pose from corner markers, or None, and the maximum residual in px that is good."""
-    points_mm, points_px = _corner_points(board, corners)
+    points_mm, points_px = corner_points(board, corners)
     # Uneven paper and an assumed lens leave larger residuals on large boards.
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     limit_px = max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px)
     return nearest_pose(points_mm, points_px, lens, size), limit_px
-
-
-def _corner_points(board: Board, corners: Corners) -> tuple[Points, Points]:
-    """Return the corners of corner markers: (N, 3) mm on the board, and (N, 2) px."""
-    points_mm = [corner_points_mm(board, marker) for marker in corners]
-    return np.vstack(points_mm), np.vstack(list(corners.values()))
 
 
 # ---- printed lines -------------------------------------------------------------------------------
@@ -424,7 +425,7 @@ def _lens_spread(tuner: LensTuner) -> Points:
     if tuner.is_calibrated:
         return _CALIBRATED_SPREADS
     if tuner.views == 0:
-        return _UNKNOWN_SPREADS
+        return UNKNOWN_SPREADS
     # No view is trusted to less than a hundredth.
     return np.array([*np.maximum(0.01, tuner.spreads), 1e-6])
 

@@ -131,7 +131,8 @@ def place_pieces(
     """
     times = Counter(sighting.marker for sighting in sightings)
     hidden = _hidden_faces(kit, set(times))
-    marked, strangers = [], set()
+    marked = []
+    strangers = set()
     for sighting in sightings:
         marker = sighting.marker
         face = kit.face_of_marker(marker)
@@ -161,6 +162,7 @@ def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> dict[bool, Face | None]:
     tallest: dict[bool, Face | None] = {True: None, False: None}
     has_carried = False
     for tag in kit.tags:
+        # All faces of a piece are carried or none, and of one size and height: take the first.
         face = tag[0][0]
         has_carried |= face.carried
         is_seen = not ids_in_view.isdisjoint(dict(tag).values())
@@ -191,8 +193,10 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
     ratios = (sides_mm / kit.tag_mm).tolist()
     placed = []
     for number in np.flatnonzero(is_met).tolist():
-        piece, spread_mm = marked[number], spreads_mm[number]
-        ratio, turn_deg = ratios[number], turns_deg[number]
+        piece = marked[number]
+        spread_mm = spreads_mm[number]
+        ratio = ratios[number]
+        turn_deg = turns_deg[number]
         centre_mm, stacked_centre_mm = map(tuple, centres_mm[number].tolist())
         # A marker of another size is at another height, or was printed at another scale.
         tolerance = _SIZE_TOLERANCE + _CORNER_ERROR_PX / piece.sighting.side_px
@@ -204,16 +208,16 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
             squares, is_sure = _squares_beneath(kit, piece.face, (*centre_mm, turn_deg), spread_mm)
         placed.append(
             PlacedPiece(
-                piece.face,
-                piece.hidden_face,
-                piece.sighting,
-                centre_mm,
-                turn_deg,
-                squares,
-                is_sure,
-                abs(ratio - 1) <= tolerance,
-                stacked_centre_mm,
-                ratio,
+                face=piece.face,
+                hidden_face=piece.hidden_face,
+                sighting=piece.sighting,
+                centre_mm=centre_mm,
+                turn_deg=turn_deg,
+                squares=squares,
+                is_sure=is_sure,
+                is_plausible=abs(ratio - 1) <= tolerance,
+                stacked_centre_mm=stacked_centre_mm,
+                size_ratio=ratio,
             )
         )
     return placed
@@ -228,9 +232,11 @@ def _intersect_rays(
     the two centres of each marker, the second holds if the piece lies on top of what may be hidden
     beneath it. NaN where a ray does not meet its plane.
     """
-    pixels, planes_mm = [], []
+    pixels = []
+    planes_mm = []
     for piece in marked:
-        sighting, height_mm = piece.sighting, piece.face.height_mm
+        sighting = piece.sighting
+        height_mm = piece.face.height_mm
         # On top of another piece it is higher, and so nearer to the camera, than it seems.
         stacked_mm = height_mm + (piece.hidden_face.height_mm if piece.hidden_face else 0.0)
         # Its centre at both heights, and its corners at the lower one.
@@ -319,7 +325,8 @@ def faces_on_squares(
                 by_square[square].append(piece)
         else:
             doubtful |= piece.squares
-    seen, markers = {}, {}
+    seen = {}
+    markers = {}
     for square, pieces in by_square.items():
         # The highest marker belongs to the piece on top.
         *others, top = sorted(pieces, key=attrgetter("face.height_mm", "face.carried"))
@@ -362,7 +369,8 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
     The first eight points are for the piece on the paper, the others for the piece on top of what
     may be hidden beneath it.
     """
-    feet, heights_mm = [], []
+    feet = []
+    heights_mm = []
     for piece in placed:
         # A little higher than its marker, and as wide as what may be beneath it.
         size_mm = np.array(kit.tops_mm[piece.face.name])

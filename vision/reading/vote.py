@@ -153,7 +153,8 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
 
     recently_unknown = votes[-2].unknown | last.unknown
     beside, strangers, guessed = last.beside, set(last.strangers), last.guessed_squares
-    occupied, fans = set[Square](), list[Layout]()
+    occupied = set[Square]()
+    fans = list[Layout]()
     for vote in votes:
         # Squares that at least one picture does not call empty.
         occupied |= vote.seen.keys() | vote.unknown
@@ -163,12 +164,14 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
         strangers &= set(vote.strangers)
         guessed &= vote.guessed_squares
         fans.append(vote.fans)
-    seen, markers = dict[Square, str](), dict[Square, int]()
+    seen = dict[Square, str]()
+    markers = dict[Square, int]()
     unknown = set[Square]()
     is_unanimous = True
     for square in occupied:
         # All faces that were read there, and whether any picture calls it empty.
-        faces, is_empty = set(), False
+        faces = set()
+        is_empty = False
         for vote in votes:
             if square in vote.seen:
                 faces.add((vote.seen[square], vote.markers[square]))
