@@ -137,7 +137,8 @@ class Stage:
 class Step(Generic[S]):
     """The result of `apply`: the next state, all events of the turn, and the stages for the hands.
 
-    The events of the stages are also in `events`.
+    The events of the stages are also in `events`. The name is part of the published contract. In
+    sentences for people a step is something else: one pair of orders of a turn.
     """
 
     state: S

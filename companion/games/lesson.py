@@ -18,7 +18,7 @@ from companion.games.events import EventKind
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One decision: the action of every seat that must act.
+    """One decision of a lesson: the action of every seat that must act.
 
     - `title`: title of its part of the lesson. Consecutive steps with the same title form one part.
     - `orders`: the action of each seat, in notation.
