@@ -139,7 +139,7 @@ def _answer(
             title=_title(status),
             message=message,
             link=link,
-            again_s=RETRY_AFTER_S,
+            retry_after_s=RETRY_AFTER_S,
         )
         answer = make_response(page)
     else:

@@ -21,7 +21,8 @@ from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
 from companion.archive.played_games import MAX_GAME_BYTES
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from web.routes.history import date_words, duration_words
+from web.routes.history import duration_words
+from web.templating.phrases import date_words
 
 HOST = {"X-Host-Key": HOST_KEY}
 

@@ -58,7 +58,7 @@ class DirectorPages(HubGroup):
             ],
             tables=self._room.tables(),
             system=SYSTEM_WORDS[tournament.system],
-            halves=format_halves,
+            format_halves=format_halves,
             System=System,
             error=error,
         )

@@ -171,7 +171,7 @@ class HubHostPages(HubGroup):
             "hub_host.html",
             fragment=self._draw(),
             live="/live/host",
-            most_s=MAX_DELAY_S,
+            max_delay_s=MAX_DELAY_S,
             rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 

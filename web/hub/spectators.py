@@ -105,5 +105,5 @@ class SpectatorPages(HubGroup):
             public=view,
             seats=seats_of(shown, names) if shown else (),
             title=sentence(view.title) if view else "",
-            late=delay_text(self._room.delay_s) if self._room.delay_s else "",
+            delay_words=delay_text(self._room.delay_s) if self._room.delay_s else "",
         )

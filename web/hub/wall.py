@@ -89,17 +89,17 @@ class WallPages(HubGroup):
         return render_template(
             "_hub_wall.html",
             tiles=[tile_of(table, now_s, self._pairing(table.id)) for table in tables],
-            on=tournament,
+            tournament=tournament,
             due_s=room.due_s(round_.ends_s) if round_ and not round_.is_decided else None,
             standings=standings(tournament)[:MAX_STANDINGS] if tournament and round_ else (),
             league_words=self._words,
             calls=calls,
-            most_calls=MAX_CALLS,
+            max_calls=MAX_CALLS,
             sign=sign_of(room, tables, calls),
             urls=self._hub.urls(),
             code=self._join_code.code if on_own_screen else "",
-            watching=self._streams.open_count,
-            late=delay_text(room.delay_s),
+            viewer_count=self._streams.open_count,
+            delay_words=delay_text(room.delay_s),
         )
 
 

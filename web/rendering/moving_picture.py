@@ -79,7 +79,7 @@ def _document(game: Replay, scene: ReplayStep, *, is_end: bool) -> str:
         width=_WIDTH,
         patterns=Markup(_resolve_colours(PATTERNS, _tokens()["ink"])),
         winner_colour=SIGN,
-        most=_MAX_NAME,
+        max_name=_MAX_NAME,
     )
     return _put_drawings(_resolve_colours(drawn))
 

@@ -18,7 +18,6 @@ from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import answer_of, plain_json
 from web.rendering.wiring import wires
 from web.routes.camera import FRAME_PX, CameraReport, CameraReports
-from web.routes.history import date_words
 from web.routes.owner.check import cues
 from web.routes.route import PageGroup, download, get, host_only, host_page
 from web.server.sse import Audience
@@ -176,7 +175,6 @@ class HealthPages(PageGroup):
             "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel,
-            "day": date_words,
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
             "topics": TOPICS,

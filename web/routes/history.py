@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
@@ -72,10 +71,9 @@ class HistoryPages(PageGroup):
             pages=max(math.ceil(count / GAMES_A_PAGE), 1),
             count=count,
             is_host=self._guard.is_host(),
-            refused=error,
-            day=date_words,
-            length=duration_words,
-            result=self._result_words,
+            error=error,
+            duration_words=duration_words,
+            result_words=self._result_words,
             records=records,
             most=max((record.total.games for record in records), default=1),
         )
@@ -135,9 +133,8 @@ class HistoryPages(PageGroup):
             line=line,
             game=self._games.get(line.game),
             is_host=self._guard.is_host(),
-            day=date_words,
-            length=duration_words,
-            result=self._result_words,
+            duration_words=duration_words,
+            result_words=self._result_words,
             **scene_values,
         )
 
@@ -185,7 +182,7 @@ class HistoryPages(PageGroup):
             "scene": scene,
             "turn": turn,
             "photograph": replay.photograph(scene.turn) if has_camera else "",
-            "drawn": scene_board,
+            "scene_board": scene_board,
             "at": place,
             "has_better": self._has_review(replay, place, scene.turn),
         }
@@ -241,15 +238,6 @@ class HistoryPages(PageGroup):
 
 
 # ---- words and drawings --------------------------------------------------------------------------
-
-
-def date_words(at_s: float) -> str:
-    """Format a Unix time as date and time of day. Empty for 0."""
-    if not at_s:
-        return ""
-    # in the machine's time zone, which the words do not name
-    local = datetime.fromtimestamp(at_s, UTC).astimezone().replace(tzinfo=None)
-    return f"{local:%Y-%m-%d, %H:%M}"
 
 
 def duration_words(duration_s: float) -> str:

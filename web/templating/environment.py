@@ -51,6 +51,7 @@ from web.templating.icons import (
     start_board,
 )
 from web.templating.phrases import (
+    date_words,
     groups_of_four,
     rule_words,
     score_words,
@@ -88,6 +89,7 @@ def prepare_templates(app: Flask) -> None:
         guide=guide,
         piece_controls=piece_controls,
         time_line=time_line,
+        date_words=date_words,
         score_words=score_words,
         tones_of=tones_of,
         piece_icon=piece_icon,

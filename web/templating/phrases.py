@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 from companion.archive.played_games import Finale
@@ -28,6 +29,15 @@ def side_of(view: TableView, seat: Seat) -> Side:
 def time_of_day(at_s: float) -> str:
     """Format a Unix time in the machine's time zone, such as `18:05:30`."""
     return time.strftime("%H:%M:%S", time.localtime(at_s))
+
+
+def date_words(at_s: float) -> str:
+    """Format a Unix time as date and time of day. Empty for 0."""
+    if not at_s:
+        return ""
+    # in the machine's time zone, which the words do not name
+    local = datetime.fromtimestamp(at_s, UTC).astimezone().replace(tzinfo=None)
+    return f"{local:%Y-%m-%d, %H:%M}"
 
 
 def groups_of_four(receipt: str) -> list[str]:

@@ -32,9 +32,9 @@ from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import ShortText
-from web.routes.history import date_words
 from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
+from web.templating.phrases import date_words
 
 UPLOAD_CHUNK_BYTES = 1_000_000
 """Maximum number of bytes of an upload in memory at once."""
@@ -83,14 +83,14 @@ class SettingsPage(PageGroup):
             wifi=stored.wifi,
             quiet=stored.quiet,
             sections=sections(),
-            front=_MAIN_SETTINGS,
+            main_settings=_MAIN_SETTINGS,
             pads=pad_rows(),
-            parts=PAD_PARTS,
-            told=note,
+            pad_parts=PAD_PARTS,
+            done_words=note,
             error=error,
-            note=self._restart_words(),
+            restart_words=self._restart_words(),
             version=__version__,
-            most_bytes=MAX_UPLOAD_BYTES,
+            max_bytes=MAX_UPLOAD_BYTES,
             backed_up=date_words(backed_up_s) if backed_up_s else say("None yet"),
         )
 
