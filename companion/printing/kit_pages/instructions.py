@@ -323,11 +323,13 @@ def _start_picture(pen: Pen) -> None:
 
 def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     """Draw the whole board at a small scale, with the names of its pages."""
-    whole = tiling.extent
-    scale = min(_PICTURE_WIDTH_MM / whole.width, _PICTURE_HEIGHT_MM / whole.height)
+    extent = tiling.extent
+    scale = min(_PICTURE_WIDTH_MM / extent.width, _PICTURE_HEIGHT_MM / extent.height)
     # widths of lines and labels are divided by the scale, so that they are not scaled down
-    with pen.at(_PICTURE_WIDTH_MM - whole.right * scale, -whole.bottom * scale, scale=scale):
-        pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
+    with pen.at(_PICTURE_WIDTH_MM - extent.right * scale, -extent.bottom * scale, scale=scale):
+        pen.rectangle(
+            extent.left, extent.bottom, extent.width, extent.height, stroke_mm=0.3 / scale
+        )
         board = kit.board
         width = board.square_mm
         depth = board.depth_mm or board.square_mm
@@ -337,8 +339,8 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         # plain squares, so that a camera does not take this for a board
         for x, y in board.corner_centres_mm.values():
             pen.box(x, y, board.corner_mm, board.corner_mm, fill=INK)
-        cuts = [((x, whole.bottom), (x, whole.top)) for x in tiling.cuts_x]
-        cuts += [((whole.left, y), (whole.right, y)) for y in tiling.cuts_y]
+        cuts = [((x, extent.bottom), (x, extent.top)) for x in tiling.cuts_x]
+        cuts += [((extent.left, y), (extent.right, y)) for y in tiling.cuts_y]
         for start, end in cuts:
             pen.line(start, end, width_mm=1.0 / scale, colour=WHITE)
             pen.line(start, end, width_mm=0.5 / scale)

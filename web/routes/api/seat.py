@@ -54,9 +54,10 @@ class SeatRoutes(PageGroup):
         `code` is the join code on the table's own screen, if one is needed.
         """
         self.page_context.require_join_code(code)
-        nonce = self._table.take_seat(Seat(seat), name)
+        this_seat = Seat(seat)
+        nonce = self._table.take_seat(this_seat, name)
         answer = jsonify(seat=seat)
-        self._guard.set_seat_cookie(answer, Seat(seat), nonce)
+        self._guard.set_seat_cookie(answer, this_seat, nonce)
         return answer
 
     @seat_post("leave", seat_holder, answer=Seated)
