@@ -222,8 +222,8 @@ def _shows_paper(
     is_empty &= ~is_mismatch | is_clean
     is_shaded = dim > _PAPER_MIN_SHADED
     if is_marked:
-        # If only the middle can be examined, a grey object may extend beyond it.
-        # So its paper has to be about as bright as the paper along the outline.
+        # If only the middle can be examined, a grey object may extend beyond it. So the paper there
+        # has to be about as bright as the paper along the outline.
         line_tones = shot.line_tones[rows]
         is_hidden = np.isnan(line_tones).all(axis=1, keepdims=True)
         outside = np.nanmedian(np.where(is_hidden, 0, line_tones), axis=1)
