@@ -33,8 +33,8 @@ _STORE_INTERVAL_S = 300.0
 # views may spoil it. Larger: a short game teaches nothing.
 _MIN_VIEWS = 20
 
-# Maximum relative standard deviation of a stored focal length. A larger one says hardly more than
-# the nominal lens.
+# Maximum relative standard deviation of a stored focal length. Nominal lenses are wrong by about an
+# eighth. Larger: a doubtful lens is stored. Smaller: some cameras learn theirs anew at each start.
 _MAX_SPREAD = 0.03
 
 # A learned lens replaces the stored one if its standard deviation is at most this many times as
@@ -46,11 +46,12 @@ _MAX_RMS = 1.0 / 1280
 
 # Maximum difference between a learned and the nominal focal length, as a logarithm: by markers
 # alone (a factor of 1.4), and by whole boards (a factor of 3.3). Larger: a wrong lens is believed.
-# Smaller: an unusual camera never keeps its lens. A little less than a `LensTuner` can differ.
+# Smaller: the lens of an unusual camera is never stored.
 _MAX_LOG_OFFSET = 0.35
 _MAX_LOG_OFFSET_BY_LINES = 1.2
 
-# Maximum difference between a learned and the nominal k1, for the same reasons.
+# Maximum difference between a learned and the nominal k1. Like `_MAX_LOG_OFFSET`, it is a bit less
+# than a `LensTuner` can change, so a lens at that limit is not believed.
 _MAX_K1_OFFSET = 0.14
 
 
@@ -109,7 +110,7 @@ class LensShelf:
         self._path = path
         self._settings = settings
         self._lenses = _load(path) if path else {}
-        # Whether there are lenses that the file lacks, and that were not tried to be written yet.
+        # Whether a lens has changed since the last attempt to write the file.
         self._is_changed = False
         self._next_store_s: float | None = None
 
