@@ -161,7 +161,7 @@ def take_snapshot(
     # The cells of the requested squares.
     cells = cells_of(sheet.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
-    numbers = [cells.number_of[square] for square in chosen]
+    numbers = list(map(cells.number_of.__getitem__, chosen))
     sheet = _with_view(sheet, cells, pose)
     assert sheet.view is not None
     _, maps, visible = sheet.view

@@ -201,7 +201,7 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
         if sighting.marker in foreign_ids:
             # A corner marker of another kit: another board is being put on the table.
             return None
-        if not any(sighting.is_same(other) for other in unmoved):
+        if not any(map(sighting.is_same, unmoved)):
             new.append(sighting)
     sightings = (*unmoved, *new)
 

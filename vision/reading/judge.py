@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from operator import attrgetter
 
 from companion.core.grid import Square
 from vision.detection.markers import Sighting
@@ -82,7 +83,7 @@ def _snapshot(
     assert sheet is not None
     # Parts of the board that pieces hide are not evidence.
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
-    ids = {sighting.marker for sighting in look.sightings}
+    ids = set(map(attrgetter("marker"), look.sightings))
     corner_ids = ids.intersection(pieces.kit.board.corners)
     shot, sheet = take_snapshot(sheet, look.luma, pieces.pose, corner_ids, bodies, squares=squares)
     return shot, replace(memory, sheet=sheet)

@@ -137,12 +137,17 @@ def _due_blocks(
     of unknown squares. Those that were given up wait until `is_retry_due`.
     """
     reference = memory.reference
+    # The light has changed for long enough, or strongly enough.
+    ratios = memory.background.light_ratios
+    is_relit = len(ratios) == _RELIT_FRAMES
+    if ratios:
+        is_relit |= abs(ratios[-1] - 1) > _IMMEDIATE_LIGHT_CHANGE
     if (
         reference is None
         or reference.kit is None
         or reference.pose is None
         or movement.changed_blocks is None
-        or _is_relit(memory.background.light_ratios)
+        or is_relit
         or memory.located.models_tried
     ):
         return None, memory
@@ -165,13 +170,6 @@ def _due_blocks(
         unsettled = memory.unsettled_blocks | blocks
     due_blocks = blocks if movement.is_moving else unsettled
     return due_blocks, replace(memory, unsettled_blocks=unsettled)
-
-
-def _is_relit(light_ratios: tuple[float, ...]) -> bool:
-    # It has changed for long enough, or strongly enough.
-    if len(light_ratios) == _RELIT_FRAMES:
-        return True
-    return bool(light_ratios) and abs(light_ratios[-1] - 1) > _IMMEDIATE_LIGHT_CHANGE
 
 
 # ---- comparing pictures --------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def place_pieces(
 
     A piece on one of the `unconfirmed` squares makes its squares doubtful.
     """
-    times = Counter(sighting.marker for sighting in sightings)
+    times = Counter(map(attrgetter("marker"), sightings))
     hidden = _hidden_faces(kit, set(times))
     marked = []
     strangers = set()
@@ -185,7 +185,7 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
 
     # Rays above the horizon meet no plane.
     is_met = np.isfinite(centres_mm).all(axis=(1, 2))
-    heights_mm = [piece.face.height_mm for piece in marked]
+    heights_mm = list(map(attrgetter("face.height_mm"), marked))
     points_mm = np.column_stack([np.nan_to_num(centres_mm[:, 0]), heights_mm])
 
     # Two standard deviations of each position, by the uncertainty of the pose there.

@@ -32,7 +32,17 @@ _PROBE_MM = flat(square_corners_mm(0.0, 0.0, 200.0))
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Combine a look with those before it, and remember it."""
-    memory = _remember_reading(look, memory)
+    # The blocks that were just read become the reference for movement.
+    blocks = None
+    if look.reference is not None and look.due_blocks is not None:
+        blocks = dilate(look.due_blocks)
+    background = mark_read(memory.background, blocks)
+    unsettled = memory.unsettled_blocks
+    if blocks is None and background.current is not None:
+        unsettled = np.ones(background.current.shape, dtype=bool)
+    memory = replace(
+        memory, background=background, unsettled_blocks=unsettled, frames_since_reading=0
+    )
     latest, votes = memory.latest_look, memory.votes
 
     # Votes from a different pose are dropped.
@@ -57,20 +67,6 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     given_up = _squares_to_give_up(look, memory)
     memory = replace(memory, settled_vote=result, unsettled_blocks=None, given_up_squares=given_up)
     return look, memory
-
-
-def _remember_reading(look: Look, memory: Memory) -> Memory:
-    """Return the memory in which the blocks that were just read are the reference for movement."""
-    blocks = None
-    if look.reference is not None and look.due_blocks is not None:
-        blocks = dilate(look.due_blocks)
-    background = mark_read(memory.background, blocks)
-    unsettled = memory.unsettled_blocks
-    if blocks is None and background.current is not None:
-        unsettled = np.ones(background.current.shape, dtype=bool)
-    return replace(
-        memory, background=background, unsettled_blocks=unsettled, frames_since_reading=0
-    )
 
 
 def _squares_to_give_up(look: Look, memory: Memory) -> frozenset[Square]:
@@ -113,8 +109,11 @@ def settle(votes: tuple[Vote, ...], before: Vote | None) -> tuple[Vote, bool]:
     if not is_enough and len(votes) > 1 and before is not None:
         # A square is empty if the last picture says so and its former piece is read elsewhere.
         read_ids = set(vote.markers.values())
-        vacated = {square for square, marker in before.markers.items() if marker in read_ids}
-        vote = replace(vote, unknown=vote.unknown - (vacated - votes[-1].unknown))
+        vacated = set[Square]()
+        for square, marker in before.markers.items():
+            if marker in read_ids and square not in votes[-1].unknown:
+                vacated.add(square)
+        vote = replace(vote, unknown=vote.unknown - vacated)
         is_enough = is_certain(vote, before)
     return vote, is_unanimous and is_enough
 
