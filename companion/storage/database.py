@@ -75,13 +75,14 @@ class Database:
         """
         with self._lock:
             # SQLite would go on writing to a file that was removed, and all would be lost.
-            lost = [file for file, place in self._places.items() if _place_of(file) != place]
-            if lost:
+            for file, place in self._places.items():
+                if _place_of(file) == place:
+                    continue
                 self.is_failing = True
                 words = say(
                     "{file} was removed or replaced while the companion was running: nothing more "
                     "is saved.",
-                    file=str(lost[0]),
+                    file=str(file),
                 )
                 remedy = say("Put the file back, then restart the companion.")
                 raise JournalError(joined(" ", (words, remedy)))

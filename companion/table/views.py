@@ -88,7 +88,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         title=game.title if game else "Tabletop Companion",
         kit=session.kit,
         sign=sign_of(live, viewer),
-        seats={seat: _seat_view(live, seat) for seat in SEATS},
+        seats={Seat.SOUTH: _seat_view(live, Seat.SOUTH), Seat.NORTH: _seat_view(live, Seat.NORTH)},
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
