@@ -4,12 +4,11 @@ import os
 
 __version__ = "1.0.0"
 
+# The environment (`sys.prefix`) of the Debian package, which apt updates.
 DEBIAN_HOME = "/usr/lib/tabletop-companion"
-"""The environment (`sys.prefix`) of the Debian package, which apt updates."""
 
+# Maximum number of pixels of a picture, which has room for a camera of 64 megapixels. A small file
+# can claim to be a picture of billions, which would fill the memory.
 MAX_PIXELS = 2**26
-"""Maximum number of pixels of a picture, which has room for a camera of 64 megapixels. A small file
-can claim to be a picture of billions, which would fill the memory.
-"""
 # OpenCV reads the limit once, when it is imported
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(MAX_PIXELS))

@@ -14,8 +14,8 @@ from companion.core.ports import Cue, Signal
 from companion.maintenance.panel_check import Trial
 from hardware.panel import Panel
 
+# Seconds for which a check continues after its page has renewed it last.
 LEASE_S = 6.0
-"""Seconds for which a check continues after its page has renewed it last."""
 
 
 class PanelTrial:

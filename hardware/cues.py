@@ -22,27 +22,25 @@ from companion.core.event_cues import CueLamps, EventCue, Note, Tone, tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
+# Lamps of a seat from left to right. With the seat in front (`south_turn`) they name a lamp of the
+# panel.
 LAMPS = ("1", "2", "3", "turn")
-"""Lamps of a seat from left to right. With the seat in front (`south_turn`) they name a lamp of the
-panel.
-"""
 
 ORDER_LAMPS = LAMPS[:3]
 
+# Duration of a flash in ms, long enough to be seen from the corner of the eye.
 FLASH_MS = 80.0
-"""Duration of a flash in ms, long enough to be seen from the corner of the eye."""
+# Minimum time in ms from one flash to the next: 2.5 flashes a second. WCAG 2 (2.3.1) allows three,
+# because faster ones can trigger seizures.
 MIN_FLASH_INTERVAL_MS = 400.0
-"""Minimum time in ms from one flash to the next: 2.5 flashes a second. WCAG 2 (2.3.1) allows three,
-because faster ones can trigger seizures.
-"""
+# Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt.
 MIN_TONE_INTERVAL_MS = 300.0
-"""Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt."""
+# Cues that are repeated after this time in ms while the turn lamp still shows `TurnLamp.WRONG`.
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
-"""Cues that are repeated after this time in ms while the turn lamp still shows `TurnLamp.WRONG`."""
+# Minimum duration in ms of a note that a lamp shows. A shorter one is easily missed.
 MIN_RHYTHM_NOTE_MS = 60.0
-"""Minimum duration in ms of a note that a lamp shows. A shorter one is easily missed."""
+# Gap in ms between two notes without a pause. Without it a lamp would show them as one.
 RHYTHM_GAP_MS = 40.0
-"""Gap in ms between two notes without a pause. Without it a lamp would show them as one."""
 
 
 class Rank(IntEnum):
@@ -297,18 +295,18 @@ def rhythm_of(notes: Tone) -> Track:
 
 # ---- lasting patterns ----------------------------------------------------------------------------
 
+# Cues for a seat that is short of time, and the pattern of its turn lamp from then on, until the
+# turn passes.
 SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
-"""Cues for a seat that is short of time, and the pattern of its turn lamp from then on, until the
-turn passes.
-"""
+# Ticks of the clock, which are always played.
 TICKS: frozenset[Cue | EventCue] = frozenset(
     {Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST}
 )
-"""Ticks of the clock, which are always played."""
+
 _TURN_LAMP_TRACKS: Mapping[TurnLamp, Track] = {
     TurnLamp.OFF: _track((math.inf, LampLevel.OFF)),
     TurnLamp.ON: _track((math.inf, LampLevel.ON)),

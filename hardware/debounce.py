@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from enum import Enum
 
+# Minimum time in seconds for which the line is low when a key is pressed. Shorter pulses are
+# spikes.
 MIN_PRESS_S = 0.002
-"""Minimum time in seconds for which the line is low when a key is pressed. Shorter pulses are
-spikes.
-"""
+# Seconds after which an edge that should have arrived counts as lost. A busy machine delivers edges
+# late.
 LOST_EDGE_S = 1.0
-"""Seconds after which an edge that should have arrived counts as lost. A busy machine delivers
-edges late.
-"""
 
 # Allowance for sums of times that are not exact in floating point.
 _ROUNDING_S = 1e-6

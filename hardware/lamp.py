@@ -29,14 +29,14 @@ from companion.core.clock import Clock
 from companion.core.ports import Closeable, SeatLamps, TurnLamp
 from hardware.cues import lasting_light
 
+# Maximum time in seconds until the service writes its first status.
 BOOT_TIMEOUT_S = 90.0
-"""Maximum time in seconds until the service writes its first status."""
+# Maximum age in seconds of a status that is not renewed. An older one, or none, is a fault.
 MAX_STATUS_AGE_S = 30.0
-"""Maximum age in seconds of a status that is not renewed. An older one, or none, is a fault."""
+# Maximum time in seconds that the machine may take to switch off after the service has ended.
 STOP_TIMEOUT_S = 120.0
-"""Maximum time in seconds that the machine may take to switch off after the service has ended."""
+# Maximum time in seconds until the status is read again.
 READ_INTERVAL_S = 0.5
-"""Maximum time in seconds until the status is read again."""
 
 
 class LampState(Enum):

@@ -45,10 +45,9 @@ _Opened = TypeVar("_Opened")
 _MIN_PAUSE_S = 0.0005
 # Interval in seconds at which the line of a pressed key is read, because edges can get lost.
 _POLL_INTERVAL_S = 0.02
+# Maximum age of an edge's stamp in seconds. Older stamps and future ones come from another clock:
+# the kernel decides which one lgpio passes on.
 MAX_STAMP_AGE_S = 1.0
-"""Maximum age of an edge's stamp in seconds. Older stamps and future ones come from another clock:
-the kernel decides which one lgpio passes on.
-"""
 
 # Maximum time in seconds for which `close` waits for a thread.
 _JOIN_TIMEOUT_S = 2.0

@@ -17,16 +17,15 @@ from companion.core.ports import Closeable
 _log = logging.getLogger(__name__)
 
 ESPEAK = "espeak-ng"
+# Maximum number of waiting sentences. A newer one replaces the oldest.
 MAX_WAITING = 3
-"""Maximum number of waiting sentences. A newer one replaces the oldest."""
+# Timeout in seconds for one sentence. A longer one means that the sound device is stuck.
 SENTENCE_TIMEOUT_S = 20.0
-"""Timeout in seconds for one sentence. A longer one means that the sound device is stuck."""
+# Words per minute at speed 1, for `espeak-ng -s`. Slower than its default of 175, which is harder
+# to follow across a table.
 WORDS_PER_MINUTE = 150
-"""Words per minute at speed 1, for `espeak-ng -s`. Slower than its default of 175, which is harder
-to follow across a table.
-"""
+# Amplitude at full volume, for `espeak-ng -a`. It is the largest that espeak-ng takes.
 MAX_AMPLITUDE = 200
-"""Amplitude at full volume, for `espeak-ng -a`. It is the largest that espeak-ng takes."""
 
 # Maximum time in seconds for which `close` waits for the thread.
 _JOIN_TIMEOUT_S = 2.0

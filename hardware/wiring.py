@@ -18,12 +18,11 @@ from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
 from hardware.cues import LAMPS
 
+# Frequency at which a silent buzzer's pin is polled.
+#
+# lgpio's thread for tones sleeps for 20 ms while there is none, as long as the clock's tick lasts.
+# With this frequency a tone begins within 10 ms, at the cost of 100 wake-ups a second.
 REST_HZ = 100
-"""Frequency at which a silent buzzer's pin is polled.
-
-lgpio's thread for tones sleeps for 20 ms while there is none, as long as the clock's tick lasts.
-With this frequency a tone begins within 10 ms, at the cost of 100 wake-ups a second.
-"""
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,9 @@ from web.server.sse import Streams
 from web.static_files import StaticFiles
 from web.templating.environment import CompiledTemplates, prepare_templates
 
+# Maximum size of a request. Routes for pictures and files set a larger one themselves.
 MAX_BODY_BYTES = 16 * 1024
-"""Maximum size of a request. Routes for pictures and files set a larger one themselves."""
+
 _SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'"
@@ -188,10 +189,10 @@ def _translate_all(value: Any) -> Any:
     return value
 
 
+# Paths whose answers contain names of players.
 PATHS_WITH_PLAYERS = ("/api/seat/", "/api/table/")
-"""Paths whose answers contain names of players."""
+# Paths of the shared screen, which has its own language.
 SCREEN_PATHS = ("/", "/live/table", "/live/wall")
-"""Paths of the shared screen, which has its own language."""
 
 
 def create_base_app(
@@ -267,8 +268,8 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
         raise UnknownName(join_urls()[0])
 
 
+# Token that a page sends with a request for a file that takes long to make, see `page.js`.
 _WAIT_TOKEN = re.compile(r"[0-9a-z]{1,12}")
-"""Token that a page sends with a request for a file that takes long to make, see `page.js`."""
 
 
 def _set_headers(answer: Response) -> None:

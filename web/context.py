@@ -31,10 +31,9 @@ from web.server.sse import Streams
 from web.server.worker import Worker
 from web.templating.phrases import end_words, rule_words
 
+# Seconds without a stream after which a seat's phone counts as gone. Phones that reload a page, or
+# change their network, need a few.
 GONE_AFTER_S = 30.0
-"""Seconds without a stream after which a seat's phone counts as gone. Phones that reload a page, or
-change their network, need a few.
-"""
 
 
 class Presence:
@@ -103,8 +102,8 @@ class FragmentKey(NamedTuple):
     """Prefix of all addresses, see `request.script_root`."""
 
 
+# Names of the choices for whom the coach advises.
 _COACH_CHOICES = WORDS["table.coach"].choices
-"""Names of the choices for whom the coach advises."""
 
 
 @dataclass

@@ -48,8 +48,8 @@ _ADVICE = {
     500: say("Nothing was changed. The companion’s log says more."),
     503: say("Wait a moment and load the page again."),
 }
+# Seconds after which a browser retries if the table could not answer.
 RETRY_AFTER_S = 5
-"""Seconds after which a browser retries if the table could not answer."""
 
 
 def register(app: Flask) -> None:

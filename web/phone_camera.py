@@ -28,10 +28,9 @@ from web.security.auth import Auth, is_own_screen
 from web.security.codes import PAIRING_CODE_LENGTH
 from web.server.sse import Audience, Streams
 
+# Minimum interval in seconds between two drawings of the reading for the phone. Shorter: smoother
+# on the phone, but more work for the table.
 DRAW_INTERVAL_S = 0.4
-"""Minimum interval in seconds between two drawings of the reading for the phone. Shorter: smoother
-on the phone, but more work for the table.
-"""
 
 
 class PhoneCameraPages:

@@ -22,8 +22,8 @@ from web.routes.route import form, get
 
 STATIC = Path(__file__).parent / "static"
 YEAR_S = 365 * 24 * 3600
+# A path on this machine. Browsers take `//` and `/\` for the start of another host's address.
 _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
-"""A path on this machine. Browsers take `//` and `/\\` for the start of another host's address."""
 
 
 class StaticFiles:

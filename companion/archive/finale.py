@@ -18,8 +18,8 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import Event
 from companion.games.events import CommonEvent
 
+# Hour of the local time at which an evening ends, instead of midnight.
 _MORNING_H = 5
-"""Hour of the local time at which an evening ends, instead of midnight."""
 
 
 def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:

@@ -15,10 +15,11 @@ from companion.core.messages import is_dense
 from companion.core.names import is_printable
 from companion.games import game_named
 
+# Maximum number of turns of an imported game.
 MAX_TURNS = 2000
-"""Maximum number of turns of an imported game."""
+# Latest valid start of a game: the beginning of the year 2100, Unix time.
 _LATEST_START = 4_102_444_800.0
-"""Latest valid start of a game: the beginning of the year 2100, Unix time."""
+
 _MAX_NAME_LENGTH = 24
 
 

@@ -20,8 +20,8 @@ from companion.table.remote.fold import advance
 from companion.table.remote.messages import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
+# Maximum time in seconds that a gap between two inputs counts. A longer one is a break.
 MAX_GAP_S = 30 * 60.0
-"""Maximum time in seconds that a gap between two inputs counts. A longer one is a break."""
 
 
 class Summary(msgspec.Struct, frozen=True):

@@ -41,10 +41,10 @@ from companion.games.base import OptionRow
 from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
+# Maximum number of replays in memory, and of drawn pictures on disk.
 MAX_REPLAYS, MAX_PICTURES = 6, 40
-"""Maximum number of replays in memory, and of drawn pictures on disk."""
+# Draws a moving picture of a game, and returns the file.
 Painter = Callable[[Replay], bytes]
-"""Draws a moving picture of a game, and returns the file."""
 
 
 class History:

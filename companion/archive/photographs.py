@@ -30,8 +30,9 @@ from companion.table.table_view import Progress
 log = logging.getLogger(__name__)
 
 _STEP_INTERVAL_S = 0.5
+# Timeout in seconds for the board to lie still. After that the photograph is given up.
 _STILL_TIMEOUT_S = 20.0
-"""Timeout in seconds for the board to lie still. After that the photograph is given up."""
+
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _PHOTOGRAPH = re.compile(rf"{_MOMENT.pattern}\.jpg")
 _NUMBER = re.compile(r"[0-9]+")

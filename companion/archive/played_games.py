@@ -15,10 +15,10 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Order
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 
+# Placeholder for the name of a forgotten player.
 NOBODY = "—"
-"""Placeholder for the name of a forgotten player."""
+# Maximum size of a game file, in bytes.
 MAX_GAME_BYTES = 1_000_000
-"""Maximum size of a game file, in bytes."""
 
 
 class Ending(StrEnum):

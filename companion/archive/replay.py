@@ -19,10 +19,10 @@ from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain_json
 from companion.table.session import turn_random
 
+# Reasons of a game that the owner ended, in this version's words and in those of version 1.0.
 OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
-"""Reasons of a game that the owner ended, in this version's words and in those of version 1.0."""
+# Ending of the moment of the set-up's photograph.
 _SET_UP = ".0"
-"""Ending of the moment of the set-up's photograph."""
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ import msgspec
 from companion.archive.game_file import GameFile
 from companion.core.kit import SEATS
 
+# Tags that are left out when they are empty, with their fields of the game file.
 _OPTIONAL_TAGS = {
     "Chance": "chance", "Chosen": "is_chosen", "Machines": "machines", "Coached": "coached",
 }  # fmt: skip
-"""Tags that are left out when they are empty, with their fields of the game file."""
 
 
 def format_score_sheet(game: GameFile) -> str:

@@ -19,13 +19,12 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import pack, say
 from companion.storage.journal import SEATS_GAME, Entry, Journal
 
+# Prefix of the fingerprint of an imported game.
+#
+# The names of cached files depend on it, which is why it stays an old word for "imported".
 _IMPORTED_PREFIX = "brought "
-"""Prefix of the fingerprint of an imported game.
-
-The names of cached files depend on it, which is why it stays an old word for "imported".
-"""
+# Largest integer of SQLite.
 _MAX_INTEGER = 2**63 - 1
-"""Largest integer of SQLite."""
 
 
 class SummaryStore:

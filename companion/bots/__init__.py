@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from companion.bots.base import Bot
     from companion.core.kit import Seat
 
+# Name of the opponent's class for each game. Its module in this package has the game's name.
 _CLASS_NAMES = {
     "outbuffered": "OutbufferedBot",
     "scouts": "ScoutsBot",
@@ -25,7 +26,6 @@ _CLASS_NAMES = {
     "kahmate": "KahmateBot",
     "binmat": "BinmatBot",
 }
-"""Name of the opponent's class for each game. Its module in this package has the game's name."""
 
 
 def has_opponent(game: str) -> bool:

@@ -71,14 +71,13 @@ STRENGTHS = {
     2: Strength(rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
     3: Strength(rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
 }
+# One order for each robot of a side, by rising numbers.
 Plan = tuple[str, ...]
-"""One order for each robot of a side, by rising numbers."""
+# Plans of a side with their shares.
 Mix = list[tuple[Plan, float]]
-"""Plans of a side with their shares."""
+# The two sides in the search: the side of the opponent itself, and the one that it plays against.
+# Either can be South.
 _OWN, _OTHER = 0, 1
-"""The two sides in the search: the side of the opponent itself, and the one that it plays
-against. Either can be South.
-"""
 
 # Maximum number of turns played for one decision. 7000 gave no more wins in 24 games.
 MAX_NODES = 1000

@@ -49,8 +49,8 @@ from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES, State
 from companion.games.binmat.turn import play
 
+# Action that ends a turn with real cards, where the program only counts turns.
 _END_TURN = "."
-"""Action that ends a turn with real cards, where the program only counts turns."""
 
 # Number of deals on which an action must win at once to count as a sure win. More: slower. Fewer:
 # takes a mere chance for a win.

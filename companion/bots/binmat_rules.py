@@ -32,20 +32,20 @@ from companion.games.binmat.actions import (
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD, Cards
 from companion.games.binmat.state import HIDDEN, BinmatOptions, Edition, State
 
+# Kind, card and lane. It equals a `ActionParts` of the game, but is made faster.
 Action = tuple[str, str, int]
-"""Kind, card and lane. It equals a `ActionParts` of the game, but is made faster."""
+
 PASS_ACTION: Action = ACTION_PARTS[PASS]
+# Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs apart.
 _WILD_VALUE = 1 << 12
-"""Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs
-apart.
-"""
+# Value that a card adds to the sum of a stack, for `power_of`.
 STACK_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _WILD_VALUE * (card[0] == WILD)) for card in DECK
 }
-"""Value that a card adds to the sum of a stack, for `power_of`."""
+
 DEFENDER = 0
+# Numbers of the two seats.
 ATTACKER = 1
-"""Numbers of the two seats."""
 
 
 def power(stack: Iterable[str]) -> int:

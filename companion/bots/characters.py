@@ -30,12 +30,12 @@ class Character:
     command: tuple[str, ...] = ()
 
 
+# The built-in characters, by rising level.
 CHARACTERS = (
     Character("Pip", 1, say("bold, cheerful, forgetful"), "face-pip"),
     Character("Bo", 2, say("steady, patient, stubborn"), "face-bo"),
     Character("Zeno", 3, say("quiet, exact, sly"), "face-zeno"),
 )
-"""The built-in characters, by rising level."""
 
 
 def all_characters(engines: Iterable[str]) -> tuple[Character, ...]:

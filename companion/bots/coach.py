@@ -38,11 +38,10 @@ _MAX_GOOD_LOSS = 0.02
 # Maximum loss, as a share of a game, of an action that is called fine. Chosen by eye.
 _MAX_FAIR_LOSS = 0.08
 
+# Returns an action in words, from the seat, the moment and the action in notation.
+#
+# Raises `Malformed` or `Illegal` if it is not legal there.
 Speller = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
-"""Returns an action in words, from the seat, the moment and the action in notation.
-
-Raises `Malformed` or `Illegal` if it is not legal there.
-"""
 
 
 @dataclass(frozen=True)

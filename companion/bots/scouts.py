@@ -33,8 +33,8 @@ from companion.games.scouts.screen import play_of
 from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, parse, pass_turn
 from companion.games.screen import Play
 
+# Value from which on a game is won. A win in a later turn is worth slightly less than `WIN`.
 _SURE = WIN / 2
-"""Value from which on a game is won. A win in a later turn is worth slightly less than `WIN`."""
 
 # The numbers below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
 # all of them together.
@@ -63,8 +63,8 @@ _MAX_ROCKS = 24
 
 # Lead in ranks that usually decides a game. It turns a loss into a share of a game.
 _DECISIVE_LEAD = 40.0
+# Files of the scouts at the start, in the order of placing. A game uses one of them by chance.
 _SET_UPS = ("cdefb", "decfg", "dcefb")
-"""Files of the scouts at the start, in the order of placing. A game uses one of them by chance."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ STRENGTHS = {
     3: Strength(widths=((80,), (30, 10), (10, 10, 6)), noise=0.0),
 }
 
+# Plays of one turn, each by the numbers of its origin and target.
 Plays = tuple[tuple[int, int], ...]
-"""Plays of one turn, each by the numbers of its origin and target."""
+# Kind of a rock, and the mask of the squares that it covers.
 RockPlacing = tuple[Kind, int]
-"""Kind of a rock, and the mask of the squares that it covers."""
 
 
 class Turn(NamedTuple):

@@ -19,12 +19,12 @@ from companion.games.scouts.board import FILES, HOME, NUMBERS, RANKS, squares_in
 from companion.games.scouts.moves import dash_targets, jump_chains, movable_scouts
 from companion.games.scouts.state import Position
 
+# Gain of a play for the seat on turn, and the square numbers of its origin and target.
 RatedPlay = tuple[float, int, int]
-"""Gain of a play for the seat on turn, and the square numbers of its origin and target."""
+# Value of bringing intel home, far above the sum of all scouts (at most 5 times 43).
 WIN = 10_000.0
-"""Value of bringing intel home, far above the sum of all scouts (at most 5 times 43)."""
+# Number of ranks from the home rank to the far rank and back, which a scout has to go.
 JOURNEY_RANKS = 2 * (RANKS - 1)
-"""Number of ranks from the home rank to the far rank and back, which a scout has to go."""
 
 # The weights below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
 # all of them together.

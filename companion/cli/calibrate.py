@@ -24,19 +24,16 @@ from vision.detection.markers import Luma
 if TYPE_CHECKING:
     from companion.printing.tiling import Paper
 
+# Maximum residual, divided by the width of the picture: 0.6 px in one of 1280 px. Above it, the
+# views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page, lower
+# refuses good views of a noisy camera.
 MAX_MISFIT = 0.6 / 1280
-"""Maximum residual, divided by the width of the picture: 0.6 px in one of 1280 px. Above it, the
-views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page, lower refuses
-good views of a noisy camera.
-"""
+# Maximum standard deviation of the focal length, as a share of it. Chosen by eye: higher accepts
+# views that are too much alike, lower asks for more of them.
 MAX_SPREAD = 0.01
-"""Maximum standard deviation of the focal length, as a share of it. Chosen by eye: higher accepts
-views that are too much alike, lower asks for more of them.
-"""
+# Number of pictures in a row with the same trouble after which it is printed, so that trouble that
+# passes by itself is not.
 PICTURES_BEFORE_ADVICE = 20
-"""Number of pictures in a row with the same trouble after which it is printed, so that trouble that
-passes by itself is not.
-"""
 
 
 def print_page(path: Path, paper: Paper) -> None:

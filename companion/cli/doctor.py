@@ -36,14 +36,11 @@ from vision.cameras.catalogue import list_cameras, open_camera
 from vision.cameras.exposure import DARK_WORDS, light_of
 from web.security.tls import BadCertificate, certificate_context
 
+# Timeout in seconds for a running companion to identify itself. It is short, since another program
+# on the port may not answer at all.
 HELLO_TIMEOUT_S = 3.0
-"""Timeout in seconds for a running companion to identify itself. It is short, since another program
-on the port may not answer at all.
-"""
+# Timeout in seconds for a running companion to examine everything, which takes up to some seconds.
 CHECKS_TIMEOUT_S = 15.0
-"""Timeout in seconds for a running companion to examine everything, which takes up to some
-seconds.
-"""
 
 
 def report(settings: Settings, as_json: bool, path: Path) -> int:

@@ -39,25 +39,24 @@ from companion.maintenance.own_wifi import (
 )
 from companion.maintenance.settings.file import SettingsFile
 
+# NetworkManager's folder of profiles, below `/etc` and `/run`.
 _PROFILES = "NetworkManager/system-connections"
-"""NetworkManager's folder of profiles, below `/etc` and `/run`."""
+# Letters and digits of a password, without those that look alike.
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Letters and digits of a password, without those that look alike."""
+# Timeout in seconds for a command. It is longer than `JOIN_TIMEOUT_S`.
 COMMAND_TIMEOUT_S = 60.0
-"""Timeout in seconds for a command. It is longer than `JOIN_TIMEOUT_S`."""
+# Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer.
 ANSWER_PAUSE_S = 2.0
-"""Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer."""
+# Maximum number of attempts to open the own Wi-Fi. During a boot the radio is ready late.
 MAX_OPEN_ATTEMPTS = 3
-"""Maximum number of attempts to open the own Wi-Fi. During a boot the radio is ready late."""
+# Pause in seconds between two attempts.
 RETRY_PAUSE_S = 5.0
-"""Pause in seconds between two attempts."""
+# Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli. NetworkManager
+# alone gives the password 25 seconds.
 JOIN_TIMEOUT_S = "45"
-"""Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli. NetworkManager
-alone gives the password 25 seconds.
-"""
 
+# Runs a command. Returns its exit status and its output.
 Run = Callable[[Sequence[str]], tuple[int, str]]
-"""Runs a command. Returns its exit status and its output."""
 
 
 class NoHotspot(SystemTrouble):

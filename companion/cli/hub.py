@@ -32,14 +32,15 @@ from companion.core.i18n import LANGUAGES
 from companion.core.network import dashed_code, host_key_text
 from companion.core.resources import save_memory
 
+# Port of the hub's pages. Another one than a table's (8080), so that both can run on a machine.
 PAGES_PORT = 8500
-"""Port of the hub's pages. Another one than a table's (8080), so that both can run on a machine."""
+# Port for tables: the usual one of NATS.
 NATS_PORT = 4222
-"""Port for tables: the usual one of NATS."""
+# Maximum number of spectators at once, as measured (docs/measurements.md).
 MAX_SPECTATORS = 1000
-"""Maximum number of spectators at once, as measured (docs/measurements.md)."""
+# Options that are settings of the pages.
 WEB_FIELDS = ("host", "port", "names", "proxies", "path", "certificate", "key")
-"""Options that are settings of the pages."""
+
 FOLDER = argument(
     "--folder",
     type=Path,
@@ -47,14 +48,12 @@ FOLDER = argument(
     metavar="DIR",
     help="where the hub keeps all",
 )
+# Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
+# serves no table.
 COLLECTION_INTERVAL_S = 600.0
-"""Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
-serves no table.
-"""
+# Switch interval of Python's threads in seconds. It is shorter than usual (0.005), so that a thread
+# with something to send need not wait long for one that draws.
 THREAD_SWITCH_S = 0.0005
-"""Switch interval of Python's threads in seconds. It is shorter than usual (0.005), so that a
-thread with something to send need not wait long for one that draws.
-"""
 
 
 def _add_subcommands(parser: argparse.ArgumentParser) -> None:

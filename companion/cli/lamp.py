@@ -16,12 +16,13 @@ from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
 
+# The service's folder (`RuntimeDirectory` of companion.service).
 RUN_FOLDER = Path("/run/tabletop-companion")
-"""The service's folder (`RuntimeDirectory` of companion.service)."""
+# Timeout in seconds for opening the pins while the machine boots. After it there are none.
 PINS_TIMEOUT_S = 60
-"""Timeout in seconds for opening the pins while the machine boots. After it there are none."""
+# Interval in seconds of the attempts to open them.
 RETRY_S = 1
-"""Interval in seconds of the attempts to open them."""
+
 END_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 

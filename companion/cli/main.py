@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+# Option that loads no games and programs from outside. It is checked before anything is loaded.
 SAFE = "--safe"
-"""Option that loads no games and programs from outside. It is checked before anything is loaded."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

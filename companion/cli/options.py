@@ -20,10 +20,10 @@ from companion.core.errors import Malformed, SystemTrouble
 from companion.core.files import read_file
 from companion.games.tools import Command
 
+# Adds something to the parser of a command, such as an argument.
 ParserChange = Callable[[argparse.ArgumentParser], object]
-"""Adds something to the parser of a command, such as an argument."""
+# Runs a command. Returns the exit status, where None means 0.
 Run = Callable[[argparse.Namespace], int | None]
-"""Runs a command. Returns the exit status, where None means 0."""
 
 
 def command(name: str, help_text: str, *changes: ParserChange) -> Callable[[Run], Command]:
@@ -81,21 +81,21 @@ def number_type(
     return read
 
 
+# Argparse type for a port. 0 means any free one.
 port_type = number_type("port", 0, 65_535)
-"""Argparse type for a port. 0 means any free one."""
 
 
+# Options of a command that reads the settings.
 SETTINGS = (
     argument(
         "--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR"
     ),
     argument("--state-dir", metavar="DIR", help="where the games are kept"),
 )
-"""Options of a command that reads the settings."""
+# Option of a command that talks to the running companion.
 PORT = argument(
     "--port", type=port_type, help="port of the running companion, if not the one in the settings"
 )
-"""Option of a command that talks to the running companion."""
 
 
 def settings_path(options: argparse.Namespace) -> Path:

@@ -9,11 +9,10 @@ import threading
 import time
 from typing import Protocol
 
+# Earliest plausible Unix time, in November 2023.
+#
+# A machine without a battery for its clock may start with an older time, until a network sets it.
 EARLIEST_S = 1_700_000_000.0
-"""Earliest plausible Unix time, in November 2023.
-
-A machine without a battery for its clock may start with an older time, until a network sets it.
-"""
 
 
 class Clock(Protocol):

@@ -24,10 +24,9 @@ from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, say, with_heading
 from companion.core.resources import is_small_machine
 
+# Pairs (section, entry) that no longer exist. If a file has one, the start reports it and
+# continues.
 RETIRED_SETTINGS = (("panel", "brightness"), ("table", "demonstration_minutes"), ("web", "metrics"))
-"""Pairs (section, entry) that no longer exist. If a file has one, the start reports it and
-continues.
-"""
 
 
 # ---- types of values -----------------------------------------------------------------------------
@@ -38,16 +37,16 @@ if TYPE_CHECKING:
     Language = str
 else:
     Language = Literal[("auto", *LANGUAGES)]
+# BCM number of a pin. The header of a Raspberry Pi has GPIO 0 to 27.
 Pin = Annotated[int, Meta(ge=0, le=27)]
-"""BCM number of a pin. The header of a Raspberry Pi has GPIO 0 to 27."""
+# A pin, or empty if it is not wired.
 WiredPin = Pin | Literal[""]
-"""A pin, or empty if it is not wired."""
+# Hours and minutes on the machine's clock, `08:30`. Empty: none.
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
-"""Hours and minutes on the machine's clock, `08:30`. Empty: none."""
+# A name or address of a machine, without a port.
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
-"""A name or address of a machine, without a port."""
+# Pattern of an MQTT topic. A broker or Home Assistant would misinterpret other characters.
 TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
-"""Pattern of an MQTT topic. A broker or Home Assistant would misinterpret other characters."""
 
 
 # ---- sections ------------------------------------------------------------------------------------
@@ -183,8 +182,8 @@ class WebSettings(_Section, frozen=True):
     """PEM file of its key."""
 
 
+# Reading time from which the pages wait for a tap.
 UNTIL_TAPPED_S = 60.0
-"""Reading time from which the pages wait for a tap."""
 
 
 class TableSettings(_Section, frozen=True):

@@ -18,10 +18,8 @@ from xml.etree import ElementTree
 
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
+# Colour of the sign in print, in moving pictures and for a lamp. It equals `--sign` of the pages.
 SIGN = "#FFC20E"
-"""Colour of the sign in print, in moving pictures and for a lamp. It equals `--sign` of the
-pages.
-"""
 # North's dots, chosen by eye: their distance, the middle of the first one, and their radius.
 _DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
 
@@ -81,12 +79,12 @@ _ROBOT_SOUTH = (
     f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" '
     f'fill="{_EDGE}"/>' + _solid(_BODY_SOUTH, 5)
 )
+# Robots without a face.
 _ROBOT_NORTH = (
     f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
     + _solid(_BODY_NORTH, 5)
     + _dotted(_BODY_NORTH)
 )
-"""Robots without a face."""
 
 
 # ---- the drawings --------------------------------------------------------------------------------
@@ -365,6 +363,9 @@ _KEYS = {
 # ---- what others use -----------------------------------------------------------------------------
 
 
+# The inner SVG of every drawing, by name.
+#
+# `add` puts in the drawings of plug-in games at the start of the program. Later nothing changes it.
 DRAWINGS: dict[str, str] = {
     **_PIECES,
     **_ORDERS,
@@ -376,12 +377,9 @@ DRAWINGS: dict[str, str] = {
     **_CHEERING,
     **_KEYS,
 }
-"""The inner SVG of every drawing, by name.
-
-`add` puts in the drawings of plug-in games at the start of the program. Later nothing changes it.
-"""
+# Drawings that are only printed and appear on no page.
 ON_PAPER = frozenset(_PLAYERS)
-"""Drawings that are only printed and appear on no page."""
+
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

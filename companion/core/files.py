@@ -18,17 +18,15 @@ from typing import BinaryIO
 
 from companion.core.i18n import say
 
+# Maximum size in bytes of a file written by a person, or of a certificate: settings, board maps,
+# PEM files. All of them are far smaller, so it only bounds the memory.
 MAX_TEXT_BYTES = 1_000_000
-"""Maximum size in bytes of a file written by a person, or of a certificate: settings, board maps,
-PEM files. All of them are far smaller, so it only bounds the memory.
-"""
+# Maximum size in bytes of a saved game that is read. It bounds the memory, not the length of games.
 MAX_GAME_BYTES = 50_000_000
-"""Maximum size in bytes of a saved game that is read. It bounds the memory, not the length of
-games.
-"""
+# Major number of video devices (Linux, Documentation/admin-guide/devices.txt).
 V4L2_MAJOR = 81
-"""Major number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
 
+# Sentences for frequent errors, which the system reports only in English.
 _REASONS = {
     errno.EACCES: say("Permission denied"),
     errno.EDQUOT: say("Disk quota exceeded"),
@@ -38,7 +36,6 @@ _REASONS = {
     errno.EPERM: say("Operation not permitted"),
     errno.EROFS: say("Read-only file system"),
 }
-"""Sentences for frequent errors, which the system reports only in English."""
 
 
 def why_refused(error: OSError) -> str:

@@ -47,10 +47,10 @@ def languages_in(folder: Path) -> Mapping[str, str]:
 LANGUAGES = languages_in(LOCALE)
 _language: ContextVar[str] = ContextVar("language", default="en")
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
+# Names of the players by the side's English word. Sentences use the name instead of the side.
 _side_names: ContextVar[Mapping[str, str]] = ContextVar("side_names", default=NO_NAMES)
-"""Names of the players by the side's English word. Sentences use the name instead of the side."""
+# Name of a part of a pattern that describes how a piece looks. It keeps the side's word.
 COLOUR = "colour"
-"""Name of a part of a pattern that describes how a piece looks. It keeps the side's word."""
 
 
 class Sentence(str):
@@ -458,14 +458,13 @@ def catalogue_of(language: str) -> _Catalogue:
 # ---- what a catalogue says about its language ----------------------------------------------------
 
 
+# A number with the language's decimal mark. Numbers in sentences are passed as numbers.
 DECIMAL = say("0.5")
-"""A number with the language's decimal mark. Numbers in sentences are passed as numbers."""
+# Usual article of a piece's name, another article, and a regular expression for the nouns that take
+# the other one.
 ARTICLES = say("the |the |$^")
-"""Usual article of a piece's name, another article, and a regular expression for the nouns that
-take the other one.
-"""
+# Contractions of a preposition and an article, in pairs such as `a el=al;de el=del`.
 CONTRACTIONS = say("to the|of the")
-"""Contractions of a preposition and an article, in pairs such as `a el=al;de el=del`."""
 
 
 def decimal_mark(language: str | None = None) -> str:

@@ -26,15 +26,13 @@ from operator import attrgetter
 from companion.core.grid import Square
 from companion.core.i18n import say
 
+# Name of the OpenCV marker dictionary of boards and pieces. It had no false reads in measurements,
+# and its markers need 1-2 px more in the picture than those of 4x4 modules.
 DICTIONARY = "DICT_5X5_100"
-"""Name of the OpenCV marker dictionary of boards and pieces. It had no false reads in measurements,
-and its markers need 1-2 px more in the picture than those of 4x4 modules.
-"""
 
+# Name of the dictionary of cards and order tiles, of which there are many. Its first 100 markers
+# are those of `DICTIONARY`.
 CARD_DICTIONARY = "DICT_5X5_250"
-"""Name of the dictionary of cards and order tiles, of which there are many. Its first 100 markers
-are those of `DICTIONARY`.
-"""
 
 
 class Seat(StrEnum):
@@ -56,36 +54,32 @@ class Seat(StrEnum):
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
 
+# Width of the line around each square, inside the square, and of the frame around a board without
+# gaps.
 # Widths that are printed, chosen by eye. Later versions must read every kit that was printed, so
 # they stay (docs/stability.md).
 LINE_MM, FRAME_MM = 0.5, 0.8
-"""Width of the line around each square, inside the square, and of the frame around a board without
-gaps.
-"""
+# Side of a plain piece's top divided by the side of its marker: one module of quiet zone and a thin
+# coloured rim.
 TOP_TO_TAG = 1.4
-"""Side of a plain piece's top divided by the side of its marker: one module of quiet zone and a
-thin coloured rim.
-"""
+# Width of the rim of pieces with something to read: a letter, or a drawing that distinguishes two
+# faces.
 WIDE_RIM_MM = 4.2
-"""Width of the rim of pieces with something to read: a letter, or a drawing that distinguishes two
-faces.
-"""
+# Difference between a piece of several squares and the size of these squares, so that neither it
+# nor its neighbours get stuck.
 LOOSE_MM = 4.0
-"""Difference between a piece of several squares and the size of these squares, so that neither it
-nor its neighbours get stuck.
-"""
 # Least difference between a square and a piece on it with a wide rim.
 _SQUARE_PLAY_MM = 0.4
 
+# Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as well.
 SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
-"""Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as
-well.
-"""
 
+# Faces on each square, from the bottom to the top. Squares without a piece are omitted.
 Layout = Mapping[Square, tuple[str, ...]]
-"""Faces on each square, from the bottom to the top. Squares without a piece are omitted."""
 
 
+# Names of the colours that a side can have. Each is a variable of the pages' style sheets, and
+# readable on light and on dark pages.
 SIDE_COLOURS = (
     "purple",
     "lime",
@@ -98,9 +92,6 @@ SIDE_COLOURS = (
     "ice",
     "crimson",
 )
-"""Names of the colours that a side can have. Each is a variable of the pages' style sheets, and
-readable on light and on dark pages.
-"""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import msgspec
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 
+# Maximum size of a message in bytes. The view of a game with a custom map has some 5 kB.
 MAX_MESSAGE_BYTES = 32 * 1024
-"""Maximum size of a message in bytes. The view of a game with a custom map has some 5 kB."""
 
 
 def is_dense(content: bytes) -> bool:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import unicodedata
 
+# Zero-width joiner and non-joiner, as a table for `str.translate`. Emoji and some scripts use them
+# between letters.
 _JOINERS = dict.fromkeys((0x200C, 0x200D))
-"""Zero-width joiner and non-joiner, as a table for `str.translate`. Emoji and some scripts use them
-between letters.
-"""
+# Tag letters, as a table for `str.translate`. They spell a region after a black flag, as in the
+# flag of England.
 _TAGS = dict.fromkeys(range(0xE0020, 0xE0080))
-"""Tag letters, as a table for `str.translate`. They spell a region after a black flag, as in the
-flag of England.
-"""
+
 _BLACK_FLAG = "\N{WAVING BLACK FLAG}"
+# Characters that are blank although their Unicode category is a visible one.
 _BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Characters that are blank although their Unicode category is a visible one."""
 
 
 def is_printable(name: str) -> bool:

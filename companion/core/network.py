@@ -22,18 +22,16 @@ from segno import helpers
 from companion.core.config import WebSettings
 from companion.core.kit import Seat
 
+# Letters and digits of codes, without those that look alike: no 0, 1, i, l, o.
 CODE_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Letters and digits of codes, without those that look alike: no 0, 1, i, l, o."""
+# Address of the machine in its own hotspot (`companion.cli.hotspot`).
 HOTSPOT_ADDRESS = "10.42.0.1"
-"""Address of the machine in its own hotspot (`companion.cli.hotspot`)."""
+# Names of the machine in its own hotspot. Not `.local`, which older phones do not resolve.
 HOTSPOT_NAMES = ("table.lan", "table")
-"""Names of the machine in its own hotspot. Not `.local`, which older phones do not resolve."""
+# File below the root with the hotspot's host names. It exists while `companion hotspot` is on.
 HOTSPOT_NAMES_FILE = Path("etc/NetworkManager/dnsmasq-shared.d/tabletop-companion.conf")
-"""File below the root with the hotspot's host names. It exists while `companion hotspot` is on."""
+# Folder in which the kernel lists network interfaces. Those with hardware have an entry `device`.
 NETWORK_FOLDER = Path("/sys/class/net")
-"""Folder in which the kernel lists network interfaces. Those with hardware have an entry
-`device`.
-"""
 # Request to the Linux kernel for the address of an interface (netdevice(7)).
 _SIOCGIFADDR = 0x8915
 

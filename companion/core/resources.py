@@ -20,27 +20,24 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+# Parameters of mallopt in malloc.h: `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`, `M_ARENA_MAX`.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-"""Parameters of mallopt in malloc.h: `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`, `M_ARENA_MAX`."""
+# Number of arenas. More would spare threads a wait for each other, and keep more memory.
 _MAX_ARENAS = 1
-"""Number of arenas. More would spare threads a wait for each other, and keep more memory."""
+# Size in bytes above which blocks are mapped separately and returned at once: pictures, whole
+# files, documents. It is glibc's own initial value. Setting it keeps it from growing.
 _MAPPED_BYTES = 128 * 1024
-"""Size in bytes above which blocks are mapped separately and returned at once: pictures, whole
-files, documents. It is glibc's own initial value. Setting it keeps it from growing.
-"""
+# Bytes that may stay free at the end of the arena. Less would return memory that is soon needed
+# again.
 _SPARE_BYTES = 1024 * 1024
-"""Bytes that may stay free at the end of the arena. Less would return memory that is soon needed
-again.
-"""
+# Memory in MiB below which a machine is small. Boards of 512 MB report 416 to 505, depending on the
+# memory of the graphics, the next larger ones 900 and more.
 SMALL_MB = 700
-"""Memory in MiB below which a machine is small. Boards of 512 MB report 416 to 505, depending on
-the memory of the graphics, the next larger ones 900 and more.
-"""
 
+# Increment of the nice value for a thread that reads pictures, so that pages and keys go first.
 NICE_READING = 5
-"""Increment of the nice value for a thread that reads pictures, so that pages and keys go first."""
+# Increment of the nice value for a thread whose work may wait for minutes.
 NICE_TIDYING = 10
-"""Increment of the nice value for a thread whose work may wait for minutes."""
 
 
 def save_memory() -> bool:

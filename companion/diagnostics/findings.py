@@ -56,8 +56,8 @@ def fail(topic: str, text: str) -> Finding:
     return Finding(topic, Grade.FAIL, text)
 
 
+# Exit statuses of `companion doctor`. 2 means wrong usage, as for all commands.
 EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
-"""Exit statuses of `companion doctor`. 2 means wrong usage, as for all commands."""
 
 
 def worst(findings: Iterable[Finding]) -> Grade:

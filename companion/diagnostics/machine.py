@@ -24,20 +24,17 @@ from companion.diagnostics.findings import Finding, fail, note, ok, warn
 from companion.diagnostics.probes import Machine
 
 FAIL_FREE_BYTES = 200_000_000
+# Free space of the disk below which the check fails or warns. Chosen by eye, well above what the
+# service needs, because other programs write to the disk, too.
 WARN_FREE_BYTES = 500_000_000
-"""Free space of the disk below which the check fails or warns. Chosen by eye, well above what the
-service needs, because other programs write to the disk, too.
-"""
+# Temperatures for a note and a warning. At 80 degrees a Raspberry Pi begins to throttle its
+# processor (Raspberry Pi documentation, `temp_limit`).
 WARM_C, HOT_C = 75.0, 80.0
-"""Temperatures for a note and a warning. At 80 degrees a Raspberry Pi begins to throttle its
-processor (Raspberry Pi documentation, `temp_limit`).
-"""
+# Free memory below which the check warns. Chosen by eye: a machine slows down before it has none.
 LOW_MEMORY_MB = 100
-"""Free memory below which the check warns. Chosen by eye: a machine slows down before it has
-none.
-"""
+# Flags of the firmware. One is for under-voltage, the others for capped, throttled or too warm.
 _LOW_VOLTAGE, _SLOWED = 0b1, 0b1110
-"""Flags of the firmware. One is for under-voltage, the others for capped, throttled or too warm."""
+
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"

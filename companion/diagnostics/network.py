@@ -11,8 +11,8 @@ from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, note, ok
 from companion.diagnostics.probes import Machine
 
+# An address that only programs on this machine can use, with or without a port.
 _LOOPBACK = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
-"""An address that only programs on this machine can use, with or without a port."""
 
 
 def reach(addresses: Sequence[str]) -> Finding:

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from companion.core.config import WebSettings
 from companion.core.network import host_in_url, reachable_host
 
+# Timeout in seconds for an answer: longer than the slowest checks of the doctor.
 ANSWER_TIMEOUT_S = 20.0
-"""Timeout in seconds for an answer: longer than the slowest checks of the doctor."""
+# Field of `/health` that identifies a companion.
 COMPANION_FIELD = "uptime_s"
-"""Field of `/health` that identifies a companion."""
 
 
 def own_address(web: WebSettings, port: int | None = None) -> str:

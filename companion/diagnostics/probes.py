@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+# Files by which Docker and Podman mark their containers.
 _CONTAINER = (".dockerenv", "run/.containerenv")
-"""Files by which Docker and Podman mark their containers."""
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,16 @@ from companion.games.screen import CardChoice, CardUi, Play
 
 @dataclass(frozen=True)
 class SpelledOrder:
-    """A part of an action for readers.
-
-    - `drawing`: name of the order's drawing, or empty.
-    - `label`: the order's initial or notation. With `is_for_unit` it is the name of the piece.
-    - `words`: the order in words.
-    - `is_for_unit`: whether this is the order of one of several pieces.
-    """
+    """A part of an action for readers."""
 
     drawing: str
+    """Name of the order's drawing, or empty."""
     label: str
+    """The order's initial or notation. With `is_for_unit` it is the name of the piece."""
     words: str
+    """The order in words."""
     is_for_unit: bool = False
+    """Whether this is the order of one of several pieces."""
 
     @property
     def whole(self) -> str:
@@ -139,8 +137,8 @@ def _spell_choice(card_ui: CardUi, notation: str) -> str:
     return say("{key}, lane {lane}", key=key.label, lane=choice.lane)
 
 
+# Start and end of an arrow. None as the start stands for the only piece of the seat.
 Arrow = tuple[Square | None, Square | None]
-"""Start and end of an arrow. None as the start stands for the only piece of the seat."""
 
 
 def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arrow, ...]:

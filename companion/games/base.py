@@ -75,8 +75,8 @@ if TYPE_CHECKING:
 # The types of a game's states and actions. Each game chooses its own: see `Game`.
 S = TypeVar("S")
 A = TypeVar("A")
+# What one viewer may know, as plain JSON.
 View = Mapping[str, Any]
-"""What one viewer may know, as plain JSON."""
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -242,8 +242,8 @@ class Drawn(StrEnum):
     """Only after the first turn is revealed."""
 
 
+# A number of turns as an option. 0 means no limit.
 Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
-"""A number of turns as an option. 0 means no limit."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -253,8 +253,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 # ---- what a game may have ------------------------------------------------------------------------
 
 
+# Top face of each square where the camera sees one.
 FacesSeen = Mapping[Square, str]
-"""Top face of each square where the camera sees one."""
 
 
 class BoardMixin(Generic[S, A]):
@@ -657,8 +657,8 @@ class Game(
             self.check(state, seat, action)
 
 
+# A game whose states and actions the caller only passes on.
 AnyGame = Game[Any, Any]
-"""A game whose states and actions the caller only passes on."""
 
 
 # ---- kept for games written for version 1.0 ------------------------------------------------------

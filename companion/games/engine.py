@@ -21,8 +21,8 @@ from companion.games.base import AnyGame, plain_outcome
 
 # Maximum size of a request, far above any real one: it only bounds the memory.
 _MAX_LINE_BYTES = 1_000_000
+# Maximum number of listed actions, because sealed orders for many pieces can be millions.
 _MAX_LEGAL = 50_000
-"""Maximum number of listed actions, because sealed orders for many pieces can be millions."""
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):
@@ -32,6 +32,7 @@ class _New(msgspec.Struct, forbid_unknown_fields=True):
     seed: int = 0
 
 
+# Type of the argument of each verb. `limit` stands beside `legal` in the same request.
 _ARGUMENT_TYPES: Mapping[str, Any] = {
     "new": _New,
     "legal": Seat,
@@ -40,7 +41,7 @@ _ARGUMENT_TYPES: Mapping[str, Any] = {
     "state": bool,
     "view": Seat | None,
 }
-"""Type of the argument of each verb. `limit` stands beside `legal` in the same request."""
+
 _decode = msgspec.json.decode
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 Reply = dict[str, Any]

@@ -20,25 +20,24 @@ from companion.games.events import EventKind
 class LessonStep:
     """One decision of a lesson: the action of every seat that must act.
 
-    - `title`: title of its part of the lesson. Consecutive steps with the same title form one part.
-    - `orders`: the action of each seat, in notation.
-    - `head`: the headline of the step, in at most 40 characters.
-    - `why`: the reason for these actions, in a sentence.
-    - `tasks`: what each seat has to do, in a sentence.
-    - `after`: what has happened, shown when hands are done.
-    - `shows`: kinds of the events that must occur, each as often as it must occur.
-
     `told` is the older name of `tasks`, kept for games written for version 1.0. It is only a
     parameter: its value goes to `tasks`.
     """
 
     title: str
+    """Title of its part of the lesson. Consecutive steps with the same title form one part."""
     orders: Mapping[Seat, str]
+    """The action of each seat, in notation."""
     head: str
+    """The headline of the step, in at most 40 characters."""
     why: str
+    """The reason for these actions, in a sentence."""
     tasks: Mapping[Seat, str] = field(default_factory=dict)
+    """What each seat has to do, in a sentence."""
     after: str = ""
+    """What has happened, shown when hands are done."""
     shows: tuple[EventKind, ...] = ()
+    """Kinds of the events that must occur, each as often as it must occur."""
     told: InitVar[Mapping[Seat, str] | None] = None
 
     def __post_init__(self, told: Mapping[Seat, str] | None) -> None:
@@ -46,11 +45,10 @@ class LessonStep:
             object.__setattr__(self, "tasks", told)
 
 
+# A stack of drawings, from the bottom to the top, as pairs (drawing, colour).
+#
+# The colour is that of a side, or `plain` for the colour of text.
 Tile = tuple[tuple[str, str], ...]
-"""A stack of drawings, from the bottom to the top, as pairs (drawing, colour).
-
-The colour is that of a side, or `plain` for the colour of text.
-"""
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ class Key:
     initial: str = ""
 
 
+# The pad keys that a seat has pressed so far, such as `("up", "a")`.
 Draft = tuple[str, ...]
-"""The pad keys that a seat has pressed so far, such as `("up", "a")`."""
 
 
 @dataclass(frozen=True)

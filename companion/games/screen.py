@@ -297,8 +297,8 @@ class Count:
     label: str
 
 
+# Cards in a pile from bottom to top. None for a card of which the viewer sees only the back.
 Pile = tuple[str | None, ...]
-"""Cards in a pile from bottom to top. None for a card of which the viewer sees only the back."""
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,10 @@ from companion.table.session import MACHINE
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
+# Name of the hub among the listeners for the key that calls the staff.
 BELL_LISTENER = "hub"
-"""Name of the hub among the listeners for the key that calls the staff."""
+# Maximum number of notices, and of problems of the board, that are sent.
 _MAX_SENTENCES = 8
-"""Maximum number of notices, and of problems of the board, that are sent."""
 
 
 class HubAdapter(Closeable):

@@ -17,8 +17,9 @@ from companion.core.messages import decode_message
 from companion.table.public.messages import unpacked_sentence
 
 MAX_COMMAND_BYTES = 48 * 1024
+# Maximum number of settings in one command.
 MAX_SETTINGS = 16
-"""Maximum number of settings in one command."""
+
 _Name = Annotated[str, Meta(max_length=80)]
 
 

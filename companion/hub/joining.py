@@ -35,13 +35,13 @@ except ImportError:
 T = TypeVar("T")
 ANSWER_TIMEOUT_S = 10.0
 MAX_ANSWER_BYTES = 16_384
+# Exceptions of a request, and of an answer that cannot be read.
 _UNREADABLE = (
     OSError,
     ValueError,
     HTTPException,  # a body that is cut off
     RecursionError,  # deeply nested JSON
 )
-"""Exceptions of a request, and of an answer that cannot be read."""
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):

@@ -59,14 +59,14 @@ from companion.table.remote.remote_table import require_playable
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
+# Timeout in seconds for the hub's answer, and pause for a message that it is still storing.
 ANSWER_TIMEOUT_S, WRITE_PAUSE_S = 5.0, 0.05
-"""Timeout in seconds for the hub's answer, and pause for a message that it is still storing."""
+# Intervals in seconds of polling during a game and of presence messages, and seconds of silence
+# after which the other table counts as gone.
 POLL_S, PRESENCE_S, SILENT_S = 2.0, 10.0, 30.0
-"""Intervals in seconds of polling during a game and of presence messages, and seconds of silence
-after which the other table counts as gone.
-"""
+# Interval in seconds between two claims that this machine is the table.
 CLAIM_S = 10.0
-"""Interval in seconds between two claims that this machine is the table."""
+
 COPIED_CARD = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub "
     "leave”, and join again."

@@ -68,10 +68,10 @@ class SessionClaim(_Message, frozen=True, tag="session"):
     id: Id
 
 
+# The hub's answer to a claim: the machine is the table (`own`), and another one claims so as well
+# (`shared`); another one is the table (`taken`), or perhaps still is (`open`).
 Session = Literal["", "own", "shared", "taken", "open"]
-"""The hub's answer to a claim: the machine is the table (`own`), and another one claims so as well
-(`shared`); another one is the table (`taken`), or perhaps still is (`open`).
-"""
+
 PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | SessionClaim
 
 

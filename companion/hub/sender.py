@@ -44,26 +44,23 @@ from companion.table.public.messages import PublicRecord, encode_public, read_re
 
 log = logging.getLogger(__name__)
 ANSWER_TIMEOUT_S = 3.0
+# Minimum and maximum pause in seconds before reconnecting. The hub's owner may be admitting this
+# table at this moment.
 RECONNECT_S, MAX_RECONNECT_S = 0.25, 5.0
-"""Minimum and maximum pause in seconds before reconnecting. The hub's owner may be admitting this
-table at this moment.
-"""
+# Interval in seconds between two attempts to send to a hub that stores nothing.
 FULL_RETRY_S = 3.0
-"""Interval in seconds between two attempts to send to a hub that stores nothing."""
+# Timeout in seconds for finishing the current message at the end.
 CLOSE_TIMEOUT_S = 0.5
-"""Timeout in seconds for finishing the current message at the end."""
+# Interval in seconds between two questions for our game at two tables, while a starting hub does
+# not answer them.
 PAIR_RETRY_S = 2.0
-"""Interval in seconds between two questions for our game at two tables, while a starting hub does
-not answer them.
-"""
+# Polling interval in seconds, and an extra pause when there is news. An input does not wake this
+# thread, because the table's own work after it comes first.
 POLL_S, YIELD_S = 0.03, 0.02
-"""Polling interval in seconds, and an extra pause when there is news. An input does not wake this
-thread, because the table's own work after it comes first.
-"""
+# Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
+# table as lost.
 PULSE_S = 10.0
-"""Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
-table as lost.
-"""
+
 _DISK_FULL = say(
     "The hub cannot keep anything just now: its disk may be full. What is played here is sent "
     "later."

@@ -12,8 +12,8 @@ from companion.league.league import League
 from companion.league.people import shown_name
 from web.hub.room import Room
 
+# Interval in seconds at which a board is sent to a table that does not follow it yet.
 REPEAT_S = 1.0
-"""Interval in seconds at which a board is sent to a table that does not follow it yet."""
 
 
 class DesiredState:

@@ -21,8 +21,8 @@ from companion.core.i18n import say
 from companion.hub.pairing import Pair
 
 FILE = "hub.json"
+# Maximum numbers of tables, and of stored games at two tables.
 MAX_TABLES, MAX_PAIRS = 500, 1000
-"""Maximum numbers of tables, and of stored games at two tables."""
 
 
 @dataclass(frozen=True)

@@ -30,31 +30,30 @@ from companion.hub.subjects import (
 )
 from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
 
+# Timeouts in seconds for the start of the server, and for one reload.
 READY_TIMEOUT_S, RELOAD_TIMEOUT_S = 15.0, 5.0
-"""Timeouts in seconds for the start of the server, and for one reload."""
+# Interval in seconds at which the start is checked.
 POLL_S = 0.02
-"""Interval in seconds at which the start is checked."""
+# Number of reloads after a change. NATS subscribes to the subjects of a new account only at the
+# second one.
 RELOADS = 2
-"""Number of reloads after a change. NATS subscribes to the subjects of a new account only at the
-second one.
-"""
+# Line in the log that confirms a reload.
 RELOADED = b"Reloaded server configuration"
-"""Line in the log that confirms a reload."""
-PROGRAM = "nats-server"
-GO_SETTINGS = {"GOGC": "50"}
-"""Growth of the heap in percent that starts a garbage collection. It takes a quarter less memory
-than Go's default of 100.
-"""
-OWN_FILE, USERS_FILE, LOG_FILE = "nats.conf", "tables.conf", "nats.log"
-MAX_CONNECTIONS = 1000
-"""Maximum number of connections to the server: twice the number of tables that a hub may have."""
-MAX_CONNECTIONS_EACH, MAX_SUBSCRIPTIONS = 32, 64
-"""Maximum number of connections with one table's key, and of subscriptions of each connection.
 
-A table uses one connection, but connections that broke unnoticed also count.
-"""
+PROGRAM = "nats-server"
+# Growth of the heap in percent that starts a garbage collection. It takes a quarter less memory
+# than Go's default of 100.
+GO_SETTINGS = {"GOGC": "50"}
+
+OWN_FILE, USERS_FILE, LOG_FILE = "nats.conf", "tables.conf", "nats.log"
+# Maximum number of connections to the server: twice the number of tables that a hub may have.
+MAX_CONNECTIONS = 1000
+# Maximum number of connections with one table's key, and of subscriptions of each connection.
+#
+# A table uses one connection, but connections that broke unnoticed also count.
+MAX_CONNECTIONS_EACH, MAX_SUBSCRIPTIONS = 32, 64
+# The hub's account at NATS, which owns all streams.
 OWN_ACCOUNT = "hub"
-"""The hub's account at NATS, which owns all streams."""
 
 
 def accounts_text(file: HubFile) -> str:

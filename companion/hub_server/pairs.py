@@ -34,8 +34,8 @@ from companion.table.remote.remote_table import require_playable
 from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
 from web.security.rate_limit import GuessLimit
 
+# Seconds without a claim after which a machine is gone. Machines claim every ten seconds.
 CLAIM_TIMEOUT_S = 25.0
-"""Seconds without a claim after which a machine is gone. Machines claim every ten seconds."""
 
 
 class _Claims(NamedTuple):

@@ -26,8 +26,9 @@ from companion.league.tournament import Tournament
 
 T = TypeVar("T")
 FILE = "league.sqlite"
+# Version of the database's format. It is stored as `user_version`.
 FORMAT = 1
-"""Version of the database's format. It is stored as `user_version`."""
+
 _SCHEMA = """
 CREATE TABLE kept (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 CREATE TABLE followed (tableid TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
@@ -44,8 +45,8 @@ CREATE INDEX results_north ON results (north);
 """  # noqa: E501
 
 
+# One statement of SQL with its values.
 Statement = tuple[str, tuple[object, ...]]
-"""One statement of SQL with its values."""
 
 
 def put(table: str, key: int | str, value: msgspec.Struct) -> Statement:

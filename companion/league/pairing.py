@@ -27,22 +27,21 @@ from companion.league.tournament import (
     winner,
 )
 
+# Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
+# matches.
+#
+# They are for sides that somebody has had too often, different points, byes, and sides that
+# somebody must not play again.
 SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**20, 10**24
-"""Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
-matches.
-
-They are for sides that somebody has had too often, different points, byes, and sides that somebody
-must not play again.
-"""
+# Upper bound of the cost of a match. It turns costs into positive weights.
 MAX_COST = 10**27
-"""Upper bound of the cost of a match. It turns costs into positive weights."""
+# Minimum lean of a player who must change sides.
+#
+# A surplus of two games on one side, or two in a row, raises the lean above it (see
+# `_Player.lean`).
 MIN_FORCED_LEAN = 10
-"""Minimum lean of a player who must change sides.
-
-A surplus of two games on one side, or two in a row, raises the lean above it (see `_Player.lean`).
-"""
+# Numbers of the entrants at South and North of each match. North is None for a bye.
 Pairs = Sequence[tuple[int, int | None]]
-"""Numbers of the entrants at South and North of each match. North is None for a bye."""
 
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
@@ -78,12 +77,12 @@ def _match(tournament: Tournament, round_number: int, south: int, north: int | N
     return Match(south, north, tuple(boards))
 
 
+# Verdicts of boards on which somebody has withdrawn, by whether South and North are there.
 _VERDICTS_WITHOUT_GAME = {
     (True, False): BoardEnd.SOUTH_BY_DEFAULT,
     (False, True): BoardEnd.NORTH_BY_DEFAULT,
     (False, False): BoardEnd.NEITHER,
 }
-"""Verdicts of boards on which somebody has withdrawn, by whether South and North are there."""
 
 
 # ---- Swiss ---------------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ from companion.core.names import is_printable, plain_name
 from companion.core.network import new_code
 from companion.table.seats.seat_fold import checked_name
 
+# Length of a card's code, in characters.
 CODE_LENGTH = 8
-"""Length of a card's code, in characters."""
+# Maximum number of people at a hub who have not been forgotten.
 MAX_PEOPLE = 5000
-"""Maximum number of people at a hub who have not been forgotten."""
+# Maximum length of the name of a tournament, in characters.
 MAX_TITLE_LENGTH = 48
-"""Maximum length of the name of a tournament, in characters."""
+# Number of the machine as an opponent.
 MACHINE_NUMBER = 0
-"""Number of the machine as an opponent."""
 
 
 class Person(msgspec.Struct, frozen=True):

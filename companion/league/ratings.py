@@ -19,15 +19,13 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.league.results import StoredResult
 
+# Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean.
+#
+# 24 points turn OpenSkill's initial deviation of 25/3 units into 200 points.
 INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
-"""Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean.
-
-24 points turn OpenSkill's initial deviation of 25/3 units into 200 points.
-"""
+# Number of deviations subtracted from a rating to order the list, so that nobody leads it after one
+# lucky game.
 CAUTION_DEVIATIONS = 2.0
-"""Number of deviations subtracted from a rating to order the list, so that nobody leads it after
-one lucky game.
-"""
 
 
 @dataclass(frozen=True)

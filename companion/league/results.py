@@ -20,8 +20,8 @@ from companion.league.people import MACHINE_NUMBER
 from companion.table.public.messages import PublicRecord
 from companion.table.session import MACHINE, Phase
 
+# Name of the input that begins a game.
 BEGINS = "new_game"
-"""Name of the input that begins a game."""
 
 
 class Player(msgspec.Struct, frozen=True):

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 
 from companion.league.tournament import System, Tournament, match_halves, opponent
 
+# Tie-breaks of each system as fields of `TournamentRow`, most important first.
 TIE_BREAKS: Mapping[System, tuple[str, ...]] = {
     System.SWISS: ("buchholz", "sonneborn"),
     System.ROUND_ROBIN: ("sonneborn",),
     System.KNOCKOUT: (),
 }
-"""Tie-breaks of each system as fields of `TournamentRow`, most important first."""
 
 
 def tie_breaks(

@@ -40,8 +40,9 @@ class BoardEnd(StrEnum):
     NEITHER = "neither"
 
 
+# Points of a win and of a draw, in halves.
 WIN_HALVES, DRAW_HALVES = 2, 1
-"""Points of a win and of a draw, in halves."""
+# Points of South and of North for each verdict, in halves.
 VERDICT_HALVES: Mapping[BoardEnd, tuple[int, int]] = {
     BoardEnd.SOUTH: (2, 0),
     BoardEnd.NORTH: (0, 2),
@@ -50,11 +51,10 @@ VERDICT_HALVES: Mapping[BoardEnd, tuple[int, int]] = {
     BoardEnd.NORTH_BY_DEFAULT: (0, 2),
     BoardEnd.NEITHER: (0, 0),
 }
-"""Points of South and of North for each verdict, in halves."""
+# Verdicts of boards on which both people came and played.
 PLAYED_VERDICTS = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
-"""Verdicts of boards on which both people came and played."""
+# Place of a board in its tournament: the indexes of round, match and board, from 0.
 BoardPlace = tuple[int, int, int]
-"""Place of a board in its tournament: the indexes of round, match and board, from 0."""
 
 
 class MatchBoard(msgspec.Struct, frozen=True):

@@ -28,15 +28,14 @@ from companion.league.tournament import (
     Tournament,
 )
 
+# Maximum numbers of entrants and of rounds, and of minutes for a round.
+#
+# The costs of a Swiss pairing are made for 500 entrants (see `companion.league.pairing`).
 MAX_ENTRANTS, MAX_ROUNDS, MAX_MINUTES = 500, 30, 600
-"""Maximum numbers of entrants and of rounds, and of minutes for a round.
-
-The costs of a Swiss pairing are made for 500 entrants (see `companion.league.pairing`).
-"""
+# Tolerance in seconds for a game that began before its round was paired, since times in messages
+# are approximate.
 EARLY_START_S = 5.0
-"""Tolerance in seconds for a game that began before its round was paired, since times in messages
-are approximate.
-"""
+
 T = TypeVar("T")
 
 

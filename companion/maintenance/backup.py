@@ -44,31 +44,32 @@ from companion.storage.journal import Journal
 from companion.storage.opening import lock_journal
 from companion.table.records import FreeSeat
 
+# Version of the format of backups that this program writes and reads.
 FORMAT = 2
-"""Version of the format of backups that this program writes and reads."""
+# Maximum size of an unpacked backup in bytes, so that no file fills the disk.
 MAX_BYTES = 2_000_000_000
-"""Maximum size of an unpacked backup in bytes, so that no file fills the disk."""
+# Maximum number of files in a backup: a thousand games of twenty turns, each with its photograph.
 MAX_MEMBERS = 20_000
-"""Maximum number of files in a backup: a thousand games of twenty turns, each with its
-photograph.
-"""
+# Compression methods of a backup. LZMA is refused, since it takes as much memory as the file asks
+# for.
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Compression methods of a backup. LZMA is refused, since it takes as much memory as the file asks
-for.
-"""
+# Folder of the state directory with a restore or a deletion that is staged for the next start.
 STAGED_FOLDER = "restore"
-"""Folder of the state directory with a restore or a deletion that is staged for the next start."""
+# Folder of the state directory with what the last restore replaced.
 FORMER_FOLDER = "before-restore"
-"""Folder of the state directory with what the last restore replaced."""
+# Members of every backup, except that settings are optional.
 _NOTE, _GAMES, _SETTINGS = "backup.json", "games.jsonl", "settings.toml"
-"""Members of every backup, except that settings are optional."""
+# Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
+# themselves.
 _JOURNAL = "journal.sqlite"
-"""Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
-themselves.
-"""
+# Optional members: measured lenses of cameras, and the last choices of options for each game.
 _LENSES, _CHOICES = "lenses.json", "choices.json"
-"""Optional members: measured lenses of cameras, and the last choices of options for each game."""
+
 _JSON_FILES = (_LENSES, _CHOICES)
+# Maximum size of each member in bytes.
+#
+# The note has six lines, settings with every comment have 30 KB, lenses and choices some KB each. A
+# game takes 0.1 MB, so a backup holds five thousand games, as many as a page accepts.
 MAX_MEMBER_BYTES = {
     _NOTE: 16_000,
     _SETTINGS: 256_000,
@@ -76,24 +77,18 @@ MAX_MEMBER_BYTES = {
     _CHOICES: 1_000_000,
     _GAMES: 500_000_000,
 }
-"""Maximum size of each member in bytes.
-
-The note has six lines, settings with every comment have 30 KB, lenses and choices some KB each. A
-game takes 0.1 MB, so a backup holds five thousand games, as many as a page accepts.
-"""
+# Maximum size of a photograph in bytes: the largest camera at the best quality.
 _MAX_PHOTOGRAPH_BYTES = 4_000_000
-"""Maximum size of a photograph in bytes: the largest camera at the best quality."""
 # the game, then the moment, as in `photographs/12/3.2.jpg`
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
+# Folders with files for the games of one journal: photographs, and pictures drawn of the games. The
+# second can be made again at any time.
 _ALBUM, _DRAWINGS = "photographs", "history"
-"""Folders with files for the games of one journal: photographs, and pictures drawn of the games.
-The second can be made again at any time.
-"""
+# File in the staged folder that marks a deletion: games and photographs are deleted, and nothing
+# replaces them.
 _DELETION_MARK = "forget"
-"""File in the staged folder that marks a deletion: games and photographs are deleted, and nothing
-replaces them.
-"""
 
+# Exceptions of `zipfile` for a file that it cannot read.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -102,7 +97,6 @@ _UNREADABLE = (
     NotImplementedError,  # an unknown compression
     RuntimeError,  # a file with a password
 )
-"""Exceptions of `zipfile` for a file that it cannot read."""
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -29,12 +29,13 @@ from companion.table.records import AnyRecord, MoveSeat, TakeSeat
 from companion.table.seats.seat_fold import MAX_NAME
 from companion.table.session import Phase
 
+# Maximum size of a line in bytes. The longest is an imported game: such a file has up to 2 MB.
 MAX_LINE_BYTES = 16_000_000
-"""Maximum size of a line in bytes. The longest is an imported game: such a file has up to 2 MB."""
+# Maximum number of lines. A game of twenty turns has some 120.
 MAX_LINES = 1_000_000
-"""Maximum number of lines. A game of twenty turns has some 120."""
+# Maximum size of an input in bytes. The pages accept requests of 16 KB.
 MAX_RECORD_BYTES = 200_000
-"""Maximum size of an input in bytes. The pages accept requests of 16 KB."""
+
 Number = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e11)]
 Secret = Annotated[bytes, Meta(max_length=64)]
@@ -110,13 +111,13 @@ class ForgottenLine(_Line, frozen=True):
 _decode_line = msgspec.json.Decoder(
     InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine
 ).decode
+# Table of the journal by type of line, for all lines that are no inputs.
 _TABLE_BY_LINE = {
     RunLine: "runs",
     ImportedLine: "imported",
     RemovedLine: "removed",
     ForgottenLine: "forgotten",
 }
-"""Table of the journal by type of line, for all lines that are no inputs."""
 
 
 # ---- writing -------------------------------------------------------------------------------------

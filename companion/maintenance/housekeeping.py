@@ -24,21 +24,18 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 
+# Pause in seconds between two rounds. Longer: a full disk is noticed later.
 ROUND_INTERVAL_S = 5.0
-"""Pause in seconds between two rounds. Longer: a full disk is noticed later."""
+# Time in seconds without activity at the table before games are removed, since a write to the disk
+# could delay a player.
 QUIET_S = 60.0
-"""Time in seconds without activity at the table before games are removed, since a write to the disk
-could delay a player.
-"""
+# Interval in seconds at which freed memory is returned to the system. It takes some milliseconds
+# each time.
 MEMORY_INTERVAL_S = 30.0
-"""Interval in seconds at which freed memory is returned to the system. It takes some milliseconds
-each time.
-"""
+
 _DAY_S = 86_400.0
+# Maximum number of free database pages that a round returns to the disk, so that a round is short.
 _MAX_PAGES_PER_ROUND = 64
-"""Maximum number of free database pages that a round returns to the disk, so that a round is
-short.
-"""
 
 
 class Housekeeping(Closeable):

@@ -24,31 +24,28 @@ from companion.core.files import read_file, replace_file, why_refused
 from companion.core.i18n import say
 from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, own_addresses
 
+# Name of the request file in the service's folder, which companion-wifi.path watches.
 REQUEST_FILE = "wifi"
-"""Name of the request file in the service's folder, which companion-wifi.path watches."""
+# File of root's answer to the last request.
 ANSWER = Path("/run/companion-wifi/answer")
-"""File of root's answer to the last request."""
+# Maximum size of a request or an answer in bytes. The longest names and passwords take some 500.
 MAX_REQUEST_BYTES = 2000
-"""Maximum size of a request or an answer in bytes. The longest names and passwords take some
-500.
-"""
+# Time in seconds without an address after which the own Wi-Fi opens. Shorter: it opens while a slow
+# router still starts. Longer: people at a table without a network wait.
 NO_ADDRESS_TIMEOUT_S = 120.0
-"""Time in seconds without an address after which the own Wi-Fi opens. Shorter: it opens while a
-slow router still starts. Longer: people at a table without a network wait.
-"""
+# Timeout in seconds for an answer. One attempt at a Wi-Fi and three at the own one take 250.
 ANSWER_TIMEOUT_S = 300.0
-"""Timeout in seconds for an answer. One attempt at a Wi-Fi and three at the own one take 250."""
+# Password of the own Wi-Fi while the table has no owner, and when the table button opens it.
 FIRST_PASSWORD = "tabletop"
-"""Password of the own Wi-Fi while the table has no owner, and when the table button opens it."""
+# Beginning of all addresses in the own Wi-Fi.
 HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
-"""Beginning of all addresses in the own Wi-Fi."""
+# A WPA passphrase or key (IEEE 802.11, annex J.4). Empty: the network is open.
 _PASSWORD = re.compile(r"([ -~]{8,63}|[0-9A-Fa-f]{64})?")
-"""A WPA passphrase or key (IEEE 802.11, annex J.4). Empty: the network is open."""
+# Maximum length of an SSID (IEEE 802.11, 9.4.2.2).
 _MAX_NAME_BYTES = 32
-"""Maximum length of an SSID (IEEE 802.11, 9.4.2.2)."""
 
+# Why a request failed, as root answers it. Empty: it did not.
 Trouble = Literal["", "no_radio", "password", "not_found", "refused"]
-"""Why a request failed, as root answers it. Empty: it did not."""
 
 
 class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -33,14 +33,12 @@ from companion.maintenance.settings.rows import (
 from companion.table.session import Phase
 from companion.table.table import Table
 
+# Empty files of the state directory, which say that a backup was made, and that the first evening
+# is over. The first evening is a page that leads a new owner through the first steps.
 BACKED_UP, WELCOMED = "backed-up", "welcomed"
-"""Empty files of the state directory, which say that a backup was made, and that the first evening
-is over. The first evening is a page that leads a new owner through the first steps.
-"""
+# Time in seconds without a game and without another change before the service restarts for a
+# setting, so that an owner can change several settings first.
 RESTART_AFTER_S = 10.0
-"""Time in seconds without a game and without another change before the service restarts for a
-setting, so that an owner can change several settings first.
-"""
 
 
 class Upkeep:

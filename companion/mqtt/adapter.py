@@ -28,12 +28,12 @@ from companion.table.table_view import TableView
 
 log = logging.getLogger(__name__)
 
+# Maximum number of cues that wait to be published. The oldest is dropped.
 MAX_SIGNALS = 64
-"""Maximum number of cues that wait to be published. The oldest is dropped."""
+# Interval in seconds of checks while nothing happens at the table.
 CHECK_INTERVAL_S = 0.5
-"""Interval in seconds of checks while nothing happens at the table."""
+# Pause in seconds after publishing. Changes during the pause are published together.
 PUBLISH_PAUSE_S = 0.1
-"""Pause in seconds after publishing. Changes during the pause are published together."""
 
 
 class MqttAdapter(Closeable):

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ONLINE, OFFLINE = b"online", b"offline"
+# Pause in seconds after the first failure, and maximum pause. It doubles each time.
 MIN_PAUSE_S, MAX_PAUSE_S = 1, 60
-"""Pause in seconds after the first failure, and maximum pause. It doubles each time."""
+# Maximum size of a command in bytes. Longer messages are ignored.
 MAX_COMMAND_BYTES = 64
-"""Maximum size of a command in bytes. Longer messages are ignored."""
+# Timeout in seconds for each of the last messages before a disconnect.
 FAREWELL_TIMEOUT_S = 1.0
-"""Timeout in seconds for each of the last messages before a disconnect."""
+
 CONNECT_TIMEOUT_S = 3.0
 KEEPALIVE_S = 30
 MAX_PASSWORD_BYTES = 256
@@ -293,8 +294,8 @@ def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:
 
 # ---- for the doctor ----
 
+# Timeout in seconds for one attempt.
 TRIAL_TIMEOUT_S = 8.0
-"""Timeout in seconds for one attempt."""
 
 
 def examine_broker(settings: MqttSettings) -> Iterator[Finding]:

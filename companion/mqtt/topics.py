@@ -33,23 +33,23 @@ STAFF = "staff"
 STAFF_SET = "staff/set"
 PAUSED_SET = "paused/set"
 
+# Retained topics, which are cleared when MQTT is switched off.
 RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
-"""Retained topics, which are cleared when MQTT is switched off."""
 
+# The turn's colour while the table waits for both seats (the sign's yellow), and for no seat.
 BOTH_COLOUR, NOBODYS_COLOUR = SIGN, "#FFFFFF"
-"""The turn's colour while the table waits for both seats (the sign's yellow), and for no seat."""
 
+# Public cues of the table: those that lamps and tones show to everybody. The cues of a pad's keys
+# are private.
+#
+# Cues of games' events are published as well.
 PUBLIC_CUES = (
     Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP,
     Cue.HANDS_WANTED, Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED,
     Cue.RESUMED, Cue.OFFER, Cue.WON,
     Cue.TIE, Cue.TROUBLE,
 )  # fmt: skip
-"""Public cues of the table: those that lamps and tones show to everybody. The cues of a pad's keys
-are private.
 
-Cues of games' events are published as well.
-"""
 STAFF_EVENTS = {
     Call.CALLED: "staff_called",
     Call.COMING: "staff_coming",

@@ -19,8 +19,8 @@ import msgspec
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 
+# Font of all text. It comes with the PDF library.
 FAMILY = "Bitstream Vera Sans"
-"""Font of all text. It comes with the PDF library."""
 
 # Maximum time for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi.
 _TIMEOUT_S = 180.0

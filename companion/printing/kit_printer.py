@@ -21,8 +21,8 @@ from companion.printing.tiling import Paper
 if TYPE_CHECKING:
     from companion.printing.kit_pages.sheets import KitStyle
 
+# Paper sizes for all prints, by the names used in addresses and commands.
 PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
-"""Paper sizes for all prints, by the names used in addresses and commands."""
 
 # Maximum number of prints in the cache. The largest one takes 0.3 MB.
 _MAX_CACHED = 8

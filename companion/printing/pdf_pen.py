@@ -26,6 +26,8 @@ from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
 from companion.printing.tiling import MARGIN_MM, Extent
 
+# Colours of the light theme of `web/static/base.css`: text, less important text, thin rules, every
+# second square, pieces that belong to nobody. `HATCH` is the ground of the shutter.
 INK, PALE_INK, RULE, SECOND_TONE, STONE, WHITE, BLACK, HATCH = (
     "#1B1814",
     "#51493F",
@@ -36,23 +38,20 @@ INK, PALE_INK, RULE, SECOND_TONE, STONE, WHITE, BLACK, HATCH = (
     "#000000",
     "#4A4339",
 )
-"""Colours of the light theme of `web/static/base.css`: text, less important text, thin rules, every
-second square, pieces that belong to nobody. `HATCH` is the ground of the shutter.
-"""
+# Widths of lines: the heavy rule at the head of a page, a usual line, a line to cut along.
 BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
-"""Widths of lines: the heavy rule at the head of a page, a usual line, a line to cut along."""
+# Length of the ruler at the foot of every page, by which people check the scale of a print.
 RULER_MM = 100
-"""Length of the ruler at the foot of every page, by which people check the scale of a print."""
+# Width of a stripe of the shutter.
 SHUTTER_MM = 5.0
-"""Width of a stripe of the shutter."""
+# Line spacing of a paragraph, in font sizes.
 LEADING = 1.32
-"""Line spacing of a paragraph, in font sizes."""
+# Modules along a marker: five bits and the border on both sides.
 MODULES = 7
-"""Modules along a marker: five bits and the border on both sides."""
+# Two of the fonts that every PDF reader has.
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
-"""Two of the fonts that every PDF reader has."""
+# Height of a digit in `BOLD` and width of a cell of `Pen.notation`, in font sizes.
 DIGIT, CELL = 0.72, 0.62
-"""Height of a digit in `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
 
 # Approximate distance between the dots on North's rims.
 _RIM_DOT_PITCH_MM = 2.4
@@ -91,10 +90,10 @@ _REPLACEMENTS = str.maketrans(
 Anchor = Literal["left", "middle", "right"]
 # Share of a line's width that is to the left of its anchor.
 _SHARE_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
+# Place (x, y) in mm.
 Point = tuple[float, float]
-"""Place (x, y) in mm."""
+# Rows of a code, the upper one first. A byte 1 is a black module.
 Modules = Sequence[bytes]
-"""Rows of a code, the upper one first. A byte 1 is a black module."""
 
 
 class Pen:

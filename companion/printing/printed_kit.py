@@ -22,18 +22,16 @@ from vision.simulation.printed import PrintedKit, PrintedSheet, packed
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
+# Resolution of the pictures. It is finer than any camera's: a marker's module of 1.8 mm is 11 px.
 PX_PER_MM = 6.0
-"""Resolution of the pictures. It is finer than any camera's: a marker's module of 1.8 mm is 11
-px.
-"""
 
 # Light reflected by white paper and by black toner, of 255. Chosen by eye: neither is pure.
 _PAPER_BGR, _INK_BGR = (238, 243, 244), (27, 20, 24)
 # Maximum number of kits in the cache. More than the games that are on during an evening.
 _MAX_CACHED = 8
 
+# Colour picture (height, width, 3): blue, green, red.
 Picture = NDArray[np.uint8]
-"""Colour picture (height, width, 3): blue, green, red."""
 
 _cache: OrderedDict[str, PrintedKit] = OrderedDict()
 # PDFium may be used by one thread at a time.

@@ -15,6 +15,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import Board
 
 Paper = Literal["a4", "letter", "a3", "a2", "a1"]
+# Upright width and height, ISO 216 and ANSI/ASME Y14.1. Sizes above A4 need a print shop.
 PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
     "a4": (210.0, 297.0),
     "letter": (215.9, 279.4),
@@ -22,30 +23,26 @@ PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
     "a2": (420.0, 594.0),
     "a1": (594.0, 841.0),
 }
-"""Upright width and height, ISO 216 and ANSI/ASME Y14.1. Sizes above A4 need a print shop."""
+# White margin on all sides. Most printers cannot print the outer 4 to 6.4 mm of a page.
 MARGIN_MM = 7.0
-"""White margin on all sides. Most printers cannot print the outer 4 to 6.4 mm of a page."""
+# Height of the ruler with its words, see `Pen.foot`. Pages of cards leave only this above the
+# margin.
 LOW_FOOT_MM = 6.4
-"""Height of the ruler with its words, see `Pen.foot`. Pages of cards leave only this above the
-margin.
-"""
+# Height of the band above the lower margin: the ruler, and a gap of 3.6 mm to the board.
 FOOT_MM = 10.0
-"""Height of the band above the lower margin: the ruler, and a gap of 3.6 mm to the board."""
+# Width of the flap beyond a joint at the right and upper edge of a page. The next page is glued on
+# it.
+#
+# Chosen by eye: narrower flaps come loose, wider ones leave less of the page to the board.
 FLAP_MM = 10.0
-"""Width of the flap beyond a joint at the right and upper edge of a page. The next page is glued on
-it.
-
-Chosen by eye: narrower flaps come loose, wider ones leave less of the page to the board.
-"""
+# Width of the bleed before a joint at the left and lower edge of a page. It is cut off.
+#
+# Chosen by eye: a cut may miss its line by this much before white paper shows.
 BLEED_MM = 4.0
-"""Width of the bleed before a joint at the left and lower edge of a page. It is cut off.
-
-Chosen by eye: a cut may miss its line by this much before white paper shows.
-"""
+# White between the outermost quiet zone and the edge of the board, for an inexact cut.
 TRIM_MM = 0.6
-"""White between the outermost quiet zone and the edge of the board, for an inexact cut."""
+# Width reserved for coordinates outside the squares. Their font size is 4.2 mm.
 LABEL_MM = 7.0
-"""Width reserved for coordinates outside the squares. Their font size is 4.2 mm."""
 
 # Minimum distance between a cross and a corner of its page: an arm of 4 mm and its number.
 _CLEARANCE_MM = 8.0

@@ -62,8 +62,8 @@ from web.security.codes import JoinCode
 from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
+# Key in the journal that exists once somebody has become the owner by the owner key.
 _HOST_KEY_USED = "host used"
-"""Key in the journal that exists once somebody has become the owner by the owner key."""
 
 
 @dataclass

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from companion.hub.pair_line import PairLine
 
 log = logging.getLogger(__name__)
+# Name of the file with a `Membership`. Its module is not imported without a hub.
 MEMBERSHIP_FILE = "hub.json"
-"""Name of the file with a `Membership`. Its module is not imported without a hub."""
 
 
 class HubLink(Closeable):

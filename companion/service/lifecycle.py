@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# The signal that restarts the service, sent by the settings page or by `kill -USR1`.
 RESTART = signal.SIGUSR1
-"""The signal that restarts the service, sent by the settings page or by `kill -USR1`."""
 
+# Interval in seconds at which the watchdog is fed and the status is updated, unless systemd wants
+# it more often.
 REPORT_INTERVAL_S = 2.0
-"""Interval in seconds at which the watchdog is fed and the status is updated, unless systemd wants
-it more often.
-"""
 
 
 def run(

@@ -21,6 +21,7 @@ from companion.core.log_fields import log_fields
 
 log = logging.getLogger(__name__)
 JOURNAL_SOCKET = "/run/systemd/journal/socket"
+# Priorities of syslog.
 PRIORITIES = {
     logging.DEBUG: 7,
     logging.INFO: 6,
@@ -28,11 +29,10 @@ PRIORITIES = {
     logging.ERROR: 3,
     logging.CRITICAL: 2,
 }
-"""Priorities of syslog."""
+# Maximum size of a value in bytes. Longer text is cut, because a datagram that is too large is
+# lost. Linux accepts some 200 kB by default.
 MAX_VALUE_BYTES = 60_000
-"""Maximum size of a value in bytes. Longer text is cut, because a datagram that is too large is
-lost. Linux accepts some 200 kB by default.
-"""
+
 _IDENTIFIER = "tabletop-companion"
 
 

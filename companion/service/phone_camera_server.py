@@ -24,8 +24,8 @@ from web.security.codes import PhonePairing
 from web.server.server import PortInUse, Server, serve
 
 log = logging.getLogger(__name__)
+# Port of the phone's page if the owner has set no certificate. If it is taken, any free port.
 SECURE_PORT = 8443
-"""Port of the phone's page if the owner has set no certificate. If it is taken, any free port."""
 
 
 class PhoneCameraServer(Closeable):

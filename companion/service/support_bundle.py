@@ -27,15 +27,16 @@ from companion.service.logs import PlainLines
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 
+# Maximum number of log lines in memory. The oldest is dropped.
 MAX_LINES = 300
-"""Maximum number of log lines in memory. The oldest is dropped."""
+# Topics whose sentences name addresses, so that only their grade is included.
 _PRIVATE_TOPICS = ("network", "wifi", "https", "port", "broker")
-"""Topics whose sentences name addresses, so that only their grade is included."""
+
 _OWN_LOGGERS = ("companion", "web", "hardware", "vision")
 _HIDDEN_GREY = np.uint8(128)
 
+# A grey picture, indexed by row and column.
 Luma = NDArray[np.uint8]
-"""A grey picture, indexed by row and column."""
 
 
 class LastLines(logging.Handler):

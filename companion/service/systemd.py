@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from companion.table.table import Table
     from hardware.panel import Panel
 
+# File in the service's folder under `/run` that triggers companion-poweroff.path.
+#
+# The service itself may not switch off the machine.
 POWER_FILE = "poweroff"
-"""File in the service's folder under `/run` that triggers companion-poweroff.path.
-
-The service itself may not switch off the machine.
-"""
+# File with the word for the system lamp, in the service's folder under `/run`. Every check writes
+# it.
 LAMP_FILE = "lamp"
-"""File with the word for the system lamp, in the service's folder under `/run`. Every check writes
-it.
-"""
 
 
 class LampWord(StrEnum):

@@ -17,13 +17,12 @@ from companion.core.ports import CameraState, Utterance
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 
+# Number of sentences that are kept for a screen that asks late. More would be old news.
 MAX_RECENT = 4
-"""Number of sentences that are kept for a screen that asks late. More would be old news."""
+# Time limit of a turn in seconds up to which a sentence would take too much of it.
+#
+# Tones announce such turns. The value is chosen by eye.
 MAX_UNANNOUNCED_TURN_S = 15.0
-"""Time limit of a turn in seconds up to which a sentence would take too much of it.
-
-Tones announce such turns. The value is chosen by eye.
-"""
 
 
 class Announcer:

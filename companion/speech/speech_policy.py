@@ -15,8 +15,8 @@ from companion.speech.announcer import Announcer
 from companion.table.follower import Follower
 from companion.table.table import Table
 
+# Maximum interval in seconds between two steps, so that quiet hours begin and end in time.
 _MAX_STEP_INTERVAL_S = 1.0
-"""Maximum interval in seconds between two steps, so that quiet hours begin and end in time."""
 
 
 def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:

@@ -16,6 +16,10 @@ from functools import lru_cache
 
 from companion.storage.database import Database
 
+# Query for the last input of each game: the game's number, the input's number and its Unix time.
+#
+# It jumps from game to game in the index, which takes some milliseconds for 500 games. GROUP BY
+# would read every input.
 _LAST_INPUTS = """
 WITH RECURSIVE played(game) AS (
     SELECT MIN(game) FROM entries WHERE game > 0
@@ -23,11 +27,6 @@ WITH RECURSIVE played(game) AS (
 SELECT game, id, at FROM entries WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """  # noqa: E501
-"""Query for the last input of each game: the game's number, the input's number and its Unix time.
-
-It jumps from game to game in the index, which takes some milliseconds for 500 games. GROUP BY would
-read every input.
-"""
 
 
 def _fingerprint(last_id: int, at: object) -> str:

@@ -26,12 +26,13 @@ from companion.core.errors import JournalError
 from companion.core.i18n import joined, say
 from companion.table.records import AnyRecord
 
+# Timeout in milliseconds for a write while another program writes, such as a backup.
 BUSY_MS = 5000
-"""Timeout in milliseconds for a write while another program writes, such as a backup."""
+# Digest that precedes the first input of a game.
 START = bytes(16)
-"""Digest that precedes the first input of a game."""
+# Columns of the table `entries`, in the order of `Row`.
 COLUMNS = "id, game, at, run, now_s, record, link"
-"""Columns of the table `entries`, in the order of `Row`."""
+
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _pack = struct.Struct(">qqdqd").pack
 T = TypeVar("T")
@@ -162,24 +163,22 @@ def advice(error: sqlite3.Error, path: Path) -> str:
 
 
 class Row(NamedTuple):
-    """One input as stored. Values from a damaged file may have other types.
-
-    - `id`: its number in the journal.
-    - `game`: number of its game, 0 for none.
-    - `at`: Unix time in seconds.
-    - `run`: always 0. Version 1.0 numbered the starts of the service.
-    - `now_s`: monotonic time of its acceptance.
-    - `record`: the record as JSON.
-    - `link`: digest that links it to the input before it in its game.
-    """
+    """One input as stored. Values from a damaged file may have other types."""
 
     id: int
+    """Its number in the journal."""
     game: int
+    """Number of its game, 0 for none."""
     at: float
+    """Unix time in seconds."""
     run: int
+    """Always 0. Version 1.0 numbered the starts of the service."""
     now_s: float
+    """Monotonic time of its acceptance."""
     record: bytes
+    """The record as JSON."""
     link: bytes
+    """Digest that links it to the input before it in its game."""
 
 
 def link_of(before: bytes, row: Row) -> bytes:

@@ -9,14 +9,12 @@ from pathlib import Path
 
 from companion.core.i18n import say
 
+# Minimum free bytes for photographs, and for starting a game. The longest game takes 0.1 MB, so
+# every game that has begun can end.
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
-"""Minimum free bytes for photographs, and for starting a game. The longest game takes 0.1 MB, so
-every game that has begun can end.
-"""
+# Factor on the limits for returning to a better level, so that a disk near the limit does not
+# switch with every file.
 _RECOVERY_FACTOR = 1.25
-"""Factor on the limits for returning to a better level, so that a disk near the limit does not
-switch with every file.
-"""
 
 
 class DiskLevel(StrEnum):

@@ -16,8 +16,13 @@ from typing import Any
 from companion.core.errors import JournalError
 from companion.core.i18n import say
 
+# Number of the format that this program reads and writes.
 FORMAT = 2
-"""Number of the format that this program reads and writes."""
+# Exactly the schema of version 1.0, so that a return to that version needs no conversion.
+#
+# `entries` has the inputs, and `ends` the number of inputs and the last link of each game. `keys`
+# has secrets of the installation, `clock` the last recorded time of a turn's clock. `imported`,
+# `removed` and `forgotten` belong to the archive. `runs`, `facts` and `cut` are no longer used.
 SCHEMA = """
 CREATE TABLE entries (
     id INTEGER PRIMARY KEY, game INTEGER NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
@@ -38,21 +43,15 @@ CREATE TABLE cut (
     id INTEGER NOT NULL, game INTEGER NOT NULL, at REAL NOT NULL, run INTEGER NOT NULL, now_s REAL NOT NULL,
     record BLOB NOT NULL, link BLOB NOT NULL);
 """  # noqa: E501
-"""Exactly the schema of version 1.0, so that a return to that version needs no conversion.
-
-`entries` has the inputs, and `ends` the number of inputs and the last link of each game. `keys` has
-secrets of the installation, `clock` the last recorded time of a turn's clock. `imported`, `removed`
-and `forgotten` belong to the archive. `runs`, `facts` and `cut` are no longer used.
-"""
+# The tables in use that no chain of checksums covers.
 SIDE_TABLES = ("keys", "clock", "ends", "imported", "removed", "forgotten")
-"""The tables in use that no chain of checksums covers."""
+# SQL condition for every value of a column of this type. Any other value is damage.
 VALID_VALUES = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
     "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",
     "TEXT": "typeof({0}) = 'text'",
     "BLOB": "typeof({0}) = 'blob'",
 }
-"""SQL condition for every value of a column of this type. Any other value is damage."""
 
 
 def create_tables(db: sqlite3.Connection) -> None:

@@ -44,25 +44,23 @@ _READ = f"SELECT {COLUMNS} FROM entries"
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _encode = msgspec.json.Encoder().encode
 
+# Number of the game of all inputs that belong to none, such as changes of seats.
 SEATS_GAME = 0
-"""Number of the game of all inputs that belong to none, such as changes of seats."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One accepted input.
-
-    - `id`: its number in the journal.
-    - `game`: number of its game, or `SEATS_GAME`.
-    - `at`: Unix time in seconds.
-    - `now_s`: monotonic time of its acceptance, 0 in older versions.
-    """
+    """One accepted input."""
 
     id: int
+    """Its number in the journal."""
     game: int
+    """Number of its game, or `SEATS_GAME`."""
     at: float
+    """Unix time in seconds."""
     record: AnyRecord
     now_s: float = 0.0
+    """Monotonic time of its acceptance, 0 in older versions."""
 
 
 class Journal(Closeable):

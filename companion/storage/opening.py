@@ -25,6 +25,7 @@ from companion.storage.format import (
 )
 
 log = logging.getLogger(__name__)
+# SQLite's errors that say nothing about a file's content, such as a lock or a full disk.
 _TEMPORARY = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -35,11 +36,10 @@ _TEMPORARY = frozenset(
         sqlite3.SQLITE_READONLY,
     }
 )
-"""SQLite's errors that say nothing about a file's content, such as a lock or a full disk."""
+# Errors of a card that has lost a part of a file.
 _UNREADABLE = frozenset({sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ})
-"""Errors of a card that has lost a part of a file."""
+# Highest format that any version will ever write. A file with a higher one is damaged.
 MAX_FORMAT = 1000
-"""Highest format that any version will ever write. A file with a higher one is damaged."""
 
 
 def lock_journal(path: Path) -> IO[str]:

@@ -27,8 +27,8 @@ from companion.table.records import (
 from companion.table.remote.fold import advance
 from companion.table.session import Session
 
+# Number of inputs that are read from the journal at once. More would only take more memory.
 _BATCH_SIZE = 64
-"""Number of inputs that are read from the journal at once. More would only take more memory."""
 
 
 class Outbox:

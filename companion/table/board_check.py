@@ -21,27 +21,24 @@ from companion.core.i18n import say
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading
 
+# The reading while no camera sees a board.
 NO_READING = Reading({})
-"""The reading while no camera sees a board."""
 
 
 @dataclass(frozen=True)
 class HandMove:
-    """One move that hands make with a piece, or with several that lie on each other.
-
-    - `faces`: the faces that are moved, from the bottom to the top as they lie afterwards.
-    - `origin`: where they come from. None if they lie beside the board.
-    - `target`: where they go. None if they leave the board. If it is the origin, a piece only turns
-      over.
-    - `is_done`: whether the camera has seen the result.
-    - `is_turned_over`: whether a piece is turned over on the way.
-    """
+    """One move that hands make with a piece, or with several that lie on each other."""
 
     faces: tuple[str, ...]
+    """The faces that are moved, from the bottom to the top as they lie afterwards."""
     origin: Square | None
+    """Where they come from. None if they lie beside the board."""
     target: Square | None
+    """Where they go. None if they leave the board. If it is the origin, a piece only turns over."""
     is_done: bool = False
+    """Whether the camera has seen the result."""
     is_turned_over: bool = False
+    """Whether a piece is turned over on the way."""
 
 
 @dataclass(frozen=True)
@@ -55,31 +52,29 @@ class BoardBefore:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong on the board.
-
-    - `face`: the piece to move or to turn over.
-    - `square`: where it is seen, or where it is missing.
-    - `home`: where it belongs. None if it belongs beside the board.
-    - `text`: a sentence that says which piece is wrong, where, and how to correct it.
-    - `sign`: a shorter one for the sign, which says only what to do.
-    """
+    """One thing that is wrong on the board."""
 
     face: str
+    """The piece to move or to turn over."""
     square: Square
+    """Where it is seen, or where it is missing."""
     home: Square | None
+    """Where it belongs. None if it belongs beside the board."""
     text: str
+    """A sentence that says which piece is wrong, where, and how to correct it."""
     sign: str
+    """A shorter one for the sign, which says only what to do."""
 
 
 Problems = tuple[Problem, ...]
 
+# Legal actions, each with the layouts that hands may produce when they carry it out.
 ActionLayouts = Iterable[tuple[Any, tuple[Layout, ...]]]
-"""Legal actions, each with the layouts that hands may produce when they carry it out."""
 
+# Square and face of a piece.
 _Piece = tuple[Square | None, str]
-"""Square and face of a piece."""
+# Place of a piece that comes from beside the board, or goes there.
 _NOWHERE: _Piece = (None, "")
-"""Place of a piece that comes from beside the board, or goes there."""
 
 
 # ---- readings and layouts ------------------------------------------------------------------------

@@ -24,11 +24,10 @@ from companion.table.state import TableState, is_piece_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_stage, hand_in
 
+# Timeout in seconds for a press of the clock that waits until the camera sees a still board. Then
+# the last reading counts. Longer: a blind camera holds a finished turn up for longer. Shorter: slow
+# hands or a slow camera turn a right press into a refusal.
 EARLY_PRESS_TIMEOUT_S = 3.0
-"""Timeout in seconds for a press of the clock that waits until the camera sees a still board. Then
-the last reading counts. Longer: a blind camera holds a finished turn up for longer. Shorter: slow
-hands or a slow camera turn a right press into a refusal.
-"""
 
 
 class BoardFollower:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from companion.core.errors import Stale
 from companion.table.table import Table
 
+# Timeout in seconds for a running step when the thread ends. Then the thread is left behind, so
+# that a hanging device does not keep the service from stopping.
 _JOIN_S = 5.0
-"""Timeout in seconds for a running step when the thread ends. Then the thread is left behind, so
-that a hanging device does not keep the service from stopping.
-"""
 
 
 class Follower:

@@ -15,8 +15,8 @@ from companion.table.clocks.deadlines import alarms_of
 from companion.table.session import Phase, Signals
 from companion.table.state import NO_DRAFT, TableState, instructions
 
+# Duration in seconds of the reveal's cue on lamps and buzzer, before the first stage's cues.
 REVEAL_DURATION_S = 0.6
-"""Duration in seconds of the reveal's cue on lamps and buzzer, before the first stage's cues."""
 
 
 def _ignore(*_: object) -> None:
@@ -28,23 +28,24 @@ class TableListener:
     """The callbacks of an adapter, such as the panel or a broker. It sets only those that it needs.
 
     The thread that holds the table calls them, so they must return within milliseconds.
-
-    - `on_signal`: called with every cue.
-    - `on_lamps`: called with the steady lamps and whether the table is in trouble, on
-      connecting and after every change.
-    - `on_kit`: called with the kit on the table, on connecting and whenever it changes.
-    - `on_alarms`: called with all alarms of the turn, on connecting and whenever they change.
-    - `on_rows`: called whenever rows of order tiles have to be read.
-    - `on_game`: called on connecting and whenever a game begins or ends, with the number of the
-      running game (0 for none) and the number of turns of the previous one.
     """
 
     on_signal: Callable[[Signal], None] = _ignore
+    """Called with every cue."""
     on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] = _ignore
+    """Called with the steady lamps and whether the table is in trouble, on connecting and after
+    every change.
+    """
     on_kit: Callable[[Kit | None], None] = _ignore
+    """Called with the kit on the table, on connecting and whenever it changes."""
     on_alarms: Callable[[tuple[Alarm, ...]], None] = _ignore
+    """Called with all alarms of the turn, on connecting and whenever they change."""
     on_rows: Callable[[RowsWanted], None] = _ignore
+    """Called whenever rows of order tiles have to be read."""
     on_game: Callable[[int, int], None] = _ignore
+    """Called on connecting and whenever a game begins or ends, with the number of the running game
+    (0 for none) and the number of turns of the previous one.
+    """
 
 
 class Listeners:

@@ -15,10 +15,10 @@ from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance
 from companion.table.remote.messages import RemoteMessage, RemoteSeat
 
+# The score of the match: wins of South, wins of North, ties.
 Score = tuple[int, int, int]
-"""The score of the match: wins of South, wins of North, ties."""
+# Options of a game by name, as they were chosen.
 GameOptions = Mapping[str, Any]
-"""Options of a game by name, as they were chosen."""
 
 
 class Record(
@@ -32,18 +32,16 @@ class Record(
 
 
 class TakeSeat(Record, frozen=True, tag="take_seat"):
-    """A person or machine takes a seat.
-
-    - `nonce`: random text that the seat's token must carry from now on.
-    - `door`: what the player plays by: `phone`, `pad` or `machine`.
-    - `card`: the player's card of somebody who changes sides.
-    """
+    """A person or machine takes a seat."""
 
     seat: Seat
     name: str
     nonce: str
+    """Random text that the seat's token must carry from now on."""
     door: str = "phone"
+    """What the player plays by: `phone`, `pad` or `machine`."""
     card: str = ""
+    """The player's card of somebody who changes sides."""
 
 
 class FreeSeat(Record, frozen=True, tag="free_seat"):
@@ -94,20 +92,19 @@ class Contribute(Record, frozen=True, tag="contribute"):
 
 
 class NewGame(Record, frozen=True, tag="new_game"):
-    """A game begins with its set-up. `score` is the match so far.
-
-    - `number`: number of the game, which no other game of the journal has.
-    - `options`: the chosen options by name. The game fills in the others.
-    - `chance`: the source of the seed. Without it, the owner has chosen the `seed` (`is_chosen`),
-    an older version has drawn it, or the game uses no chance.
-    """
+    """A game begins with its set-up. `score` is the match so far."""
 
     game: str
     number: int
+    """Number of the game, which no other game of the journal has."""
     seed: int = 0
     options: dict[str, Any] = {}
+    """The chosen options by name. The game fills in the others."""
     score: Score = (0, 0, 0)
     chance: FairChance | None = None
+    """The source of the seed. Without it, the owner has chosen the `seed` (`is_chosen`), an older
+    version has drawn it, or the game uses no chance.
+    """
     is_chosen: bool = False
     is_guided: bool = False
     """Whether the game begins with its lesson."""
@@ -129,22 +126,21 @@ class Begin(Record, frozen=True, tag="begin"):
 
 
 class HandIn(Record, frozen=True, tag="hand_in"):
-    """A seat's action for this moment.
-
-    - `action`: the action in notation.
-    - `salt`: random text that makes the receipt unguessable.
-    - `at`: Unix time in seconds.
-    - `read_s`: monotonic time until which the program read the board to judge the action, 0 if it
-      did not. Nobody's clock is charged for that time.
-    """
+    """A seat's action for this moment."""
 
     seat: Seat
     moment: str
     action: str
+    """The action in notation."""
     salt: str = ""
+    """Random text that makes the receipt unguessable."""
     at: float = 0.0
+    """Unix time in seconds."""
     now_s: float = 0.0
     read_s: float = 0.0
+    """Monotonic time until which the program read the board to judge the action, 0 if it did not.
+    Nobody's clock is charged for that time.
+    """
 
 
 class TakeBack(Record, frozen=True, tag="take_back"):
@@ -173,8 +169,8 @@ class TimeOut(Record, frozen=True, tag="time_out"):
     now_s: float
 
 
+# Value of `by` in a `Pause` after a restart of the program.
 BY_RESTART = "restart"
-"""Value of `by` in a `Pause` after a restart of the program."""
 
 
 class Pause(Record, frozen=True, tag="pause"):

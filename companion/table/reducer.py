@@ -484,6 +484,7 @@ def _refuse_message(_session: Session, _record: RemoteSaid) -> Advance:
     raise Stale(say("That game at two tables is over"))
 
 
+# The function that folds each kind of record.
 _FOLDS: Mapping[type[Record], Callable[[Session, Any], Advance]] = {
     TakeSeat: take_seat,
     FreeSeat: free_seat,
@@ -510,4 +511,3 @@ _FOLDS: Mapping[type[Record], Callable[[Session, Any], Advance]] = {
     Disclose: _disclose,
     RemoteSaid: _refuse_message,
 }
-"""The function that folds each kind of record."""

@@ -25,12 +25,12 @@ from companion.table.records import GameOptions, Score
 from companion.table.remote.messages import REMOTE, RemoteGame
 
 BOTH = frozenset(SEATS)
+# Who looks at the table: the player of a seat, or everybody (None).
 Viewer = Seat | None
-"""Who looks at the table: the player of a seat, or everybody (None)."""
+# The door of a seat that a program plays.
 MACHINE = "machine"
-"""The door of a seat that a program plays."""
+# The outcome of a game that the owner ends: nobody wins, and it does not count.
 ABANDONED = Outcome(frozenset(), say("The owner ended the game."))
-"""The outcome of a game that the owner ends: nobody wins, and it does not count."""
 
 
 class Phase(StrEnum):
@@ -48,66 +48,59 @@ class Phase(StrEnum):
 # ---- the session ---------------------------------------------------------------------------------
 
 
+# Number of timed-out turns in a row, two of each side, after which the clock is stopped.
 IDLE_TURNS = 4
-"""Number of timed-out turns in a row, two of each side, after which the clock is stopped."""
 
 
 @dataclass(frozen=True)
 class Sitter:
-    """The player of a seat.
-
-    - `name`: name as typed. Empty for a guest.
-    - `nonce`: random text that the token of the player's phone must carry.
-    - `door`: what the player plays by: `phone`, `pad`, `machine` or `remote`.
-    - `card`: id of the player's card at a hub, if one was shown.
-    """
+    """The player of a seat."""
 
     name: str
+    """Name as typed. Empty for a guest."""
     nonce: str
+    """Random text that the token of the player's phone must carry."""
     door: str
+    """What the player plays by: `phone`, `pad`, `machine` or `remote`."""
     card: str = ""
+    """Id of the player's card at a hub, if one was shown."""
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """An action that was handed in. The receipt is public at once, the rest after the reveal.
-
-    - `action`: the action in notation.
-    - `salt`: random text that makes the receipt unguessable.
-    - `at`: Unix time in seconds at which it was handed in.
-    - `receipt`: SHA-256 of the action (see `receipt_of`).
-    - `owner`: nonce of its player. A later player of the seat may take the action back, but
-      never see it.
-    """
+    """An action that was handed in. The receipt is public at once, the rest after the reveal."""
 
     action: str
+    """The action in notation."""
     salt: str
+    """Random text that makes the receipt unguessable."""
     at: float
+    """Unix time in seconds at which it was handed in."""
     receipt: str
+    """SHA-256 of the action (see `receipt_of`)."""
     owner: str = ""
+    """Nonce of its player. A later player of the seat may take the action back, but never see it.
+    """
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A revealed turn: the sealed actions and their effect.
-
-    - `sealed`: the actions by seat. One in a game in which the seats take turns, else two.
-    - `stages`: the parts that hands carry out one after the other.
-    - `completed_s`: monotonic time at which the last of the actions was handed in.
-    - `is_timed_out`: whether the clock ran out and nobody acted.
-    - `due_s`: monotonic time at which the clock ran out or would have run out. None without a
-      limit.
-    - `number`: the game's number of the turn, 0 during the game's set-up.
-    """
+    """A revealed turn: the sealed actions and their effect."""
 
     moment: str
     sealed: Mapping[Seat, Sealed]
+    """The actions by seat. One in a game in which the seats take turns, else two."""
     stages: tuple[Stage, ...]
+    """The parts that hands carry out one after the other."""
     events: tuple[Event, ...]
     completed_s: float = 0.0
+    """Monotonic time at which the last of the actions was handed in."""
     is_timed_out: bool = False
+    """Whether the clock ran out and nobody acted."""
     due_s: float | None = None
+    """Monotonic time at which the clock ran out or would have run out. None without a limit."""
     number: int = 0
+    """The game's number of the turn, 0 during the game's set-up."""
 
 
 NO_TURN = Turn("", {}, (), (), completed_s=-math.inf)
@@ -556,8 +549,8 @@ def turn_is_over() -> Stale:
 
 
 Signals = tuple[Signal, ...]
+# The session after a record, and the cues that announce it.
 Advance = tuple[Session, Signals]
-"""The session after a record, and the cues that announce it."""
 
 
 def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:

@@ -23,21 +23,20 @@ from companion.table.board_check import NO_READING, BoardBefore, HandMove, Probl
 from companion.table.records import HandIn
 from companion.table.session import Phase, Session, Viewer
 
+# Topic of the notice that the journal cannot be written.
 WRITE_ERROR = "write"
-"""Topic of the notice that the journal cannot be written."""
+
 NO_CAMERA = CameraStatus(CameraState.NONE)
+# Subject of a question to the coach: the action that is due, the seat's own last public action, or
+# the last one of the machine opposite.
 CoachSubject = Literal["now", "last", "theirs"]
-"""Subject of a question to the coach: the action that is due, the seat's own last public action, or
-the last one of the machine opposite.
-"""
+# Maximum number of machine actions whose reasons are stored. Only those of a machine's last turn
+# are shown, which has a few actions at most.
 MAX_REASONS = 40
-"""Maximum number of machine actions whose reasons are stored. Only those of a machine's last
-turn are shown, which has a few actions at most.
-"""
 
 
+# Keys of a pad, in the order in which they were pressed.
 DraftKeys = tuple[str, ...]
-"""Keys of a pad, in the order in which they were pressed."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +53,14 @@ NO_DRAFT = Draft()
 
 @dataclass(frozen=True)
 class TileState:
-    """The order tiles, which players lay in rows behind walls, in a game that has them.
-
-    - `ready`: seats that have said that their row lies.
-    - `faults`: rows that the camera could not read.
-    - `wanted`: rows that the camera has been asked to read. None while no answer is due.
-    """
+    """The order tiles, which players lay in rows behind walls, in a game that has them."""
 
     ready: frozenset[Seat] = frozenset()
+    """Seats that have said that their row lies."""
     faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
+    """Rows that the camera could not read."""
     wanted: RowsWanted | None = None
+    """Rows that the camera has been asked to read. None while no answer is due."""
 
 
 NO_TILES = TileState()
@@ -71,17 +68,15 @@ NO_TILES = TileState()
 
 @dataclass(frozen=True)
 class TimedHeadline:
-    """A headline of a stage, and how long it is shown.
-
-    - `number`: its number in the stage, counted from 0.
-    - `lasts_s`: whole reading time in seconds. 0 if it waits for a tap.
-    - `due_s`: monotonic time at which it ends. Infinite if it waits for a tap.
-    """
+    """A headline of a stage, and how long it is shown."""
 
     content: Headline
     number: int
+    """Its number in the stage, counted from 0."""
     lasts_s: float = 0.0
+    """Whole reading time in seconds. 0 if it waits for a tap."""
     due_s: float = math.inf
+    """Monotonic time at which it ends. Infinite if it waits for a tap."""
 
 
 @dataclass(frozen=True)
@@ -89,70 +84,67 @@ class TableState:
     """The table at one moment: the session, and what need not survive a restart.
 
     It never changes. Whoever changes the table makes another one (`dataclasses.replace`).
-
-    - `session`: the part that the journal can restore.
-    - `version`: number of changes that a page could show.
-    - `stage_since_s`: monotonic time at which the current phase or stage was first shown.
-    - `headline`: the current headline. None while hands are at work or no stage is shown.
-    - `reading`: the camera's last reading.
-    - `problems`: what is wrong on the board, without what was overruled.
-    - `disagrees_since_s`: monotonic time since which the camera has disagreed with what is
-      shown. None if it agrees.
-    - `overruled_problems`: problems that somebody confirmed by hand.
-    - `drafts`: the draft of each seat's pad.
-    - `suggested_game`: the game whose board lies on the table between games.
-    - `remembered_game`: the game that the owner started last.
-    - `chosen_game`: the game that was chosen in the lobby. None while all are offered.
-    - `possible_actions`: the actions that the board can mean, in notation, if it can mean
-      several.
-    - `broken_rule`: the rule that the board breaks now.
-    - `is_help_shown`: whether the table screen shows what can be done now.
-    - `reasons`: reasons of machines for their actions, by seat and moment. Secret until the
-      turn is open (`coaching.places_with_reasons`).
-    - `laid_actions`: actions in notation that lie open on the table and wait to be confirmed,
-      by seat.
-    - `fans_before`: the open cards by zone, at the beginning of the decision that is due.
-    - `markers_before`: the marker read on each square when the board last had no problems.
-    - `touched_squares`: squares whose pieces were hidden or lifted since the current
-      instruction, which shows that hands were there.
-    - `early_press`: a press that ended a turn while hands were at the board. It waits for the
-      camera and keeps its time stamp.
-    - `tiles`: the order tiles, in a game that has them.
-    - `panel`: a sentence about the pads. Empty if there is nothing to say.
-    - `notices`: lasting troubles, as sentences by topic. An empty sentence is no trouble.
-    - `has_own_wifi`: whether the table has opened its own Wi-Fi. The lamps show that between
-      games.
-    - `round_players`: the players of a tournament's round at this table, as a sentence. Empty
-      without a round.
     """
 
     session: Session
+    """The part that the journal can restore."""
     version: int = 0
+    """Number of changes that a page could show."""
     stage_since_s: float = 0.0
+    """Monotonic time at which the current phase or stage was first shown."""
     headline: TimedHeadline | None = None
+    """The current headline. None while hands are at work or no stage is shown."""
     reading: Reading = NO_READING
+    """The camera's last reading."""
     camera: CameraStatus = NO_CAMERA
     problems: Problems = ()
+    """What is wrong on the board, without what was overruled."""
     disagrees_since_s: float | None = None
+    """Monotonic time since which the camera has disagreed with what is shown. None if it agrees."""
     overruled_problems: Problems = ()
+    """Problems that somebody confirmed by hand."""
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
+    """The draft of each seat's pad."""
     suggested_game: str | None = None
+    """The game whose board lies on the table between games."""
     remembered_game: str | None = None
+    """The game that the owner started last."""
     chosen_game: str | None = None
+    """The game that was chosen in the lobby. None while all are offered."""
     possible_actions: tuple[str, ...] = ()
+    """The actions that the board can mean, in notation, if it can mean several."""
     broken_rule: Illegal | None = None
+    """The rule that the board breaks now."""
     is_help_shown: bool = False
+    """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
+    """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
+    (`coaching.places_with_reasons`).
+    """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
+    """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
     fans_before: Layout = field(default_factory=dict)
+    """The open cards by zone, at the beginning of the decision that is due."""
     markers_before: Mapping[Square, int] = field(default_factory=dict)
+    """The marker read on each square when the board last had no problems."""
     touched_squares: frozenset[Square] = frozenset()
+    """Squares whose pieces were hidden or lifted since the current instruction, which shows that
+    hands were there.
+    """
     early_press: HandIn | None = None
+    """A press that ended a turn while hands were at the board. It waits for the camera and keeps
+    its time stamp.
+    """
     tiles: TileState = NO_TILES
+    """The order tiles, in a game that has them."""
     panel: str = ""
+    """A sentence about the pads. Empty if there is nothing to say."""
     notices: Mapping[str, str] = field(default_factory=dict)
+    """Lasting troubles, as sentences by topic. An empty sentence is no trouble."""
     has_own_wifi: bool = False
+    """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
     round_players: str = ""
+    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
     @property
     def is_in_trouble(self) -> bool:

@@ -43,29 +43,24 @@ log = logging.getLogger(__name__)
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
+# Seconds after a failed write in which the table does nothing by itself. Shorter: a full disk is
+# tried, and the log filled, more often. Longer: the game stands still after the disk has recovered.
 WRITE_RETRY_S = 2.0
-"""Seconds after a failed write in which the table does nothing by itself. Shorter: a full disk is
-tried, and the log filled, more often. Longer: the game stands still after the disk has recovered.
-"""
+# Factor by which texts of a lesson stay on the screen longer than those of a game, because a
+# beginner reads them for the first time.
 LESSON_READING_FACTOR = 3
-"""Factor by which texts of a lesson stay on the screen longer than those of a game, because a
-beginner reads them for the first time.
-"""
+# Maximum time in seconds between two checks of what is due. Longer: time-outs and headlines come
+# late. Shorter: an idle table takes more of the processor.
 BEAT_S = 0.05
-"""Maximum time in seconds between two checks of what is due. Longer: time-outs and headlines come
-late. Shorter: an idle table takes more of the processor.
-"""
+# Reading time in seconds with the default setting: to find a sentence, and for each of its words.
 FIND_SENTENCE_S, READ_WORD_S = 1.0, 0.3
-"""Reading time in seconds with the default setting: to find a sentence, and for each of its words.
-"""
+# Default of the setting `reading_time_s`. The setting scales the other times relative to it.
 DEFAULT_READING_TIME_S = 3.0
-"""Default of the setting `reading_time_s`. The setting scales the other times relative to it."""
+# Seconds for which pages show pieces that move and then rest, before the sign shows the effect.
 MOVES_SHOWN_S = 1.4
-"""Seconds for which pages show pieces that move and then rest, before the sign shows the effect."""
+# Timeout in seconds for the table's lock. An input takes milliseconds, or seconds on a failing
+# disk, so after that the table counts as hung.
 LOCK_TIMEOUT_S = 30.0
-"""Timeout in seconds for the table's lock. An input takes milliseconds, or seconds on a failing
-disk, so after that the table counts as hung.
-"""
 
 
 class RecordJournal(Protocol):

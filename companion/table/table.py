@@ -51,22 +51,18 @@ from companion.table.store import RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
+# Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no. The
+# clock stands still meanwhile. Shorter: nobody can think about the answer. Longer: somebody who has
+# left holds the game up.
 UNDO_ANSWER_TIMEOUT_S = 20.0
-"""Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no. The
-clock stands still meanwhile. Shorter: nobody can think about the answer. Longer: somebody who has
-left holds the game up.
-"""
 
+# Time in seconds without input after which the lobby replaces the end of a game or a chosen game.
+# Shorter: the result is gone before everybody has seen it. Longer: new guests find an old game.
 LOBBY_TIMEOUT_S = 600.0
-"""Time in seconds without input after which the lobby replaces the end of a game or a chosen game.
-Shorter: the result is gone before everybody has seen it. Longer: new guests find an old game.
-"""
 
+# Topics of notices: damaged games on the disk, opponents whose program fails, games only in memory,
+# photographs, switching off, the line to another table, the check of the keys, a coming restart.
 Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
-"""Topics of notices: damaged games on the disk, opponents whose program fails, games only in
-memory, photographs, switching off, the line to another table, the check of the keys, a coming
-restart.
-"""
 
 
 class Table(Closeable):

@@ -27,34 +27,31 @@ from companion.table.state import Instruction, TimedHeadline
 
 @dataclass(frozen=True)
 class SeatView:
-    """A seat and its player, as everybody may see them.
-
-    - `side`: how the seat looks in the chosen or running game. None without a game.
-    - `name`: name of the player as typed, perhaps empty. None if the seat is free.
-    - `door`: what the player plays by: `phone`, `pad`, `machine` or `remote`. Empty while it is
-      free.
-    - `is_awaited`: whether the seat still has to hand in an action.
-    - `sealed_at`: Unix time in seconds at which the action was sealed. None if nothing is
-      sealed.
-    - `receipt`: receipt of the sealed action. None if nothing is sealed.
-    - `entered_count`: number of orders on the pad. Which ones they are stays secret.
-    - `sitting`: id of the present player's stay in this seat, which changes with the player and
-      reveals nothing else. An input about the shown player names it.
-    - `is_coached`: whether the player has asked the coach in this game.
-    - `has_card`: whether the player has shown a player's card of the hub.
-    """
+    """A seat and its player, as everybody may see them."""
 
     seat: Seat
     side: Side | None
+    """How the seat looks in the chosen or running game. None without a game."""
     name: str | None
+    """Name of the player as typed, perhaps empty. None if the seat is free."""
     door: str
+    """What the player plays by: `phone`, `pad`, `machine` or `remote`. Empty while it is free."""
     is_awaited: bool
+    """Whether the seat still has to hand in an action."""
     sealed_at: float | None
+    """Unix time in seconds at which the action was sealed. None if nothing is sealed."""
     receipt: str | None
+    """Receipt of the sealed action. None if nothing is sealed."""
     entered_count: int
+    """Number of orders on the pad. Which ones they are stays secret."""
     sitting: str
+    """Id of the present player's stay in this seat, which changes with the player and reveals
+    nothing else. An input about the shown player names it.
+    """
     is_coached: bool
+    """Whether the player has asked the coach in this game."""
     has_card: bool
+    """Whether the player has shown a player's card of the hub."""
 
 
 @dataclass(frozen=True)
@@ -73,114 +70,102 @@ class ClockView:
     """A clock: that of the decision that is due, or a seat's chess clock.
 
     Its fields are also the API's. Times are in seconds.
-
-    - `limit_s`: time at the start of the clock.
-    - `left_s`: time left when the clock was last started, or now if it is stopped.
-    - `due_s`: time by `Table.now_s` at which it runs out. None while it is stopped.
-    - `paused`: who or what paused it, as `Session.paused_by`. Empty while it is not paused.
-    - `has_run_out`: whether no time is left, in a game that only sounds an alarm then.
     """
 
     limit_s: float
+    """Time at the start of the clock."""
     left_s: float
+    """Time left when the clock was last started, or now if it is stopped."""
     due_s: float | None
+    """Time by `Table.now_s` at which it runs out. None while it is stopped."""
     paused: str
+    """Who or what paused it, as `Session.paused_by`. Empty while it is not paused."""
     has_run_out: bool
+    """Whether no time is left, in a game that only sounds an alarm then."""
 
 
 @dataclass(frozen=True)
 class TurnView:
-    """The turn that is due or shown, as far as its stages have been revealed.
-
-    - `number`: the game's number of the turn, 0 during the game's set-up.
-    - `stage`: place of the stage that is shown, counted from 0.
-    - `title`: title of the stage that is shown.
-    - `stage_count`: number of stages that a turn can have. How many this one has stays secret
-      until its last stage.
-    - `instructions`: what hands have to do now.
-    - `orders`: orders of the revealed stages, by seat.
-    - `sheets`: orders of each seat's pieces, as far as the shown stages have revealed them.
-    - `events`: events of the stage that is shown.
-    - `revealed_orders`: sealed orders of the last turn that is completely revealed, for
-      checking the receipts.
-    - `tallies`: sums to show with the stage: its own, or the last ones before it in this turn.
-    - `is_open`: whether anybody at the table may act for the seat on turn, as on a chess clock.
-    - `headline`: the current headline. None while hands are at work or no stage is shown.
-    - `previous_stages`: stages of the last turn of both seats, while the next orders are due.
-    """
+    """The turn that is due or shown, as far as its stages have been revealed."""
 
     number: int
+    """The game's number of the turn, 0 during the game's set-up."""
     stage: int
+    """Place of the stage that is shown, counted from 0."""
     title: str
+    """Title of the stage that is shown."""
     stage_count: int
+    """Number of stages that a turn can have. How many this one has stays secret until its last
+    stage.
+    """
     instructions: tuple[Instruction, ...]
+    """What hands have to do now."""
     orders: tuple[Mapping[Seat, Order], ...]
+    """Orders of the revealed stages, by seat."""
     sheets: Mapping[Seat, tuple[UnitOrder, ...]]
+    """Orders of each seat's pieces, as far as the shown stages have revealed them."""
     events: tuple[Event, ...]
+    """Events of the stage that is shown."""
     revealed_orders: tuple[Opened, ...]
+    """Sealed orders of the last turn that is completely revealed, for checking the receipts."""
     tallies: tuple[Tally, ...]
+    """Sums to show with the stage: its own, or the last ones before it in this turn."""
     is_open: bool
+    """Whether anybody at the table may act for the seat on turn, as on a chess clock."""
     headline: TimedHeadline | None
+    """The current headline. None while hands are at work or no stage is shown."""
     previous_stages: tuple[Stage, ...]
+    """Stages of the last turn of both seats, while the next orders are due."""
 
 
 @dataclass(frozen=True)
 class BoardView:
-    """The layouts of the board, what the camera sees of it, and what the game shows beside it.
-
-    - `layout`: layout before the stage that is shown.
-    - `undone_layout`: layout from which hands put the last turn back. Empty unless a turn is
-      being undone.
-    - `undo_moves`: moves that would undo the last turn, while a seat asks for that.
-    - `target`: layout that is expected when hands are done. None if nothing is checked.
-    - `unknown`: squares that the camera cannot see.
-    - `problems`: what is wrong on the board, and what hands do about it.
-    - `broken_rule`: the rule that the board breaks now. None if it breaks none, or has no
-      problems.
-    - `is_seen_by_camera`: whether the camera sees the board of the running game.
-    - `suggested_game`: the game whose board lies on the table between games.
-    - `fans`: open cards that the camera reads, by zone.
-    - `card_ui`: what a game of cards shows this viewer. None in a game of pieces.
-    - `board_ui`: what a game of pieces shows this viewer beside its board. None if it shows
-      nothing more.
-    - `tiles_ready`: seats that have said that their order tiles lie. None if the camera reads
-      no tiles now.
-    """
+    """The layouts of the board, what the camera sees of it, and what the game shows beside it."""
 
     layout: Layout
+    """Layout before the stage that is shown."""
     undone_layout: Layout
+    """Layout from which hands put the last turn back. Empty unless a turn is being undone."""
     undo_moves: tuple[HandMove, ...]
+    """Moves that would undo the last turn, while a seat asks for that."""
     target: Layout | None
+    """Layout that is expected when hands are done. None if nothing is checked."""
     unknown: frozenset[Square]
+    """Squares that the camera cannot see."""
     problems: Problems
+    """What is wrong on the board, and what hands do about it."""
     broken_rule: Illegal | None
+    """The rule that the board breaks now. None if it breaks none, or has no problems."""
     is_seen_by_camera: bool
+    """Whether the camera sees the board of the running game."""
     suggested_game: str | None
+    """The game whose board lies on the table between games."""
     fans: Layout
+    """Open cards that the camera reads, by zone."""
     card_ui: CardUi | None
+    """What a game of cards shows this viewer. None in a game of pieces."""
     board_ui: BoardUi | None
+    """What a game of pieces shows this viewer beside its board. None if it shows nothing more."""
     tiles_ready: frozenset[Seat] | None
+    """Seats that have said that their order tiles lie. None if the camera reads no tiles now."""
 
 
 @dataclass(frozen=True)
 class OwnView:
-    """What only the viewer may know or do.
-
-    - `pad`: the keys that give the viewer's orders. None if the game takes none now.
-    - `sealed`: the viewer's own sealed action.
-    - `take_back_moment`: the moment to name for taking back the viewer's last action. None if
-      nothing can be taken back.
-    - `laid_action`: the action that the open cards or pieces stand for, in notation. Ready
-      confirms it.
-    - `possible_actions`: the actions that the board can mean, in notation, if the viewer has to
-      choose one.
-    """
+    """What only the viewer may know or do."""
 
     pad: PadGrammar | None = None
+    """The keys that give the viewer's orders. None if the game takes none now."""
     sealed: Sealed | None = None
+    """The viewer's own sealed action."""
     take_back_moment: str | None = None
+    """The moment to name for taking back the viewer's last action. None if nothing can be taken
+    back.
+    """
     laid_action: str | None = None
+    """The action that the open cards or pieces stand for, in notation. Ready confirms it."""
     possible_actions: tuple[str, ...] = ()
+    """The actions that the board can mean, in notation, if the viewer has to choose one."""
 
 
 @dataclass(frozen=True)
@@ -193,79 +178,64 @@ class TimeView:
 
 @dataclass(frozen=True)
 class MatchView:
-    """The result so far of game and match, and what the players have asked of each other.
-
-    - `outcome`: the outcome of the game. None while it is running.
-    - `draw_offer`: the seat that offers a draw.
-    - `offer_words`: a sentence that a draw is offered. Empty without an offer.
-    - `undo_requester`: the seat that wants to undo the last turn and waits for the other's
-      consent.
-    - `can_undo`: whether the last turn can be undone.
-    - `can_swap`: whether a rematch can be played with changed sides.
-    - `log`: the last sentences about events, oldest first.
-    - `round_players`: the players of a tournament's round at this table, as a sentence. Empty
-      without a round.
-    """
+    """The result so far of game and match, and what the players have asked of each other."""
 
     score: Score
     outcome: Outcome | None
+    """The outcome of the game. None while it is running."""
     draw_offer: Seat | None
+    """The seat that offers a draw."""
     offer_words: str
+    """A sentence that a draw is offered. Empty without an offer."""
     undo_requester: Seat | None
+    """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
+    """Whether the last turn can be undone."""
     can_swap: bool
+    """Whether a rematch can be played with changed sides."""
     log: tuple[str, ...]
+    """The last sentences about events, oldest first."""
     round_players: str
+    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
 
 @dataclass(frozen=True)
 class DevicesView:
-    """The state of camera and pads, and notices of trouble.
-
-    - `panel`: a sentence about the pads. Empty if there is nothing to say.
-    - `notices`: lasting troubles, as sentences.
-    """
+    """The state of camera and pads, and notices of trouble."""
 
     camera: CameraStatus
     panel: str
+    """A sentence about the pads. Empty if there is nothing to say."""
     notices: tuple[str, ...]
+    """Lasting troubles, as sentences."""
 
 
 @dataclass(frozen=True)
 class FairnessView:
-    """Where chance comes from, so that everybody can check it.
-
-    - `chance`: the source of chance in this game. None without chance.
-    - `next_commitment`: the commitment to the chance of the next game. Empty while a game is
-      running.
-    """
+    """Where chance comes from, so that everybody can check it."""
 
     chance: ChanceView | None
+    """The source of chance in this game. None without chance."""
     next_commitment: str
+    """The commitment to the chance of the next game. Empty while a game is running."""
 
 
 @dataclass(frozen=True)
 class TableView:
-    """Everything that a page may show to one viewer (`viewer` None: everybody).
-
-    - `version`: number of changes that a page could show.
-    - `moment`: the moment that an action must name to be in time.
-    - `game`: name of the running or last game. None in the lobby.
-    - `chosen_game`: name of the game that was chosen in the lobby, before it begins.
-    - `title`: title of the game, or of the program in the lobby.
-    - `guide`: the lesson of a guided first game at its current step. None without a lesson or
-      after it.
-    - `help`: what the rules allow now, if somebody at the table has asked. It contains nothing
-      secret.
-    """
+    """Everything that a page may show to one viewer (`viewer` None: everybody)."""
 
     version: int
+    """Number of changes that a page could show."""
     viewer: Viewer
     phase: Phase
     moment: str
+    """The moment that an action must name to be in time."""
     game: str | None
+    """Name of the running or last game. None in the lobby."""
     chosen_game: str | None
+    """Name of the game that was chosen in the lobby, before it begins."""
     title: str
+    """Title of the game, or of the program in the lobby."""
     kit: Kit | None
     sign: Sign
     seats: Mapping[Seat, SeatView]
@@ -277,21 +247,21 @@ class TableView:
     devices: DevicesView
     fairness: FairnessView
     guide: GuideView | None
+    """The lesson of a guided first game at its current step. None without a lesson or after it."""
     help: tuple[Possible, ...]
+    """What the rules allow now, if somebody at the table has asked. It contains nothing secret."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a game, and whether the camera works. Cheaper to compute than a view.
-
-    - `number`: number of the game in the journal.
-    - `turns`: the game's number of each turn so far, by moment.
-    - `is_board_right`: whether the board has no known problems.
-    """
+    """The progress of a game, and whether the camera works. Cheaper to compute than a view."""
 
     number: int
+    """Number of the game in the journal."""
     phase: Phase
     moment: str
     turns: Mapping[str, int]
+    """The game's number of each turn so far, by moment."""
     is_board_right: bool
+    """Whether the board has no known problems."""
     camera: CameraState

@@ -19,16 +19,14 @@ from companion.table.session import Phase
 from companion.table.state import NO_TILES, TileState, instructions, must_wait_for_camera
 from companion.table.store import TableStore
 
+# Maximum number of characters of a salt. The one that fills a missing salt has 32.
 MAX_SALT = 64
-"""Maximum number of characters of a salt. The one that fills a missing salt has 32."""
+# Time in seconds for which the camera has to disagree before players can overrule it. Shorter: a
+# hand over the board is overruled by mistake. The refusal's sentence has this number, too.
 MIN_DISAGREEMENT_S = 5.0
-"""Time in seconds for which the camera has to disagree before players can overrule it. Shorter: a
-hand over the board is overruled by mistake. The refusal's sentence has this number, too.
-"""
+# Timeout in seconds for the camera's answer about rows of tiles. After that the board counts as not
+# visible.
 CAMERA_ANSWER_TIMEOUT_S = 12.0
-"""Timeout in seconds for the camera's answer about rows of tiles. After that the board counts as
-not visible.
-"""
 
 
 def hand_in(store: TableStore, order: HandIn) -> str:

@@ -41,10 +41,9 @@ from companion.table.table_view import (
 )
 from companion.table.undo import moment_to_take_back
 
+# Number of sentences of the log on a page. More would only make each view larger: the archive has
+# the whole game.
 _MAX_LOG_LINES = 12
-"""Number of sentences of the log on a page. More would only make each view larger: the archive has
-the whole game.
-"""
 
 
 def progress_of(live: TableState) -> Progress:

@@ -24,10 +24,10 @@ from vision.detection.markers import Luma
 if TYPE_CHECKING:
     from vision.reading.board_reader import BoardReader
 
+# Maximum time in seconds until a camera has answered its last request.
 CLOSE_TIMEOUT_S = 6.0
-"""Maximum time in seconds until a camera has answered its last request."""
+# Seconds after which a camera that repeats a picture has stopped. Every real picture has noise.
 FROZEN_S = 5.0
-"""Seconds after which a camera that repeats a picture has stopped. Every real picture has noise."""
 
 # Pauses before a camera is reopened after a first, second ... fault in a row.
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 Luma = NDArray[np.uint8]
 Colours = NDArray[np.uint8]
+# Factor by which colours are smaller in each direction.
 COLOUR_REDUCTION = 4
-"""Factor by which colours are smaller in each direction."""
 
 
 def of_bgr(picture: Any) -> Colours:

@@ -28,14 +28,14 @@ from vision.detection.markers import Luma
 log = logging.getLogger(__name__)
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
+# Names of the formats that Pillow may try, whatever the suffix of the file says.
 PILLOW_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
-"""Names of the formats that Pillow may try, whatever the suffix of the file says."""
+# Maximum size of a picture file in bytes.
 MAX_FILE_BYTES = 64_000_000
-"""Maximum size of a picture file in bytes."""
+# Maximum number of pixels of a picture from the network. A reader needs two million.
 MAX_STREAM_PIXELS = 9_000_000
-"""Maximum number of pixels of a picture from the network. A reader needs two million."""
+# Maximum number of files in a folder of pictures.
 MAX_ENTRIES = 20_000
-"""Maximum number of files in a folder of pictures."""
 
 
 def load_luma(path: Path) -> Luma:

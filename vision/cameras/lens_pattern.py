@@ -14,10 +14,10 @@ import numpy as np
 
 from companion.core.kit import CARD_DICTIONARY
 
+# Number of squares across and down. They fit A4 and Letter.
 COLUMNS, ROWS = 7, 9
-"""Number of squares across and down. They fit A4 and Letter."""
+# Sides of a square, and of the marker in every white one.
 SQUARE_MM, MARKER_MM = 25.0, 18.0
-"""Sides of a square, and of the marker in every white one."""
 
 # The pattern uses the last markers of the dictionary, which no board, piece or card has.
 _LAST_MARKER = 249

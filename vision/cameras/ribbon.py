@@ -29,8 +29,8 @@ from vision.cameras.sensors import lens_of
 
 _log = logging.getLogger(__name__)
 
+# Maximum time for closing a camera in seconds. Picamera2 needs about 0.3 s.
 CLOSE_TIMEOUT_S = 5.0
-"""Maximum time for closing a camera in seconds. Picamera2 needs about 0.3 s."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+# Lens by the sensor name of Picamera2. The HQ camera has no lens of its own, 6 mm is the usual one.
 LENS_BY_SENSOR = {
     "ov5647": "camera-module-1",
     "imx219": "camera-module-2",
@@ -19,9 +20,6 @@ LENS_BY_SENSOR = {
     "imx708_wide": "camera-module-3-wide",
     "imx477": "hq-6mm",
 }
-"""Lens by the sensor name of Picamera2. The HQ camera has no lens of its own, 6 mm is the usual
-one.
-"""
 
 
 class Mode(NamedTuple):
@@ -33,15 +31,13 @@ class Mode(NamedTuple):
     """Bits per pixel."""
 
 
+# Modes by sensor, without the endings for lens and filter (`_wide`, `_noir`), the largest first.
 MODES: Mapping[str, tuple[Mode, ...]] = {
     "imx708": (Mode((2304, 1296), 10),),
     "imx477": (Mode((2028, 1520), 12), Mode((2028, 1080), 12)),
     "imx219": (Mode((3280, 2464), 10), Mode((1640, 1232), 10)),
     "ov5647": (Mode((2592, 1944), 10), Mode((1296, 972), 10)),
 }
-"""Modes by sensor, without the endings for lens and filter (`_wide`, `_noir`), the largest
-first.
-"""
 
 
 def lens_of(sensor: str) -> str:

@@ -10,12 +10,12 @@ from typing import Generic, NamedTuple, TypeVar
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 
+# Maximum age of a picture in seconds when it is read.
 MAX_AGE_S = 0.3
-"""Maximum age of a picture in seconds when it is read."""
+# Timeout in seconds for a picture that can be read.
 PICTURE_TIMEOUT_S = 3.0
-"""Timeout in seconds for a picture that can be read."""
+# Type of a picture: JPEG bytes, or an array.
 T = TypeVar("T")
-"""Type of a picture: JPEG bytes, or an array."""
 
 
 class StampedPicture(NamedTuple, Generic[T]):

@@ -21,14 +21,14 @@ from vision.cameras import colours
 from vision.cameras.source import Capture, Device
 from vision.network.newest import PICTURE_TIMEOUT_S, Newest
 
+# Timeout in seconds for a connection, and for the next picture on it.
 ANSWER_TIMEOUT_S = 3.0
-"""Timeout in seconds for a connection, and for the next picture on it."""
+# Maximum number of pictures per second. More would keep a small machine from all other work.
 MAX_PICTURES_PER_S = 100
-"""Maximum number of pictures per second. More would keep a small machine from all other work."""
+# Timeout in seconds for a picture. FFmpeg reads some of a video before it returns the first.
 TAKE_TIMEOUT_S = 8.0
-"""Timeout in seconds for a picture. FFmpeg reads some of a video before it returns the first."""
+# Default port of each scheme.
 PORTS = {"http": 80, "rtsp": 554}
-"""Default port of each scheme."""
 
 
 class NetworkCamera(Device):

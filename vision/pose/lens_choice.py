@@ -32,8 +32,8 @@ _FIXED_SPREAD = 1e-6
 # Standard deviations of log focal length and k1 for a lens of which nothing is known. Webcams
 # differ by about a fifth in focal length.
 _FOCAL_SPREAD, _K1_SPREAD = 0.2, 0.06
+# (3,): the same with k2, as a prior before any view of the board.
 UNKNOWN_SPREADS = np.array([_FOCAL_SPREAD, _K1_SPREAD, _FIXED_SPREAD])
-"""(3,): the same with k2, as a prior before any view of the board."""
 
 # Focal lengths to try for an unknown lens, relative to the assumed one. Each is about 0.72 times
 # the one before, so that the true one is within a standard deviation of a start.

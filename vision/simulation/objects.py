@@ -16,10 +16,10 @@ from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
 from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, lit
 
+# Array (h, w), 255 where an object covers the picture.
 Mask = NDArray[np.uint8]
-"""Array (h, w), 255 where an object covers the picture."""
+# Rows and columns of a part of a picture.
 Slices = tuple[slice, slice]
-"""Rows and columns of a part of a picture."""
 
 # Supersampling factor: a piece is drawn this many times as large, and then reduced.
 _SUPERSAMPLING = 2

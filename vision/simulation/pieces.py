@@ -17,8 +17,9 @@ from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock
 from vision.simulation.printed import Bgr, PrintedKit, unpacked
 
+# Face name of a card that lies face down.
 BACK = "back"
-"""Face name of a card that lies face down."""
+
 CARD_THICKNESS_MM = 0.3
 STONE = "#9c9282"
 _NEUTRAL_RGB = "#8a7f70"

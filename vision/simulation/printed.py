@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from companion.core.kit import Kit
 from vision.pose.pose import Points
 
+# Colour picture (height, width, 3): blue, green, red.
 Bgr = NDArray[np.uint8]
-"""Colour picture (height, width, 3): blue, green, red."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,8 @@ class PrintedKit:
     """Back of all cards. Empty without cards."""
 
 
+# Prints a kit and returns its pictures.
 PrintKit = Callable[[Kit], PrintedKit]
-"""Prints a kit and returns its pictures."""
 
 
 def packed(picture: Bgr) -> bytes:

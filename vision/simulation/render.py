@@ -18,12 +18,12 @@ from vision.simulation.printed import Bgr, PrintedSheet, unpacked
 from vision.simulation.scenery import Shade
 from vision.simulation.view import View
 
+# Free space beside the board, in widths of a piece's top.
 BESIDE_TOPS = 2.6
-"""Free space beside the board, in widths of a piece's top."""
+# Free space beside a board of cards, in addition to a card's width.
 BESIDE_CARDS_MM = 24.0
-"""Free space beside a board of cards, in addition to a card's width."""
+# Distance between a board and the wall of a row of order tiles.
 BESIDE_ROW_MM = 15.0
-"""Distance between a board and the wall of a row of order tiles."""
 
 # Distance between the board's strips and the edge of the picture.
 _MARGIN_MM = 6.0
@@ -126,8 +126,8 @@ def _pose(axes: Points, translation: Points, lens: Lens, size: tuple[int, int]) 
 # ---- table, light and lens -----------------------------------------------------------------------
 
 
+# Part of a picture: left, top, width, height in px.
 Window = tuple[int, int, int, int]
-"""Part of a picture: left, top, width, height in px."""
 
 
 def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Points, int]) -> Bgr:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from vision.pose.pose import Points, Pose
 from vision.simulation.printed import Bgr
 
+# Brightness as a factor or in levels of 255, (h, w, 3) or broadcastable to it.
 Shade = NDArray[np.float32]
-"""Brightness as a factor or in levels of 255, (h, w, 3) or broadcastable to it."""
 
+# Number of variants of each kind of table. Each is drawn once.
 TABLE_SEEDS = 4
-"""Number of variants of each kind of table. Each is drawn once."""
 # Mean colour of the wood.
 _WOOD_BGR = (52, 84, 124)
 # Matrix (3, 3) from board mm to pixels of the wood.

@@ -32,8 +32,8 @@ _PAPER_LEVEL, _INK_LEVEL = 243, 24
 _FIRST_ID = 10_000
 
 _WALL_RGB = "#1B1814"
+# Margin around a row that is hidden with it.
 HIDDEN_MARGIN_MM = 12.0
-"""Margin around a row that is hidden with it."""
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,14 @@ from web.security.auth import COOKIE_AGE_S
 from web.security.codes import CODE_GUESSES
 from web.security.rate_limit import SHARED, GuessLimit, Rate, TokenBuckets, address_group
 
+# Name of the cookie with the code of this browser's card.
 COOKIE = "card"
-"""Name of the cookie with the code of this browser's card."""
+# Rate limit of new cards for one address: eight at once, then eight an hour.
 NEW_CARDS = Rate(8, 8 / 3600)
-"""Rate limit of new cards for one address: eight at once, then eight an hour."""
+# Rate limit of new cards for all addresses. Using up all of a hub's cards takes more than an hour.
 ALL_NEW_CARDS = Rate(300, 1.0)
-"""Rate limit of new cards for all addresses. Using up all of a hub's cards takes more than an
-hour.
-"""
+# Maximum number of results on a card's page.
 MAX_RESULTS = 20
-"""Maximum number of results on a card's page."""
 
 
 class ShownCard(Body, frozen=True):

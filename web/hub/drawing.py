@@ -31,8 +31,8 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture, lanes_sign
 from web.templating.phrases import PLAIN_SIDES
 
+# Number of cached drawings. More take memory, with fewer the boards of a large hub are redrawn.
 _MAX_DRAWINGS = 512
-"""Number of cached drawings. More take memory, with fewer the boards of a large hub are redrawn."""
 
 
 class Fragments:

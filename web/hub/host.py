@@ -23,8 +23,8 @@ from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
 from web.security.rate_limit import GuessLimit
 from web.server.sse import Audience
 
+# The public key of a user in NATS (NKey).
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
-"""The public key of a user in NATS (NKey)."""
 
 
 class JoinRequest(Body, frozen=True):
@@ -102,8 +102,8 @@ class HubActions(Protocol):
         """Set the delay in seconds for spectators."""
 
 
+# Seconds for which the code for joining is valid.
 TABLE_CODE_S = 600.0
-"""Seconds for which the code for joining is valid."""
 
 
 class TableJoinCode:

@@ -23,20 +23,17 @@ from companion.table.session import Phase
 from web.security.auth import Auth
 from web.server.sse import Streams
 
+# Seconds of silence after which a table counts as lost. Tables send something every ten seconds.
 SILENCE_TIMEOUT_S = 30.0
-"""Seconds of silence after which a table counts as lost. Tables send something every ten
-seconds.
-"""
+# Minimum interval in seconds between two drawings of the wall.
 WALL_INTERVAL_S = 0.25
-"""Minimum interval in seconds between two drawings of the wall."""
+# Maximum delay for spectators in seconds. A longer one needs more memory, see below.
 MAX_DELAY_S = 3600
-"""Maximum delay for spectators in seconds. A longer one needs more memory, see below."""
+# Maximum size in bytes of a table's records that wait for the delay. A record has about 4 kB, and a
+# game sends one every five seconds, which makes 3 MB an hour.
 MAX_WAITING_BYTES = 4 * 1024 * 1024
-"""Maximum size in bytes of a table's records that wait for the delay. A record has about 4 kB, and
-a game sends one every five seconds, which makes 3 MB an hour.
-"""
+# Maximum number of recent records per table. Spectators who are further behind miss some.
 MAX_RECENT_RECORDS = 16
-"""Maximum number of recent records per table. Spectators who are further behind miss some."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from companion.league.results import StoredResult
 from web.hub.room import HubGroup
 from web.routes.route import form, get, host_only, host_page
 
+# Maximum number of results on the page.
 MAX_RESULTS = 100
-"""Maximum number of results on the page."""
+# Maximum number of results in the file, more than a hub ever has.
 MAX_EXPORTED_RESULTS = 1_000_000
-"""Maximum number of results in the file, more than a hub ever has."""
+# Names of the columns of the file of results.
 COLUMNS = (
     "ended_s",
     "game",
@@ -31,7 +32,6 @@ COLUMNS = (
     "entry",
     "mark",
 )
-"""Names of the columns of the file of results."""
 
 
 class StandingsPages(HubGroup):

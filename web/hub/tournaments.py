@@ -16,12 +16,13 @@ from companion.league.tournament import BoardEnd, System, Tournament
 from web.hub.room import HubContext, HubGroup, Room
 from web.routes.route import get
 
+# Names of the systems of tournaments.
 SYSTEM_WORDS = {
     System.SWISS: say("Swiss"),
     System.ROUND_ROBIN: say("Round robin"),
     System.KNOCKOUT: say("Knock-out"),
 }
-"""Names of the systems of tournaments."""
+# Results of boards as people write them, South first. Plus is a win by default.
 VERDICT_WORDS = {
     BoardEnd.SOUTH: "1 : 0",
     BoardEnd.NORTH: "0 : 1",
@@ -30,7 +31,6 @@ VERDICT_WORDS = {
     BoardEnd.NORTH_BY_DEFAULT: "− : +",
     BoardEnd.NEITHER: "− : −",
 }
-"""Results of boards as people write them, South first. Plus is a win by default."""
 
 
 class TournamentWords:

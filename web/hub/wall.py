@@ -103,12 +103,12 @@ class WallPages(HubGroup):
         )
 
 
+# Maximum number of tables in need that are listed. The tiles show all of them.
 MAX_CALLS = 4
-"""Maximum number of tables in need that are listed. The tiles show all of them."""
+# Maximum number of rows of the standings. The page shows them in turn, as many as fit.
 MAX_STANDINGS = 128
-"""Maximum number of rows of the standings. The page shows them in turn, as many as fit."""
+# Placeholder for a table that has sent nothing yet.
 WAITING = ShownRecord(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
-"""Placeholder for a table that has sent nothing yet."""
 
 
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:

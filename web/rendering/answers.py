@@ -21,8 +21,8 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from companion.table.table_view import ClockView, Opened
 
+# The faces on each square, from the bottom to the top.
 LayoutJson = dict[str, list[str]]
-"""The faces on each square, from the bottom to the top."""
 
 
 class Nothing(TypedDict):

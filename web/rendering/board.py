@@ -31,16 +31,15 @@ from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stac
 from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
 
 _SQUARE = 100 + 100j
+# Room for half a line width around separate tiles. Bounce bars and arrows may reach beyond the
+# picture.
 _MARGIN = 3.0
-"""Room for half a line width around separate tiles. Bounce bars and arrows may reach beyond the
-picture.
-"""
+# Depth of the goals.
 _GOAL = 36.0
-"""Depth of the goals."""
+# Width of the frame around a board of two tones.
 _FRAME = 6.0
-"""Width of the frame around a board of two tones."""
+# Distance from the board's edge to the end of an arrow that leads off the board.
 _ARROW_OVERHANG = 22.0
-"""Distance from the board's edge to the end of an arrow that leads off the board."""
 
 
 def board_svg(picture: BoardPicture, quarters: int = 0) -> Markup:

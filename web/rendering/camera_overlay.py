@@ -17,13 +17,14 @@ from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import piece
 from web.rendering.svg import circle, labelled_svg, text
 
+# Picture width for the line widths below. They scale with the picture.
 _WIDTH_PX = 900
-"""Picture width for the line widths below. They scale with the picture."""
+
 _LINE_PX, _CASE_PX = 5.0, 9.0
+# Width of a piece's face as a fraction of its square.
 _FACE_SHARE = 0.77
-"""Width of a piece's face as a fraction of its square."""
+# Confidence from which on no percentage is shown.
 _HIGH_CONFIDENCE = 0.95
-"""Confidence from which on no percentage is shown."""
 
 
 def overlay_svg(seen: BoardSeen) -> Markup:

@@ -21,12 +21,12 @@ from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
 from web.rendering.svg import xy
 
+# Maximum number of ticks, because more would run together.
 MAX_TICKS = 120
-"""Maximum number of ticks, because more would run together."""
+# Maximum limit in seconds whose ring is divided into seconds. Longer limits have twelve parts.
 MAX_SECOND_MARKS_S = 30
-"""Maximum limit in seconds whose ring is divided into seconds. Longer limits have twelve parts."""
+# Maximum number of cards in one column. Two columns hold twice as many.
 MAX_COLUMN_CARDS = 4
-"""Maximum number of cards in one column. Two columns hold twice as many."""
 
 
 # ---- the ring ------------------------------------------------------------------------------------

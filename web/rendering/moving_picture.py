@@ -21,17 +21,16 @@ from web.rendering.board import board_svg
 from web.rendering.board_picture import picture_of_replay
 from web.rendering.cards import lanes_picture
 
+# Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi.
 MAX_FRAMES = 60
-"""Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi."""
+# Total duration of a whole game, minimum and maximum per scene, and duration of the last scene.
 _WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
-"""Total duration of a whole game, minimum and maximum per scene, and duration of the last scene."""
 
 _WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
 _HEAD, _EDGE = 44, 12
+# Sizes in pixels: the picture's width, the heights of a board and of lanes, the height of the head
+# with the names, the edge, and the size of names. Names are cut after 15 letters.
 _NAME_PX, _MAX_NAME = 15, 15
-"""Sizes in pixels: the picture's width, the heights of a board and of lanes, the height of the head
-with the names, the edge, and the size of names. Names are cut after 15 letters.
-"""
 
 _STATIC = Path(__file__).parents[1] / "static"
 _DRAWN = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)

@@ -15,8 +15,8 @@ from web.rendering.json_view import plain, plain_json
 from web.rendering.pieces import piece, side_class
 from web.templating.phrases import tenths
 
+# Remaining seconds below which a clock shows tenths, as in `web/static/live.js`.
 _TENTHS_BELOW_S = 30.0
-"""Remaining seconds below which a clock shows tenths, as in `web/static/live.js`."""
 
 
 def clock_words(clock: ClockView) -> str:

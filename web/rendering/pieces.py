@@ -15,14 +15,12 @@ from companion.core.kit import Face, Kit, Layout, Seat
 from companion.games.screen import Badge
 from web.rendering.svg import ornament, text, use
 
+# Sizes of a piece, of a carriable piece without a carrier, and of one at its carrier's shoulder.
 PIECE_SIZE, SMALL_SIZE, BURDEN_SIZE = 72.0, 52.0, 46.0
-"""Sizes of a piece, of a carriable piece without a carrier, and of one at its carrier's
-shoulder.
-"""
+# Size of a piece that leaves room for a bar below it.
 SIZE_WITH_BAR = 58.0
-"""Size of a piece that leaves room for a bar below it."""
+# Offset from a piece to the piece on top of it: right and up.
 _STEP = 12 - 12j
-"""Offset from a piece to the piece on top of it: right and up."""
 
 
 def side_class(kit: Kit, seat: Seat | None) -> str:

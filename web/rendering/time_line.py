@@ -13,12 +13,12 @@ from companion.archive.replay import Replay
 from companion.core.i18n import say, with_heading
 from web.rendering.svg import xy
 
+# Minimum distance between two keys.
 _KEY_PX = 52
-"""Minimum distance between two keys."""
+# Class of keys and minimum width of the line on a phone, a tablet and larger screens.
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-"""Class of keys and minimum width of the line on a phone, a tablet and larger screens."""
+# Weights of the turning point and the end, which rank above all other moments.
 _TURNING, _END = 9, 8
-"""Weights of the turning point and the end, which rank above all other moments."""
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from companion.core.i18n import say
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
 
+# Header pin of each GPIO number (Raspberry Pi pin-out).
 GPIO_PINS: Mapping[int, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31,
     13: 33, 19: 35, 26: 37,
     14: 8, 15: 10, 18: 12, 23: 16, 24: 18, 25: 22, 8: 24, 7: 26, 1: 28, 12: 32, 16: 36,
     20: 38, 21: 40,
 }  # fmt: skip
-"""Header pin of each GPIO number (Raspberry Pi pin-out)."""
+# Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin.
 RESISTOR_OHM = 330
-"""Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin."""
+# Ground pin on each side of the header.
 ODD_GROUND_PIN, EVEN_GROUND_PIN = 9, 6
-"""Ground pin on each side of the header."""
 
 
 @dataclass(frozen=True)

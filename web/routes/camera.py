@@ -26,14 +26,12 @@ from web.routes.route import PageGroup, get, host_only, post
 if TYPE_CHECKING:
     from vision.diagnosis import BoardEye
 
+# Minimum interval in seconds between two measurements of the board.
 MEASURE_INTERVAL_S = 1.5
-"""Minimum interval in seconds between two measurements of the board."""
+# Maximum number of unread squares that are named. If there are more, only their number is given.
 MAX_NAMED_SQUARES = 4
-"""Maximum number of unread squares that are named. If there are more, only their number is
-given.
-"""
+# Space that a page reserves for the live picture before the first one arrives.
 FRAME_PX = (960, 540)
-"""Space that a page reserves for the live picture before the first one arrives."""
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,13 @@ from web.routes.route import PageGroup, download, get, host_only, host_page
 from web.server.sse import Audience
 
 PAGE = "/host/health"
+# Interval in seconds between two examinations of the machine for an open page. Each runs commands
+# and takes up to some seconds.
 EXAMINATION_INTERVAL_S = 20.0
-"""Interval in seconds between two examinations of the machine for an open page. Each runs commands
-and takes up to some seconds.
-"""
+# Age in seconds from which on a backup counts as missing.
 OLD_BACKUP_S = 60 * 86400.0
-"""Age in seconds from which on a backup counts as missing."""
 
+# Names of the topics of findings.
 TOPICS: Mapping[str, str] = {
     "service": say("Service"),
     "camera": say("Camera"),
@@ -46,7 +46,7 @@ TOPICS: Mapping[str, str] = {
     "wifi": say("Wi-Fi"),
     "versions": say("Versions"),
 }
-"""Names of the topics of findings."""
+# Problems by topic, in the owner's words.
 HEADLINES: Mapping[str, str] = {
     "camera": say("The camera has a problem"),
     "pins": say("A pad has a problem"),
@@ -59,12 +59,11 @@ HEADLINES: Mapping[str, str] = {
     "https": say("The certificate needs attention"),
     "wifi": say("The Wi-Fi is weak"),
 }
-"""Problems by topic, in the owner's words."""
+# Text and address of the link to a solution, by topic. Others lead to the page's details.
 SOLUTIONS: Mapping[str, tuple[str, str]] = {
     "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
-"""Text and address of the link to a solution, by topic. Others lead to the page's details."""
 
 
 @dataclass(frozen=True)

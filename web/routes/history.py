@@ -40,10 +40,10 @@ from web.rendering.json_view import plain_json
 from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, download, form, get, host_only, post
 
+# Number of games per page of the list.
 GAMES_A_PAGE = 50
-"""Number of games per page of the list."""
+# Size that a form adds to its file.
 _FORM_BYTES = 4096
-"""Size that a form adds to its file."""
 
 
 @dataclass

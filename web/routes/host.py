@@ -20,6 +20,7 @@ from companion.table.session import Phase
 from web.routes.route import PageGroup, ask_for_key, enter_key, form, get
 from web.templating.phrases import whole_number
 
+# Pages that may ask for the owner key and to which it leads back.
 RETURN_PATHS = (
     "/settings",
     "/host/health",
@@ -30,7 +31,6 @@ RETURN_PATHS = (
     "/host/hub",
     "/host/hub/game",
 )
-"""Pages that may ask for the owner key and to which it leads back."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from web.routes.route import (
     seat_post,
 )
 
+# Name of the player at this table, as the other table shows it.
 PlayerName = Annotated[str, Meta(max_length=24)]
-"""Name of the player at this table, as the other table shows it."""
 
 
 @dataclass

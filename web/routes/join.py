@@ -14,10 +14,10 @@ from web.error_pages import status_of
 from web.routes.api.body import SEAT_PART
 from web.routes.route import PageGroup, form, get
 
+# Content security policy of `/here`, which shows two pages of this table side by side.
 FRAMING_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 )
-"""Content security policy of `/here`, which shows two pages of this table side by side."""
 
 
 class Joining(PageGroup):

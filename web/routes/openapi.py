@@ -29,31 +29,32 @@ from web.routes.route import (
 )
 from web.security.auth import Auth
 
+# Address of the description.
 PATH = "/api/openapi.json"
-"""Address of the description."""
+# A parameter in the path: its converter, the allowed words, its name.
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
-"""A parameter in the path: its converter, the allowed words, its name."""
+# Start of a reference to a schema.
 _SCHEMAS = "#/components/schemas/"
-"""Start of a reference to a schema."""
+
 _SEAT_SECURITY: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
 _HOST_SECURITY: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
+# Security schemes of a route, by its guard.
 _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     host_only: _HOST_SECURITY,
     host_page: _HOST_SECURITY,
     own_seat: _SEAT_SECURITY,
     seat_holder: _SEAT_SECURITY,
 }
-"""Security schemes of a route, by its guard."""
+# Security schemes: where and under which name a request carries the key, and where it is from.
+#
+# The name of a cookie is without the table's suffix.
 _SCHEMES = {
     "hostKey": ("header", "X-Host-Key", "What a person types as host"),
     "host": ("cookie", "host", "Set by POST /host with the owner key"),
     "south": ("cookie", "seat_south", "Set by taking the seat"),
     "north": ("cookie", "seat_north", "Set by taking the seat"),
 }
-"""Security schemes: where and under which name a request carries the key, and where it is from.
 
-The name of a cookie is without the table's suffix.
-"""
 _ERROR = {
     "type": "object",
     "required": ["error"],

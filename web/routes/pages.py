@@ -25,8 +25,8 @@ from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
+# Start and end hour of the dark theme for a table screen that is dark at night (local time).
 DARK_FROM_H, DARK_UNTIL_H = 20, 7
-"""Start and end hour of the dark theme for a table screen that is dark at night (local time)."""
 
 
 class Pages(PageGroup):

@@ -17,8 +17,9 @@ from web.routes.host import chosen_options
 from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
 
+# Countries that print on Letter (Unicode CLDR, measurement data: paper sizes).
 _LETTER_COUNTRIES = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
-"""Countries that print on Letter (Unicode CLDR, measurement data: paper sizes)."""
+
 _BOARD_SUFFIX = "-board"
 
 

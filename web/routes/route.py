@@ -39,12 +39,12 @@ from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT_PART, Body
 from web.security.auth import Auth
 
+# Raises `Illegal` unless the request is permitted. May replace the name of a seat in the address by
+# the seat.
 Guard = Callable[[dict[str, Any]], None]
-"""Raises `Illegal` unless the request is permitted. May replace the name of a seat in the address
-by the seat.
-"""
+# Media type of an answer, unless its route or its address says another one.
 HTML = "text/html"
-"""Media type of an answer, unless its route or its address says another one."""
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 

@@ -25,8 +25,8 @@ from web.routes.route import PageGroup, form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
 
+# Fragment that leads to the cover.
 COVER = '<main id="live" data-go="/pass"></main>'
-"""Fragment that leads to the cover."""
 
 
 class SharedPhonePages(PageGroup):

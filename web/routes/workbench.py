@@ -31,13 +31,13 @@ from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, post
 from web.server.sse import Audience, message
 
+# Polling interval of the buzzer in seconds, as long as the shortest tone.
 POLL_INTERVAL_S = 0.02
-"""Polling interval of the buzzer in seconds, as long as the shortest tone."""
+# Interval in seconds between two checks for changes of the table and its pieces.
 WORLD_INTERVAL_S = 0.2
-"""Interval in seconds between two checks for changes of the table and its pieces."""
 
+# A coordinate in the camera's picture, in pixels.
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
-"""A coordinate in the camera's picture, in pixels."""
 
 
 @dataclass

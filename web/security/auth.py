@@ -24,17 +24,16 @@ from web.security.rate_limit import OWN_ADDRESSES, GuessLimit, Rate
 if TYPE_CHECKING:
     from web.features import Site
 
+# Lifetime of cookies in seconds, the maximum that browsers allow.
 COOKIE_AGE_S = 400 * 24 * 3600
-"""Lifetime of cookies in seconds, the maximum that browsers allow."""
+# Length of the suffix that distinguishes cookies of several tables on one machine.
+#
+# Eight hexadecimal digits are enough, because it only has to differ among a few tables.
 COOKIE_SUFFIX_LENGTH = 8
-"""Length of the suffix that distinguishes cookies of several tables on one machine.
-
-Eight hexadecimal digits are enough, because it only has to differ among a few tables.
-"""
+# Maximum number of names that are remembered in a browser.
 MAX_OFFERED_NAMES = 4
-"""Maximum number of names that are remembered in a browser."""
+# Maximum number of wrong owner keys per address, and the seconds for which they count.
 MAX_WRONG_KEYS, WRONG_KEYS_S = 5, 30.0
-"""Maximum number of wrong owner keys per address, and the seconds for which they count."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):

@@ -23,14 +23,14 @@ from companion.table.table import Table
 from web.security.rate_limit import GuessLimit, Rate
 
 log = logging.getLogger(__name__)
+# Letters and digits of a join code. People read it from a screen and type it.
 JOIN_CODE_LENGTH = 6
-"""Letters and digits of a join code. People read it from a screen and type it."""
+# Rate limit for wrong codes per address: five at once, then one a minute.
 CODE_GUESSES = Rate(5, 1 / 60)
-"""Rate limit for wrong codes per address: five at once, then one a minute."""
+# Letters and digits of a pairing code, which is scanned, and of a phone's mark in its cookie.
 PAIRING_CODE_LENGTH, MARK_LENGTH = 8, 16
-"""Letters and digits of a pairing code, which is scanned, and of a phone's mark in its cookie."""
+# Seconds for which a pairing code is valid.
 PAIRING_CODE_S = 600.0
-"""Seconds for which a pairing code is valid."""
 
 
 class JoinCode:

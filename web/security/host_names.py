@@ -20,11 +20,12 @@ _IPV6 = r"[0-9A-Fa-f:.]+(?:%[0-9A-Za-z._~-]+)?"
 _HOST = re.compile(
     rf"(?:\[(?P<ipv6>{_IPV6})\]|(?P<name>{_LABEL}(?:\.{_LABEL})*\.?))(?::(?P<port>\d{{1,5}}))?"
 )
+# Maximum length of a DNS name, with the dot at its end.
 MAX_NAME_LENGTH = 254
-"""Maximum length of a DNS name, with the dot at its end."""
+
 MAX_PORT = 65535
+# Maximum length of a name with brackets, zone and port.
 _MAX_HEADER_LENGTH = 300
-"""Maximum length of a name with brackets, zone and port."""
 
 
 @lru_cache(maxsize=64)

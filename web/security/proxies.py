@@ -14,8 +14,9 @@ from flask import Flask
 from companion.core.config import is_page_path
 from web.security.rate_limit import OWN_ADDRESSES, parsed_address, plain_address
 
+# Stands for a client behind a proxy that does not report its address, or a false one.
 UNKNOWN_ADDRESS = "0.0.0.0"
-"""Stands for a client behind a proxy that does not report its address, or a false one."""
+# Headers in WSGI spelling, of which every proxy adds at least one.
 PROXY_HEADERS = frozenset(
     {
         "HTTP_X_FORWARDED_FOR",
@@ -26,7 +27,6 @@ PROXY_HEADERS = frozenset(
         "HTTP_VIA",
     }
 )
-"""Headers in WSGI spelling, of which every proxy adds at least one."""
 
 
 class Caller(NamedTuple):

@@ -20,14 +20,14 @@ from werkzeug.exceptions import TooManyRequests
 from companion.core.errors import Illegal, Refusal
 
 Key = TypeVar("Key")
+# Maximum number of names with their own bucket. A café has some hundred addresses.
 MAX_BUCKETS = 1024
-"""Maximum number of names with their own bucket. A café has some hundred addresses."""
+# Addresses of this machine, from which only its own screen and programs connect.
 OWN_ADDRESSES = ("127.0.0.1", "::1")
-"""Addresses of this machine, from which only its own screen and programs connect."""
+# Name of the bucket for everybody who gets none of their own.
 SHARED = "others"
-"""Name of the bucket for everybody who gets none of their own."""
+# Seconds that a refused browser is told to wait (header `Retry-After`).
 RETRY_AFTER_S = 2
-"""Seconds that a refused browser is told to wait (header `Retry-After`)."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ class UsageCounts(Counter[Key]):
             del self[key]
 
 
+# Rate limit per address. Forty phones behind one router may load a page at once.
 STRANGER_RATE = Rate(1000, 40.0)
-"""Rate limit per address. Forty phones behind one router may load a page at once."""
+# Rate limit for a seat or the owner. Fingers are slower than that.
 MEMBER_RATE = Rate(200, 50.0)
-"""Rate limit for a seat or the owner. Fingers are slower than that."""
 
 
 class RequestLimits:

@@ -30,31 +30,30 @@ from companion.core.i18n import say
 from web.security.host_names import parse_host
 from web.security.rate_limit import parsed_address
 
+# Timeout in seconds for a handshake, or for a request without TLS.
 HANDSHAKE_TIMEOUT_S = 10.0
-"""Timeout in seconds for a handshake, or for a request without TLS."""
+# Timeout in seconds for the end of a TLS connection.
 CLOSE_TIMEOUT_S = 2.0
-"""Timeout in seconds for the end of a TLS connection."""
+# Maximum number of bytes that are copied at once.
 CHUNK_BYTES = 64 * 1024
-"""Maximum number of bytes that are copied at once."""
+# Validity of the table's own certificate in days. iPhones accept at most 825 (support.apple.com,
+# HT210176).
 CERTIFICATE_DAYS = 800
-"""Validity of the table's own certificate in days. iPhones accept at most 825 (support.apple.com,
-HT210176).
-"""
+# Age in seconds at which that certificate is renewed.
 RENEW_AFTER_S = 600 * 24 * 3600.0
-"""Age in seconds at which that certificate is renewed."""
+# Timeout in seconds for making a certificate.
 OPENSSL_TIMEOUT_S = 30.0
-"""Timeout in seconds for making a certificate."""
+# First byte of a TLS handshake (RFC 8446, 5.1).
 _TLS_GREETING = b"\x16"
-"""First byte of a TLS handshake (RFC 8446, 5.1)."""
+# Start of an HTTP request without TLS, with its path and its `Host` header.
 _PLAIN_REQUEST = re.compile(
     rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]\r\n"
     rb"(?:[^\r\n]+\r\n)*?(?i:host):[ \t]*(?P<host>[^\r\n]+?)[ \t]*\r\n"
 )
 
-"""Start of an HTTP request without TLS, with its path and its `Host` header."""
 
+# Both directions of one connection.
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-"""Both directions of one connection."""
 
 
 class BadCertificate(SystemTrouble):

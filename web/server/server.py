@@ -32,45 +32,39 @@ if TYPE_CHECKING:
 
     from web.security.tls import TlsTerminator
 
+# Threads for requests, in addition to one per stream.
 SPARE_THREADS = 16
-"""Threads for requests, in addition to one per stream."""
+# Connections allowed per address, in addition to those for streams.
 SPARE_CONNECTIONS = 16
-"""Connections allowed per address, in addition to those for streams."""
+# Open files for everything except connections: the journal, cameras, pins.
 SPARE_FILES = 128
-"""Open files for everything except connections: the journal, cameras, pins."""
+# Maximum size of headers. The longest address is that of a kit with its own map.
 MAX_HEADER_BYTES = 32 * 1024
-"""Maximum size of headers. The longest address is that of a kit with its own map."""
+# Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB.
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
-"""Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB."""
+# Timeout for an idle connection, and interval between two checks for one, in seconds.
 IDLE_TIMEOUT_S, IDLE_CHECK_INTERVAL_S = 60, 5
-"""Timeout for an idle connection, and interval between two checks for one, in seconds."""
+# Timeout in milliseconds for a client that does not read or has vanished.
 DEAD_CLIENT_TIMEOUT_MS = 20_000
-"""Timeout in milliseconds for a client that does not read or has vanished."""
+# Maximum size of waitress's buffer for a client that does not read. A stream then waits.
 MAX_UNREAD_BYTES = 256 * 1024
-"""Maximum size of waitress's buffer for a client that does not read. A stream then waits."""
+# Maximum size of the kernel's buffer for unsent bytes, which otherwise is some 3 MB per connection.
 MAX_UNSENT_BYTES = 64 * 1024
-"""Maximum size of the kernel's buffer for unsent bytes, which otherwise is some 3 MB per
-connection.
-"""
+# Timeout in seconds for the threads of the server when it is closed.
 STOP_TIMEOUT_S = 5.0
-"""Timeout in seconds for the threads of the server when it is closed."""
 
+# Timeout in seconds for receiving a request. Larger requests get more time by `MIN_BYTES_PER_S`.
 REQUEST_TIMEOUT_S = 20.0
-"""Timeout in seconds for receiving a request. Larger requests get more time by
-`MIN_BYTES_PER_S`.
-"""
+# Minimum average speed of a long upload.
 MIN_BYTES_PER_S = 4096
-"""Minimum average speed of a long upload."""
+# Maximum size of a request that does not count as an upload: 32 KiB of headers and a page's form.
 MAX_SMALL_BYTES = 96 * 1024
-"""Maximum size of a request that does not count as an upload: 32 KiB of headers and a page's
-form.
-"""
+# Maximum number of concurrent uploads: the pictures of a phone, and the owner's files.
 MAX_UPLOADS = 4
-"""Maximum number of concurrent uploads: the pictures of a phone, and the owner's files."""
+# Maximum number of them per address, so that no stranger can block the others alone.
 MAX_UPLOADS_EACH = 2
-"""Maximum number of them per address, so that no stranger can block the others alone."""
+# First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it.
 TLS_GREETING = 0x16
-"""First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it."""
 
 
 class PortInUse(SystemTrouble):

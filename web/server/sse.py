@@ -22,16 +22,15 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import say
 from web.security.rate_limit import OWN_ADDRESSES, UsageCounts, address_group
 
+# Interval in seconds at which a stream checks whether its viewer is still connected.
 CHECK_INTERVAL_S = 1.0
-"""Interval in seconds at which a stream checks whether its viewer is still connected."""
+# Interval in seconds between two messages of a stream without news. A page that receives nothing
+# for three intervals says that its connection is lost (`CONNECTION_LOST_AFTER_MS` in `live.js`).
 PING_INTERVAL_S = 10.0
-"""Interval in seconds between two messages of a stream without news. A page that receives nothing
-for three intervals says that its connection is lost (`CONNECTION_LOST_AFTER_MS` in `live.js`).
-"""
+# Sign of life from the service.
 PING = "event: here\ndata: .\n\n"
-"""Sign of life from the service."""
+# Tells the page to reconnect after a second.
 RETRY = "retry: 1000\n\n"
-"""Tells the page to reconnect after a second."""
 
 
 class TooManyViewers(CompanionError, RuntimeError):
@@ -50,18 +49,16 @@ class Audience(Enum):
     """Seats and the owner, whose identity is known."""
 
 
+# Number of reserved places by audience. When they are taken, that audience uses spectators' places.
+# Seats have more, because a player may open several windows.
 RESERVED_PLACES = {Audience.TABLE: 4, Audience.SEAT: 12}
-"""Number of reserved places by audience. When they are taken, that audience uses spectators'
-places. Seats have more, because a player may open several windows.
-"""
+# Number of the table screens' places that are reserved for the machine's own screen.
 OWN_SCREEN_PLACES = 1
-"""Number of the table screens' places that are reserved for the machine's own screen."""
+# Maximum number of seat places per address: both seats and the owner, with spare ones.
 MAX_SEAT_STREAMS_EACH = 8
-"""Maximum number of seat places per address: both seats and the owner, with spare ones."""
+# Maximum share of spectators' places per address. It is large, because all guests of a café may
+# have the same address.
 MAX_SPECTATOR_SHARE = 0.75
-"""Maximum share of spectators' places per address. It is large, because all guests of a café may
-have the same address.
-"""
 
 
 class ChangeSource(Protocol):

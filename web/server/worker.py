@@ -15,14 +15,12 @@ from companion.core.ports import Closeable
 from web.security.rate_limit import UsageCounts, address_group
 
 T = TypeVar("T")
+# Maximum number of waiting requests. Each of them occupies one of the web server's threads for
+# requests (`SPARE_THREADS`), and some must stay free.
 MAX_WAITING = 12
-"""Maximum number of waiting requests. Each of them occupies one of the web server's threads for
-requests (`SPARE_THREADS`), and some must stay free.
-"""
+# Maximum number of waiting requests per address. Browsers open as many connections to an HTTP/1.1
+# server.
 MAX_WAITING_EACH = 6
-"""Maximum number of waiting requests per address. Browsers open as many connections to an HTTP/1.1
-server.
-"""
 
 
 class Worker(Closeable):

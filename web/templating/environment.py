@@ -113,12 +113,12 @@ def prepare_templates(app: Flask) -> None:
     )
 
 
+# Cache of the latest boards: everything on which a drawing depends, and the drawing.
+#
+# Twelve are enough for four kinds of pages (two seats, table screen, spectators) in three
+# languages. With fewer, a board that several people look at may be drawn more than once, which
+# takes 0.1 ms.
 _BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
-"""Cache of the latest boards: everything on which a drawing depends, and the drawing.
-
-Twelve are enough for four kinds of pages (two seats, table screen, spectators) in three languages.
-With fewer, a board that several people look at may be drawn more than once, which takes 0.1 ms.
-"""
 
 
 @cache

@@ -23,8 +23,8 @@ from web.rendering.cards import lanes_sign
 from web.rendering.svg import ornament
 
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
+# Notices that are requests. All others report a problem.
 _REQUESTS = frozenset(OPEN_SENTENCES.values())
-"""Notices that are requests. All others report a problem."""
 
 
 def icon(drawing: str, classes: str = "") -> Markup:

@@ -14,11 +14,11 @@ from companion.games.base import Game
 from companion.table.prompts.sign import Sign
 from companion.table.table_view import TableView
 
+# Sides of the seats while no game is on.
 PLAIN_SIDES = {
     Seat.SOUTH: Side(say("South"), "ink", "#1B1814", "disc"),
     Seat.NORTH: Side(say("North"), "bare", "#1B1814", "diamond"),
 }
-"""Sides of the seats while no game is on."""
 
 
 def side_of(view: TableView, seat: Seat) -> Side:

@@ -42,8 +42,8 @@ from companion.games.kahmate.moves import course_of
 from companion.games.kahmate.screen import play_of
 from companion.games.kahmate.state import State
 
+# Start squares of South's R R B T F S. North's and mirrored ones are derived from them.
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
-"""Start squares of South's R R B T F S. North's and mirrored ones are derived from them."""
 
 # Number of rounds of regret matching for a face-off, by level. Fewer: weaker cards.
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}

@@ -35,12 +35,11 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.moves import able_pieces
 from companion.games.kahmate.state import EMPTY, FULL_HAND, State
 
+# Cards that a seat still has, as numbers of pips.
 Hand = tuple[int, ...]
-"""Cards that a seat still has, as numbers of pips."""
+# A number for each end of a face-off, for the attack: won by more than `CLEAR_LEAD`, won by less,
+# lost.
 FaceOffEnds = tuple[float, float, float]
-"""A number for each end of a face-off, for the attack: won by more than `CLEAR_LEAD`, won by less,
-lost.
-"""
 
 # Value of a try, which decides the game. All other weights are small beside it.
 TRY = 1000.0

@@ -31,8 +31,9 @@ from companion.games.kahmate.state import (
     State,
 )
 
+# An action and its course. The end of the turn has none.
 Play = tuple[Action, Course | None]
-"""An action and its course. The end of the turn has none."""
+
 END_TURN: Play = (EndTurn(), None)
 _OPTIONS = KahmateOptions()
 

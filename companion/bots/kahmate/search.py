@@ -24,8 +24,8 @@ from companion.bots.kahmate.moves import (
 from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
 from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
+# Value from which on a turn scores for sure.
 SURE_TRY = TRY - 1
-"""Value from which on a turn scores for sure."""
 
 # The weights below are in points. They were chosen by hand, and matches (`tests/bench/bots`) judge
 # all of them together.

@@ -65,10 +65,9 @@ class TurnGame:
         return TurnGame(self.ends, self._full_table, values)
 
 
+# All buffers, those with the most idle commands first. Among equivalent buffers the first is taken,
+# so that the first row and column are those of a side that only idles.
 _IDLE_FIRST = sorted(range(len(BUFFERS)), key=lambda buffer: -BUFFERS[buffer].count("I"))
-"""All buffers, those with the most idle commands first. Among equivalent buffers the first is
-taken, so that the first row and column are those of a side that only idles.
-"""
 
 
 def _distinct_rows(table: NDArray[np.int32]) -> list[int]:

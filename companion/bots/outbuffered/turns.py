@@ -24,20 +24,21 @@ from companion.games.outbuffered.board import SOUTH, terrain_of
 from companion.games.outbuffered.turn import OutbufferedOptions, State, play
 
 Position = tuple[int, int, int, int]
+# A position, and whether on the way to it a flag was taken or a robot hit.
 End = tuple[Position, bool]
-"""A position, and whether on the way to it a flag was taken or a robot hit."""
+
 CARRIED = -1
 WON: Position = (-2, 0, 0, 0)
 LOST: Position = (-3, 0, 0, 0)
 DRAWN: Position = (-4, 0, 0, 0)
+# Value for South of a finished game.
 VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
-"""Value for South of a finished game."""
 
 # Commands in notation: up, down, left, right, idle, shoot.
 _LETTERS = "UDLRIS"
 COMMANDS = len(_LETTERS)
+# All 216 buffers in notation.
 BUFFERS = tuple(map("".join, product(_LETTERS, repeat=3)))
-"""All 216 buffers in notation."""
 
 
 class Turns:

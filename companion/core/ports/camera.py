@@ -55,32 +55,32 @@ class Camera(Protocol):
 class Reading:
     """What the camera knows about the board in one frame. The reader prefers “unknown” to a guess.
 
-    - `seen`: the face on top of each square on which one was read. Squares neither in `seen` nor in
-      `unknown` are empty.
-    - `unknown`: squares that a hand, glare or anything else hides.
-    - `beside`: faces beside the board.
-    - `strangers`: marker ids that belong to no piece of this game, or to a piece that is seen
-      twice.
-    - `quiet`: whether nothing moves and `seen` has been stable over several frames.
-    - `game`: the name of the game whose corner markers are seen, or None without a board in view.
     - `at_s`, `frame`: the time and the number of the frame. Readings that differ only in these are
       equal, so that a change is easily found.
-    - `fans`: on a board of cards, the open cards of each zone from the bottom to the top, with `X`
-      for a card that cannot be read.
-    - `markers`: the marker id on each square of `seen` whose piece shows one. It tells equal faces
-      apart.
     """
 
     seen: Mapping[Square, str]
+    """The face on top of each square on which one was read. Squares neither in `seen` nor in
+    `unknown` are empty.
+    """
     unknown: frozenset[Square] = frozenset()
+    """Squares that a hand, glare or anything else hides."""
     beside: tuple[str, ...] = ()
+    """Faces beside the board."""
     strangers: tuple[int, ...] = ()
+    """Marker ids that belong to no piece of this game, or to a piece that is seen twice."""
     quiet: bool = False
+    """Whether nothing moves and `seen` has been stable over several frames."""
     game: str | None = None
+    """The name of the game whose corner markers are seen, or None without a board in view."""
     at_s: float = field(default=0.0, compare=False)
     frame: int = field(default=0, compare=False)
     fans: Layout = field(default_factory=dict)
+    """On a board of cards, the open cards of each zone from the bottom to the top, with `X` for a
+    card that cannot be read.
+    """
     markers: Mapping[Square, int] = field(default_factory=dict)
+    """The marker id on each square of `seen` whose piece shows one. It tells equal faces apart."""
 
 
 class CameraState(StrEnum):

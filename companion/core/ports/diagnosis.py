@@ -14,8 +14,8 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports.camera import Frame, Reading
 
+# Points (x, y) in px of a picture, in order around an area.
 Outline = tuple[tuple[float, float], ...]
-"""Points (x, y) in px of a picture, in order around an area."""
 
 
 class Weakness(StrEnum):

@@ -11,12 +11,12 @@ from companion.core.i18n import initial, say, say_n
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 from companion.games.events import EventKind, Highlight, Look
 
+# Standard map: 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3).
+#
+# In a map, `s` and `n` are starts of South and North, `S` and `N` their spawn points, `#` is a wall
+# and `.` any other square. The first line is the highest rank.
 STANDARD_MAP = ".nN.n.Nn.\n" + 7 * ".........\n" + ".sS.s.Ss."
-"""Standard map: 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3).
 
-In a map, `s` and `n` are starts of South and North, `S` and `N` their spawn points, `#` is a wall
-and `.` any other square. The first line is the highest rank.
-"""
 WALLS_MAP = "\n".join(
     (
         ".nN.n.Nn.",
@@ -31,25 +31,28 @@ WALLS_MAP = "\n".join(
     )
 )
 
+# Maximum number of robots of a side. Each side has as many printed tags (Ruling 3).
 MAX_ROBOTS = 8
-"""Maximum number of robots of a side. Each side has as many printed tags (Ruling 3)."""
+
 DIRECTIONS = "NESW"
+# (files, ranks) of one step in each direction, in the order of `DIRECTIONS`.
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
-"""(files, ranks) of one step in each direction, in the order of `DIRECTIONS`."""
+
 DIRECTION_WORDS = (say("north"), say("east"), say("south"), say("west"))
+# The letter that players read for each of `DIRECTIONS`.
 INITIALS = (
     initial(say("N for north")),
     initial(say("E for east")),
     initial(say("S for south")),
     initial(say("W for west")),
 )
-"""The letter that players read for each of `DIRECTIONS`."""
 
 SIDES = {
     Seat.SOUTH: Side(say("petrol"), "petrol", "#0A5468", "disc"),
     Seat.NORTH: Side(say("coral"), "coral", "#FF9470", "diamond"),
 }
 NAMES = tuple(side.name for side in SIDES.values())
+# Names of the faces, by seat (0 South, 1 North) and robot number. Numbers begin with 1.
 ROBOTS = tuple(
     tuple(
         say("{colour} robot {number}", colour=name, number=number)
@@ -57,9 +60,8 @@ ROBOTS = tuple(
     )
     for name in NAMES
 )
-"""Names of the faces, by seat (0 South, 1 North) and robot number. Numbers begin with 1."""
+# Stack of faces on a robot's square in a layout, by seat and robot number.
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
-"""Stack of faces on a robot's square in a layout, by seat and robot number."""
 
 # Marker of each side's robot 1, South's first. The other robots have the following ones.
 _FIRST_MARKERS = (54, 62)

@@ -57,10 +57,10 @@ LESSON = Lesson(
     ),
 )
 
+# Short help text for each order, by the order's English label.
 HELP = {
     "Move": say("one square, unless two want it"),
     "Attack": say("12 points off the next square"),
     "Defend": say("every hit counts half"),
     "Self-destruct": say("6 points off everyone around it"),
 }
-"""Short help text for each order, by the order's English label."""

@@ -16,15 +16,16 @@ from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 from companion.games.arena.board import DIRECTIONS
 
+# Orders to move, with the index of their direction.
 MOVES = {letter: index for index, letter in enumerate(DIRECTIONS)}
-"""Orders to move, with the index of their direction."""
+# Orders to attack, with the index of their direction.
 ATTACKS = {f"a{letter}": index for index, letter in enumerate(DIRECTIONS)}
-"""Orders to attack, with the index of their direction."""
+
 DEFEND = "D"
 DESTRUCT = "X"
 NOTHING = "-"
+# All orders that a robot can be given.
 CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
-"""All orders that a robot can be given."""
 
 # Number of choices for one robot: any order, or none.
 _CHOICES = len(CODES) + 1

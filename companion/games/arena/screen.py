@@ -120,15 +120,14 @@ def opened(
     return orders
 
 
+# For each order the title of the stage that carries it out, and what is then shown of it.
+#
+# The loops below add moves and attacks. Each robot's number replaces the empty `unit`.
 _REVEALED = {
     DEFEND: (DEFEND_STAGE, UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
     NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
 }
-"""For each order the title of the stage that carries it out, and what is then shown of it.
-
-The loops below add moves and attacks. Each robot's number replaces the empty `unit`.
-"""
 for _code, _number in MOVES.items():
     _words = joined(" ", (_MOVE.label, DIRECTION_WORDS[_number]))
     # the arrow is drawn pointing up, so north needs no rotation
@@ -176,8 +175,9 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
 
 # The key ready in a draft: a robot does nothing.
 _READY = "ready"
+# Directions as South sees them. North sees the opposite ones.
 _SOUTH_DIRECTIONS = {"up": "N", "down": "S", "left": "W", "right": "E"}
-"""Directions as South sees them. North sees the opposite ones."""
+
 _OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
 
 

@@ -53,8 +53,8 @@ class Robot(NamedTuple):
     points: int
 
 
+# South's and North's robots, each side by rising numbers.
 Robots = tuple[tuple[Robot, ...], tuple[Robot, ...]]
-"""South's and North's robots, each side by rising numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,12 @@ from companion.games.screen import Badge, Headline
 from companion.games.turn_log import TurnLog
 
 _SHIELDED = say("Behind its shield a robot takes half the damage, rounded down.")
+# Maximum number of failed moves with separate headlines. More than these share one headline.
 _MAX_BUMPS = 2
-"""Maximum number of failed moves with separate headlines. More than these share one headline."""
 
 
+# Target place of each robot that moves, by its index. None: off the board or a wall.
 MoveTargets = Mapping[int, int | None]
-"""Target place of each robot that moves, by its index. None: off the board or a wall."""
 
 
 def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
@@ -495,8 +495,9 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
 DEFEND_STAGE = say("Defend")
 ARM_STAGE = say("Armed")
 MOVE_STAGE = say("Moves")
+# Titles of the stages that carry out orders, from which `screen` knows which orders are open.
 ATTACK_STAGE = say("Attacks")
-"""Titles of the stages that carry out orders, from which `screen` knows which orders are open."""
+
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (
     (DEFEND_STAGE, _shelter),
     (ARM_STAGE, _arm),

@@ -94,8 +94,9 @@ OPTION_ROWS = (
         house_rule=True,
     ),
 )
+# Two robots face to face.
 _DUEL_MAP = "...\nn..\ns.."
-"""Two robots face to face."""
+
 RULES = (
     Rule(
         "setting-up",

@@ -34,8 +34,8 @@ from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 
+# A position of the full game, or of a game with real cards.
 Position = State | RealCardsState
-"""A position of the full game, or of a game with real cards."""
 
 
 class Binmat(Game[Any, str]):

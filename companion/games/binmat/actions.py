@@ -25,10 +25,10 @@ PLAY_UP = "u"
 COMBAT = "c"
 DISCARD = "x"
 _PLAYS = (PLAY_DOWN, PLAY_UP)
+# Value of `ActionParts.lane` for the attacker deck and its discard pile, written `a`.
 ATTACKER_PILE = 6
-"""Value of `ActionParts.lane` for the attacker deck and its discard pile, written `a`."""
+# Notation of the lanes and of `ATTACKER_PILE`, by `ActionParts.lane`.
 _PLACES = "012345a"
-"""Notation of the lanes and of `ATTACKER_PILE`, by `ActionParts.lane`."""
 
 
 class ActionParts(NamedTuple):
@@ -58,8 +58,8 @@ def _all_action_parts() -> dict[str, ActionParts]:
     return parts
 
 
+# The parts of every action that can be written, by its notation.
 ACTION_PARTS: Mapping[str, ActionParts] = _all_action_parts()
-"""The parts of every action that can be written, by its notation."""
 
 _EXPECTED_FORMS = {
     DRAW: say("d needs a lane from 0 to 5, or a for the attacker deck, such as d3"),
@@ -106,8 +106,8 @@ class Reason(StrEnum):
     OTHER_WAY = "other_way"
 
 
+# Reason, message and rule id of a refusal, or None for a legal action.
 _Refusal = tuple[Reason, str, str] | None
-"""Reason, message and rule id of a refusal, or None for a legal action."""
 
 
 def legal_actions(state: State, seat: Seat) -> list[str]:

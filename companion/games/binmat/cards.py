@@ -11,41 +11,40 @@ from collections.abc import Mapping
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 
+# Cards of a hand, pile or stack. The field that holds them states their order.
 Cards = tuple[str, ...]
-"""Cards of a hand, pile or stack. The field that holds them states their order."""
 
 SUITS = "&%+!^#"
+# Values of a suit: the numbers 2 to 10, where `a` is 10, and the four modifiers.
 VALUES = "23456789a@*?>"
-"""Values of a suit: the numbers 2 to 10, where `a` is 10, and the four modifiers."""
 
+# Takes the top card of the other stack: `Combat._spring_trap`.
 # What each modifier does. The rules are carried out in `combat.py`, and in `turn.py` for a card
 # that is played face up.
 TRAP = "@"
-"""Takes the top card of the other stack: `Combat._spring_trap`."""
+# Lifts the sum of its own stack to the next power of two: `combat.sum_of`.
 WILD = "*"
-"""Lifts the sum of its own stack to the next power of two: `combat.sum_of`."""
+# Ends a combat without damage, and goes to the other side's discard: `Combat._end_by_bounce`.
+#
+# In the rulebook edition the attacker may also play it face up on an empty stack. That begins no
+# combat but turns the defender stack face up: `turn.py`, `_turn_up_defender_by_bounce`.
 BOUNCE = "?"
-"""Ends a combat without damage, and goes to the other side's discard: `Combat._end_by_bounce`.
-
-In the rulebook edition the attacker may also play it face up on an empty stack. That begins no
-combat but turns the defender stack face up: `turn.py`, `_turn_up_defender_by_bounce`.
-"""
+# Makes the attacker's whole power the damage: `Combat._damage`. Played face up, it begins combat.
+#
+# In the hackmud edition a larger defender stack makes the damage larger still.
 BREAK = ">"
-"""Makes the attacker's whole power the damage: `Combat._damage`. Played face up, it begins combat.
 
-In the hackmud edition a larger defender stack makes the damage larger still.
-"""
-
+# All cards, suit by suit. The index of a card gives its marker.
 DECK: Cards = tuple(value + suit for suit in SUITS for value in VALUES)
-"""All cards, suit by suit. The index of a card gives its marker."""
 
+# Value of each number card. Modifiers are not included.
 NUMBERS: Mapping[str, int] = {
     value + suit: number for suit in SUITS for number, value in enumerate(VALUES[:9], start=2)
 }
-"""Value of each number card. Modifiers are not included."""
 
+# Displayed text of each card: `10&` for `a&`.
 CARD_TEXTS: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
-"""Displayed text of each card: `10&` for `a&`."""
+
 _CARD_OF_TEXT: Mapping[str, str] = {text: card for card, text in CARD_TEXTS.items()}
 
 

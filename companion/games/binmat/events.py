@@ -47,20 +47,19 @@ class BinmatEvent(EventKind):
 
 DEFENDER = Seat.SOUTH
 ATTACKER = Seat.NORTH
+# Name of each seat's role. Where a player's name is known, it replaces the role, but not in names
+# of piles.
 ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
-"""Name of each seat's role. Where a player's name is known, it replaces the role, but not in names
-of piles.
-"""
 
 
 # ---- sentences about turns and combats -----------------------------------------------------------
 
 
 COMBAT_BOUNCES = say("The combat bounces: no damage.")
+# Short form of the defender's usual win, for the page at the end.
 TURNS_OVER = say("All turns are over.")
-"""Short form of the defender's usual win, for the page at the end."""
+# Short form of the attacker's win, for the page at the end.
 LANE_RUN_DRY = say("A lane deck has run dry.")
-"""Short form of the attacker's win, for the page at the end."""
 
 
 def declares_text(role: str, lane: int | None) -> str:

@@ -82,6 +82,7 @@ LESSON = Lesson(
     ),
 )
 
+# Effect of each order in a few words, by its English word. A key's label is that word.
 HELP = {
     "Play face down": say("a card onto a lane"),
     "Face up": say("a card that everybody sees"),
@@ -91,4 +92,3 @@ HELP = {
     "Discard": say("a card you do not want"),
     "Pass": say("nothing; the turn is over"),
 }
-"""Effect of each order in a few words, by its English word. A key's label is that word."""

@@ -54,18 +54,18 @@ _OPEN_CARDS = re.compile(
     r"(?:(?P<attacker>[^\s/]+(?: [^\s/]+)*) )?/ ?"
     r"(?P<defender>\S+(?: \S+)*)?"
 )
+# Rank of each seat's zone of a lane, in which its cards are fanned out for the camera.
 _ZONE_RANKS = KIT.deck.zones if KIT.deck else {}
-"""Rank of each seat's zone of a lane, in which its cards are fanned out for the camera."""
+# A card of a fan that the camera could not read.
 _UNREAD = "X"
-"""A card of a fan that the camera could not read."""
+# Maximum number of characters of the sign, as `CardUi.sign` demands.
 _MAX_SIGN_LENGTH = 40
-"""Maximum number of characters of the sign, as `CardUi.sign` demands."""
+# Action of each key, by the name of the key.
 _CHOICES = {
     "done": CardChoice(DONE, "done"),
     "combat": CardChoice(DECLARE, "combat"),
     "won": CardChoice(WON, "won"),
 }
-"""Action of each key, by the name of the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,6 +434,7 @@ def _open_lane(fans: Layout, before: Layout) -> int | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
+# Ready ends the turn, and declares a combat when held. A declares a combat at once.
 _TURN_PAD = PadGrammar(
     (Key(DECLARE, say("combat"), "blade", "a"),),
     length=1,
@@ -441,11 +442,10 @@ _TURN_PAD = PadGrammar(
     at_once="a",
     ready_alone=DONE,
 )
-"""Ready ends the turn, and declares a combat when held. A declares a combat at once."""
+# Ready ends the turn. B and then ready report that the attacker has won.
 _COMBAT_PAD = PadGrammar(
     (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1, ready_alone=DONE
 )
-"""Ready ends the turn. B and then ready report that the attacker has won."""
 
 
 def pad(state: RealCardsState) -> PadGrammar:

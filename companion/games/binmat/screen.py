@@ -32,6 +32,7 @@ SIDES: Mapping[Seat, Side] = {
     ATTACKER: Side(ROLES[ATTACKER], "crimson", "#A8143C", "diamond"),
 }
 
+# Name of each suit's drawing in `companion.core.drawings`.
 SUIT_DRAWINGS: Mapping[str, str] = {
     "&": "suit-form",
     "%": "suit-kin",
@@ -40,19 +41,17 @@ SUIT_DRAWINGS: Mapping[str, str] = {
     "^": "suit-void",
     "#": "suit-choice",
 }
-"""Name of each suit's drawing in `companion.core.drawings`."""
 
+# Marker id of the first card. Cards begin at 100, as `companion/core/kit.py` says.
 FIRST_MARKER = 100
-"""Marker id of the first card. Cards begin at 100, as `companion/core/kit.py` says."""
 
+# Each lane has two zones: the defender's stack on rank 1, the attacker's on rank 2.
+#
+# A zone is as deep as a fan of eight cards: seven steps of 17 mm and a card of 88 mm. Across, a
+# card of 63 mm has 7 mm of play.
 BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
 )
-"""Each lane has two zones: the defender's stack on rank 1, the attacker's on rank 2.
-
-A zone is as deep as a fan of eight cards: seven steps of 17 mm and a card of 88 mm. Across, a card
-of 63 mm has 7 mm of play.
-"""
 
 KIT = Kit(
     "binmat",
@@ -86,8 +85,9 @@ KIT = Kit(
     ),
 )
 
+# The only action with a key of its own.
 _DRAW_FROM_ATTACKER_DECK = "da"
-"""The only action with a key of its own."""
+# Keys of a page, by the kind of their actions, or by the action itself.
 _KEYS = {
     PLAY_DOWN: ChoiceKey("down", say("Play face down"), is_main=True),
     PLAY_UP: ChoiceKey("up", say("Face up")),
@@ -97,7 +97,6 @@ _KEYS = {
     DISCARD: ChoiceKey("discard", say("Discard")),
     PASS: ChoiceKey("pass", say("Pass")),
 }
-"""Keys of a page, by the kind of their actions, or by the action itself."""
 
 
 def player_on_turn(options: BinmatOptions, turns_left: int) -> str:

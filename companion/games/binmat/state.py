@@ -17,13 +17,13 @@ from companion.games.binmat.cards import DECK, Cards, parse_card
 from companion.games.binmat.events import ATTACKER, DEFENDER
 
 LANES = range(6)
+# Number of cards in each lane deck at the start, if no cards are dealt to hands.
 LANE_CARDS = 13
-"""Number of cards in each lane deck at the start, if no cards are dealt to hands."""
+# The defender's three lanes on the right, whose decks lie face up.
 OPEN_LANES = frozenset({3, 4, 5})
-"""The defender's three lanes on the right, whose decks lie face up."""
 
+# Stands for a card of which a viewer sees only the back.
 HIDDEN = "X"
-"""Stands for a card of which a viewer sees only the back."""
 
 
 class Edition(StrEnum):

@@ -51,13 +51,13 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
     return turn.step_to(after)
 
 
+# Events that reveal no hidden card. A card that its owner plays face up does not count.
 _REVEAL_NOTHING = {
     BinmatEvent.PLAY_DOWN,
     BinmatEvent.PLAY_UP,
     BinmatEvent.CARDS_DISCARDED,
     BinmatEvent.PASS,
 }
-"""Events that reveal no hidden card. A card that its owner plays face up does not count."""
 
 
 def is_reversible(state: State, action: str) -> bool:

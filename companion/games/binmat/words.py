@@ -60,8 +60,9 @@ OPTION_ROWS = (
     ),
 )
 
+# Options of the examples, which are combats with real cards.
 _REAL_CARDS = {"way": "referee", "seconds": 0.0}
-"""Options of the examples, which are combats with real cards."""
+
 RULES = (
     Rule(
         "setting-up",

@@ -15,8 +15,8 @@ from companion.core.grid import numbers_in
 from companion.core.i18n import Verbatim, say
 from companion.games.kahmate.board import NAMES, NUMBERS, RANKS, ROLES
 
+# Numbers of the squares of a path, one step apart. The first is the piece's own square.
 Path = tuple[int, ...]
-"""Numbers of the squares of a path, one step apart. The first is the piece's own square."""
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -85,14 +85,16 @@ class Card(msgspec.Struct, frozen=True):
         return str(self.value)
 
 
+# An action that has a course.
 BallPlay = Run | Pass | Kick | Tackle
-"""An action that has a course."""
+
 Action = Placement | BallPlay | EndTurn | Card
 
 _SQUARE = "[a-z][1-9][0-9]*"
 _PATH = f"{_SQUARE}(?:-{_SQUARE})*"
+# Maximum number of characters of a malformed text that are quoted. The longest action has 35.
 _MAX_SHOWN = 60
-"""Maximum number of characters of a malformed text that are quoted. The longest action has 35."""
+# Pattern of the notation of each action.
 _PATTERNS = {
     Run: f"{_SQUARE}(?:(?:-{_SQUARE})+(?:-goal)?|-goal)",
     Pass: rf"{_SQUARE}\*{_SQUARE}",
@@ -102,7 +104,6 @@ _PATTERNS = {
     Card: "[1-6]",
     Placement: " ".join(f"{role.letter}@{_SQUARE}" for role in ROLES),
 }
-"""Pattern of the notation of each action."""
 
 
 def path_text(path: Path) -> str:

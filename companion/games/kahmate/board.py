@@ -17,34 +17,35 @@ from companion.games.events import EventKind, Highlight, Look
 
 FILES = 8
 RANKS = 11
+# Number of squares.
 AREA = FILES * RANKS
-"""Number of squares."""
+
 SOUTH = 0
 NORTH = 1
 
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(AREA))
 NUMBER_OF = {square: number for number, square in enumerate(SQUARES)}
+# Name of each square, by its number.
 NAMES = tuple(map(str, SQUARES))
-"""Name of each square, by its number."""
+# Number of each square, by its name.
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
-"""Number of each square, by its name."""
 
+# Square number of a runner and its ball after a try, beyond the board.
 IN_GOAL = -1
-"""Square number of a runner and its ball after a try, beyond the board."""
 
+# Difference of square numbers for one step ahead, for each seat.
 AHEAD = (FILES, -FILES)
-"""Difference of square numbers for one step ahead, for each seat."""
+# Rank (from 0) of each seat's own goal line. A seat scores over the other one.
 OWN_LINE = (0, RANKS - 1)
-"""Rank (from 0) of each seat's own goal line. A seat scores over the other one."""
+# Rank (from 0) of the ball at the beginning.
 BALL_RANK = 5
-"""Rank (from 0) of the ball at the beginning."""
+
 PASS_REACH = 2
+# Maximum ranks and files of a pass and a kick (rules "pass" and "kick"). A test compares them with
+# the texts of the rules.
 KICK_REACH = 3
-"""Maximum ranks and files of a pass and a kick (rules "pass" and "kick"). A test compares them with
-the texts of the rules.
-"""
+# Lead that a tackle must exceed for the tackler to get the ball (rule "tackled-ball").
 CLEAR_LEAD = 2
-"""Lead that a tackle must exceed for the tackler to get the ball (rule "tackled-ball")."""
 
 SIDES = {
     Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),
@@ -83,11 +84,12 @@ TEAMS = (range(TEAM_SIZE), range(TEAM_SIZE, 2 * TEAM_SIZE))
 ROLE_OF = ROLES + ROLES
 SEAT_OF = (SOUTH,) * TEAM_SIZE + (NORTH,) * TEAM_SIZE
 SPEED = tuple(role.speed for role in ROLE_OF)
+# Names of the pieces and of their standing faces, such as “blue big”.
 PIECE_NAMES = tuple(
     say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name)
     for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
 )
-"""Names of the pieces and of their standing faces, such as “blue big”."""
+
 DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
 BALL = say("ball")
 
@@ -97,13 +99,14 @@ def _neighbours(square: Square) -> tuple[int, ...]:
     return tuple(NUMBER_OF[neighbour] for neighbour in neighbours if neighbour in NUMBER_OF)
 
 
+# Adjacent squares of each square, without diagonals.
 STEPS = tuple(map(_neighbours, SQUARES))
-"""Adjacent squares of each square, without diagonals."""
+# Squares on which each seat places its pieces.
 OWN_RANKS = tuple(
     tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2)
     for seat in (SOUTH, NORTH)
 )
-"""Squares on which each seat places its pieces."""
+
 OWN_RANK_WORDS = (say("ranks 1 and 2"), say("ranks 10 and 11"))
 
 
@@ -131,6 +134,8 @@ def square_behind(square: int, seat: int) -> int:
     return one_back if 0 <= one_back < AREA else square
 
 
+# Offsets (files, ranks) of the squares whose inside a pass crosses, nearest first, by the offset of
+# its end. All are counted from the start of the pass, towards its end.
 _CROSSED_OFFSETS = {
     (0, 1): (),
     (1, 1): (),  # exactly through a corner, so no inside is crossed
@@ -139,9 +144,6 @@ _CROSSED_OFFSETS = {
     (1, 2): ((0, 1), (1, 1)),
     (2, 2): ((1, 1),),
 }
-"""Offsets (files, ranks) of the squares whose inside a pass crosses, nearest first, by the offset
-of its end. All are counted from the start of the pass, towards its end.
-"""
 
 
 def squares_between(start: int, end: int) -> tuple[int, ...]:
@@ -164,10 +166,10 @@ def names_of(piece: int, square: int) -> dict[str, object]:
 
 
 _HEIGHT_MM = 5.0
+# Thickness of a piece and of the ball, as the notes of the kit demand.
 _BALL_HEIGHT_MM = 3.0
-"""Thickness of a piece and of the ball, as the notes of the kit demand."""
+# First marker id of each side, which needs two for each of its six pieces.
 _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
-"""First marker id of each side, which needs two for each of its six pieces."""
 
 
 def _faces(seat: Seat) -> list[Face]:
@@ -195,6 +197,7 @@ def _faces(seat: Seat) -> list[Face]:
     return faces
 
 
+# Twelve pieces with two faces, the ball, and a board with a goal at each end.
 KIT = Kit(
     "kahmate",
     say("Kahmate"),
@@ -227,7 +230,6 @@ KIT = Kit(
     ),
     letters={role.letter: role.name for role in ROLES},
 )
-"""Twelve pieces with two faces, the ball, and a board with a goal at each end."""
 
 
 # ---- events --------------------------------------------------------------------------------------

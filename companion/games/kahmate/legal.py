@@ -53,8 +53,8 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.moves import paths_to_carrier, runs
 from companion.games.kahmate.state import EMPTY, RUNS_PER_TURN, State, layout_of
 
+# Verb of each kind of action, for sentences that ask for another piece.
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
-"""Verb of each kind of action, for sentences that ask for another piece."""
 
 
 class Reason(StrEnum):

@@ -73,6 +73,7 @@ LESSON = Lesson(
     ),
 )
 
+# Effect of each order in a few words, by its English word. A key's label is that word.
 HELP = {
     "Place": say("on your own two ranks"),
     "Run": say("two pieces a turn"),
@@ -82,4 +83,3 @@ HELP = {
     "End turn": say("the other side’s turn"),
     "A card": say("adds to your strength"),
 }
-"""Effect of each order in a few words, by its English word. A key's label is that word."""

@@ -205,8 +205,8 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
         yield EndTurn()
 
 
+# Chooses the paths of a tackler that are listed: all of them, or the shortest ones.
 PathChoice = Callable[[Iterable[Path]], tuple[Path, ...]]
-"""Chooses the paths of a tackler that are listed: all of them, or the shortest ones."""
 
 
 def _ball_plays(state: State, choose_paths: PathChoice) -> Iterator[BallPlay]:
@@ -367,11 +367,10 @@ def _shortest_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
 # ---- at random -----------------------------------------------------------------------------------
 
 
+# Maximum number of actions that a random player compares by their progress.
+#
+# Chosen by eye: with more, random games end sooner but are more alike.
 _MAX_COMPARED = 40
-"""Maximum number of actions that a random player compares by their progress.
-
-Chosen by eye: with more, random games end sooner but are more alike.
-"""
 
 
 def random_action(state: State, seat: Seat, rng: Random) -> Action:

@@ -36,20 +36,20 @@ from companion.games.kahmate.state import FULL_HAND, RUNS_PER_TURN, Course, Kind
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
+# Proposed squares for R R B T F S of each seat: a line on the second rank with smart behind it.
 _FORMATIONS = ("c2 f2 d2 e2 a2 d1", "f10 c10 e10 d10 h10 e11")
-"""Proposed squares for R R B T F S of each seat: a line on the second rank with smart behind it."""
+# Keys for plays that the target square does not identify. Run, pass, tackle and try need none.
 _KEYS = (
     ChoiceKey("kick", say("Kick")),
     ChoiceKey("tackle2", say("Tackle with two")),
     ChoiceKey("end", say("End turn"), is_main=True),
 )
-"""Keys for plays that the target square does not identify. Run, pass, tackle and try need none."""
+# Rule behind a face-off, by the kind of action. A kick has none.
 _HINTS = {
     Kind.TACKLE: say("A lead of more than 2 takes the ball."),
     Kind.RUN: say("The loser is turned over."),
     Kind.PASS: say("The interceptor gets the ball."),
 }
-"""Rule behind a face-off, by the kind of action. A kick has none."""
 
 
 def board_ui(state: State, seat: Seat | None) -> BoardUi:
@@ -268,10 +268,10 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
 # ---- pads ----------------------------------------------------------------------------------------
 
 
+# A pad without keys, where ready ends the turn.
 _END_PAD = PadGrammar((), 0, ready_alone=".")
-"""A pad without keys, where ready ends the turn."""
+# Pad key of each card from 1 to 6.
 _CARD_KEYS = ("up", "down", "left", "right", "a", "b")
-"""Pad key of each card from 1 to 6."""
 
 
 def pad(state: State, seat: Seat) -> PadGrammar | None:

@@ -34,12 +34,12 @@ from companion.games.kahmate.board import (
     rank_of,
 )
 
+# Stands for no piece, such as on an empty square.
 EMPTY = -1
-"""Stands for no piece, such as on an empty square."""
+# Strength cards of each seat at the start, and again when all of them are spent.
 FULL_HAND = (1, 2, 3, 4, 5, 6)
-"""Strength cards of each seat at the start, and again when all of them are spent."""
+# Maximum number of pieces that run or tackle in a turn (rulebook, "move one or two players").
 RUNS_PER_TURN = 2
-"""Maximum number of pieces that run or tackle in a turn (rulebook, "move one or two players")."""
 
 
 class KahmateOptions(Options, frozen=True):

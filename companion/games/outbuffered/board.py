@@ -14,17 +14,18 @@ from companion.core.kit import SEATS, Board, Face, Kit, Mark, OrderTiles, Seat, 
 from companion.games.events import EventKind, Highlight, Look
 from companion.games.pads import Key
 
+# Standard map: 3 x 4 tiles without walls.
+#
+# In a map, `s` and `n` are the start tiles of South and North, `S` and `N` their bases, `#` is a
+# wall and `.` any other tile. The first line is the highest rank.
 STANDARD_MAP = ".Nn\n...\n...\nsS."
-"""Standard map: 3 x 4 tiles without walls.
 
-In a map, `s` and `n` are the start tiles of South and North, `S` and `N` their bases, `#` is a wall
-and `.` any other tile. The first line is the highest rank.
-"""
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 
 # Indexes of the seats in pairs (South, North).
 SOUTH = 0
 NORTH = 1
+# Each order by its letter in the notation, with its word, drawing and key.
 ORDERS = {
     key.letter: key
     for key in (
@@ -36,11 +37,10 @@ ORDERS = {
         Key("R", say("right"), "order-right", "right", initial(say("R for right"))),
     )
 }
-"""Each order by its letter in the notation, with its word, drawing and key."""
+# The orders in the sequence in which their tiles are printed.
 TILE_LETTERS = "UDLRSI"
-"""The orders in the sequence in which their tiles are printed."""
+# (files, ranks) of each order that moves, as South sees it.
 STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
-"""(files, ranks) of each order that moves, as South sees it."""
 
 SIDES = {
     Seat.SOUTH: Side(say("purple"), "purple", "#5B2A9D", "robot-s", "smile-s"),
@@ -48,13 +48,12 @@ SIDES = {
 }
 NAMES = tuple(side.name for side in SIDES.values())
 ROBOTS = (say("purple robot"), say("lime robot"))
+# Names of the faces, South's first.
 FLAGS = (say("purple flag"), say("lime flag"))
-"""Names of the faces, South's first."""
+# Names of a player's own pieces, which are those of the faces without the side.
+#
+# The table cuts them out of the names. They are written here so that the catalogues have them.
 OWN_PIECE_WORDS = (say("robot"), say("flag"))
-"""Names of a player's own pieces, which are those of the faces without the side.
-
-The table cuts them out of the names. They are written here so that the catalogues have them.
-"""
 
 
 @dataclass(frozen=True)

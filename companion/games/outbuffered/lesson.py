@@ -62,6 +62,7 @@ LESSON = Lesson(
     ),
 )
 
+# Effect of each order, by its English word.
 HELP = {
     "shoot": say("hits your row and column"),
     "up": say("one step away from you"),
@@ -70,4 +71,3 @@ HELP = {
     "down": say("one step towards you"),
     "right": say("one step to your right"),
 }
-"""Effect of each order, by its English word."""

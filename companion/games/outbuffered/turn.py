@@ -36,12 +36,12 @@ from companion.games.outbuffered.board import (
 from companion.games.screen import Headline
 from companion.games.turn_log import TurnLog
 
+# Drawing of each direction on a picture with South below.
 _ARROWS = {step: ORDERS[letter].drawing for letter, step in STEPS.items()}
-"""Drawing of each direction on a picture with South below."""
+# Events that restart the count for `quiet_limit`.
 _EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
-"""Events that restart the count for `quiet_limit`."""
+# Sequence in which the headlines of a step are read, by their scene.
 _SCENES_IN_SEQUENCE = ("bump", "taken", "hit", "")
-"""Sequence in which the headlines of a step are read, by their scene."""
 
 
 class OutbufferedOptions(Options, frozen=True):
@@ -214,8 +214,8 @@ def _direction(state: State, seat: int, letter: str) -> tuple[int, int]:
     return files, ranks
 
 
+# The reason for a bounce, and its headline.
 _Bounce = tuple[str, Headline]
-"""The reason for a bounce, and its headline."""
 
 
 def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:

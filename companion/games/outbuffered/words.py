@@ -58,8 +58,9 @@ OPTION_ROWS = (
         house_rule=True,
     ),
 )
+# Both starts on one rank.
 _NARROW_MAP = "..N\ns.n\nS.."
-"""Both starts on one rank."""
+
 RULES = (
     Rule(
         "setting-up",

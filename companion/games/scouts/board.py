@@ -19,36 +19,38 @@ from companion.games.events import EventKind, Highlight, Look
 FILES = 8
 RANKS = 10
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))
+# Name of each square, by its number.
 NAMES = tuple(map(str, SQUARES))
-"""Name of each square, by its number."""
+# Number of each square, by its name.
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
-"""Number of each square, by its name."""
+
 ALL_SQUARES = (1 << FILES * RANKS) - 1
 
 _FIRST_RANK = (1 << FILES) - 1
 _FIRST_FILE = sum(1 << FILES * rank for rank in range(RANKS))
 NOT_LAST_FILE = ALL_SQUARES & ~(_FIRST_FILE << FILES - 1)
 _NOT_FIRST_FILE = ALL_SQUARES & ~_FIRST_FILE
+# Mask of the home rank of each seat, South first.
 HOME = (_FIRST_RANK, _FIRST_RANK << FILES * (RANKS - 1))
-"""Mask of the home rank of each seat, South first."""
+# Mask of the home rank of each seat's opponent.
 FAR = HOME[::-1]
-"""Mask of the home rank of each seat's opponent."""
 
 SIDES = {
     Seat.SOUTH: Side(say("white"), "white", "#FFFFFF", "scout-s"),
     Seat.NORTH: Side(say("black"), "black", "#1B1814", "scout-n"),
 }
 SIDE_NAMES = tuple(side.name for side in SIDES.values())
+# Plain face and face with intel of each seat's scouts, South first.
 SCOUT_FACES = (
     (say("white scout"), say("white scout with intel")),
     (say("black scout"), say("black scout with intel")),
 )
-"""Plain face and face with intel of each seat's scouts, South first."""
+# Names in views, events and drawings. `ROCK_NAMES` are those for people.
 ROCK_KINDS = ("boulder", "rock")
-"""Names in views, events and drawings. `ROCK_NAMES` are those for people."""
+
 ROCK_NAMES = (say("boulder"), say("rock"))
+# South's boulder and rock, then North's.
 ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say("black rock"))
-"""South's boulder and rock, then North's."""
 
 
 def square_mask(file: int, rank: int) -> int:
@@ -100,16 +102,15 @@ def _boulder(corner: Square) -> int:
     return lower_pair | lower_pair << FILES
 
 
+# Mask of the up to eight neighbours of each square.
 AROUND = tuple(map(_around, SQUARES))
-"""Mask of the up to eight neighbours of each square."""
+# Jumps from each square within the board: mask of the square jumped over, and mask and number of
+# the landing square.
 JUMPS = tuple(map(_jumps, SQUARES))
-"""Jumps from each square within the board: mask of the square jumped over, and mask and number of
-the landing square.
-"""
+# Mask of the up to four orthogonal neighbours of each square.
 NEIGHBOURS = tuple(neighbours_of(1 << number) for number in range(FILES * RANKS))
-"""Mask of the up to four orthogonal neighbours of each square."""
+# Mask of a boulder by its lower left square, or 0 if it would leave the board.
 BOULDERS = tuple(map(_boulder, SQUARES))
-"""Mask of a boulder by its lower left square, or 0 if it would leave the board."""
 
 _NOTES = (
     say(
@@ -130,8 +131,8 @@ _NOTES = (
 
 _FIRST_MARKER = 30
 _SCOUT_HEIGHT_MM = 4.0
+# Thickness of scouts and rocks, as the notes of the kit demand.
 _ROCK_HEIGHT_MM = 5.0
-"""Thickness of scouts and rocks, as the notes of the kit demand."""
 
 
 def _faces() -> Iterator[Face]:
@@ -149,6 +150,7 @@ def _faces() -> Iterator[Face]:
         yield Face(name, kind, (marker + index,), _ROCK_HEIGHT_MM, seat, size=sizes[kind])
 
 
+# Twenty faces of ten scouts, two boulders, two rocks, and a two-tone board.
 KIT = Kit(
     "scouts",
     say("Scouts"),
@@ -162,7 +164,6 @@ KIT = Kit(
     tag_mm=20.0,
     notes=_NOTES,
 )
-"""Twenty faces of ten scouts, two boulders, two rocks, and a two-tone board."""
 
 
 # ---- events --------------------------------------------------------------------------------------

@@ -103,6 +103,7 @@ LESSON = Lesson(
     ),
 )
 
+# Effect of each order in a few words, by its English word. A key's label is that word.
 HELP = {
     "Place": say("on your own home rank"),
     "Dash": say("one step in any direction"),
@@ -112,4 +113,3 @@ HELP = {
     "Press your clock": say("the other side’s turn"),
     "End turn": say("the other side’s turn"),
 }
-"""Effect of each order in a few words, by its English word. A key's label is that word."""

@@ -22,8 +22,8 @@ from companion.games.scouts.board import (
 )
 from companion.games.scouts.state import Decision, Kind, Position, State
 
+# Squares of a chain of jumps, including the start.
 Chain = tuple[int, ...]
-"""Squares of a chain of jumps, including the start."""
 
 
 # ---- scouts --------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ from companion.games.scouts.state import PLAYS_PER_TURN, Decision, Kind, Positio
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 _END = "."
+# A pad on which ready ends the turn. Plays are made on the board or tapped.
 PAD = PadGrammar((), length=0, ready_alone=_END)
-"""A pad on which ready ends the turn. Plays are made on the board or tapped."""
 
 
 def board_ui(state: State, seat: Seat | None) -> BoardUi:

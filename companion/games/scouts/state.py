@@ -37,10 +37,10 @@ from companion.games.scouts.board import (
     squares_in,
 )
 
+# Number of scouts of each side.
 SCOUTS_PER_SIDE = 5
-"""Number of scouts of each side."""
+# Number of plays in a turn, except White's first one.
 PLAYS_PER_TURN = 2
-"""Number of plays in a turn, except White's first one."""
 
 
 class ScoutsOptions(Options, frozen=True):
@@ -162,8 +162,8 @@ def place_scout(position: Position, square: int) -> Position:
     )
 
 
+# The first six masks of a `Position`.
 Masks = tuple[int, int, int, int, int, int]
-"""The first six masks of a `Position`."""
 
 
 def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
@@ -334,6 +334,7 @@ class Decision(NamedTuple):
         return sum(1 << square for square in self.squares)
 
 
+# Notation of each kind: what is before its first square, and between its squares.
 _MARKS = {
     Kind.PLACE: ("@", ""),
     Kind.DASH: ("", "-"),
@@ -342,7 +343,7 @@ _MARKS = {
     Kind.ROCK: ("R@", "-"),
     Kind.END: (".", ""),
 }
-"""Notation of each kind: what is before its first square, and between its squares."""
+
 _PATTERNS = {
     Kind.PLACE: f"@{_SQUARE}",
     Kind.DASH: f"{_SQUARE}-{_SQUARE}",

@@ -36,8 +36,9 @@ OPTION_ROWS = (
         house_rule=True,
     ),
 )
+# Actions of a set-up, with which the examples begin.
 _PLACINGS = ("@b1", "@b10", "@d1", "@d10", "@e1", "@e10", "@g1", "@g10", "@h1", "@h10")
-"""Actions of a set-up, with which the examples begin."""
+
 RULES = (
     Rule(
         "goal",

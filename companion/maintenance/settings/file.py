@@ -20,10 +20,9 @@ from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
+# Sections that are always written completely, since a pad's table in the file replaces all defaults
+# of that pad.
 PAD_SECTIONS = ("panel.south", "panel.north")
-"""Sections that are always written completely, since a pad's table in the file replaces all
-defaults of that pad.
-"""
 
 
 @dataclass(frozen=True)

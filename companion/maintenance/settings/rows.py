@@ -31,9 +31,11 @@ from companion.maintenance.settings.words import (
     Words,
 )
 
+# Maximum length of a text for which the settings have no maximum of their own.
 MAX_TEXT = 200
-"""Maximum length of a text for which the settings have no maximum of their own."""
+
 _LEVELS = say("Use letters, digits, _ and -, with slashes between.")
+# Help for texts that have to match a pattern.
 _SPELLING_HELP = {
     "wifi.password": say(
         "Enter 8 to 63 letters, digits and signs without accents, or leave it empty."
@@ -41,9 +43,11 @@ _SPELLING_HELP = {
     "mqtt.topic": _LEVELS,
     "mqtt.discovery": _LEVELS,
 }
-"""Help for texts that have to match a pattern."""
 
 
+# Settings that a hub may send: how a table looks and sounds.
+#
+# Anything else could let a hub have names, passwords or games sent or deleted.
 HUB_MAY_SET = frozenset(
     {
         "table.language",
@@ -57,12 +61,8 @@ HUB_MAY_SET = frozenset(
         "voice.volume",
     }
 )
-"""Settings that a hub may send: how a table looks and sounds.
-
-Anything else could let a hub have names, passwords or games sent or deleted.
-"""
+# Checkboxes beside the pins of each pad. They have no rows of their own.
 LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
-"""Checkboxes beside the pins of each pad. They have no rows of their own."""
 
 
 class FieldKind(StrEnum):

@@ -21,16 +21,16 @@ class Words:
     choices: Mapping[Any, str] = field(default_factory=dict)
 
 
+# Regular expression of camera sources that are devices. The settings page writes no others.
+#
+# After `picamera:` follows a number, a sensor, or libcamera's id, which is not a file path.
+# Pictures as a source are for tests at the machine itself.
 CAMERA_PATTERN = (
     r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
     r"|usb:[^/\\]{1,100}"
 )
-"""Regular expression of camera sources that are devices. The settings page writes no others.
 
-After `picamera:` follows a number, a sensor, or libcamera's id, which is not a file path. Pictures
-as a source are for tests at the machine itself.
-"""
-
+# Sections and single settings that take effect without a restart.
 WITHOUT_RESTART = frozenset(
     {
         "table",
@@ -43,8 +43,8 @@ WITHOUT_RESTART = frozenset(
         "panel.switch_off",
     }
 )
-"""Sections and single settings that take effect without a restart."""
 
+# Headings in the page's order. Settings outside all TOML tables have an empty name.
 SECTIONS: Mapping[str, str] = {
     "table": say("Table"),
     "voice": say("Voice"),
@@ -59,8 +59,8 @@ SECTIONS: Mapping[str, str] = {
     "bots": say("Opponents"),
     "": say("Files"),
 }
-"""Headings in the page's order. Settings outside all TOML tables have an empty name."""
 
+# Settings that the settings page may write.
 ON_PAGE: Mapping[str, Words] = {
     "table.reading_time_s": Words(
         say("Time to read"),
@@ -339,8 +339,9 @@ ON_PAGE: Mapping[str, Words] = {
         say("A message may stop and resume the clock of a game."),
     ),
 }
-"""Settings that the settings page may write."""
 
+# Settings with a file or an address of this machine, which the page may not write: anybody with the
+# owner key uses it from a phone.
 BY_HAND: Mapping[str, Words] = {
     "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
     "web.host": Words(
@@ -393,12 +394,10 @@ BY_HAND: Mapping[str, Words] = {
         say("The certificate of the authority that signed it. Empty: those this machine trusts."),
     ),
 }
-"""Settings with a file or an address of this machine, which the page may not write: anybody with
-the owner key uses it from a phone.
-"""
 
 WORDS = {**ON_PAGE, **BY_HAND}
 
+# Keys and lamps of a pad, by their names in the settings.
 PAD_PARTS: Mapping[str, str] = {
     "up": say("up"),
     "down": say("down"),
@@ -413,4 +412,3 @@ PAD_PARTS: Mapping[str, str] = {
     "lamp_3": say("lamp 3"),
     "lamp_turn": say("turn lamp"),
 }
-"""Keys and lamps of a pad, by their names in the settings."""

@@ -239,10 +239,10 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 # ---- places for piles ----------------------------------------------------------------------------
 
 
+# One page to cut out, as columns of places for piles. The pile nearest to the middle of the table
+# comes first. Each column has the number of its lane, or an empty string for piles beside the
+# lanes.
 Part = tuple[tuple[str, tuple[str, ...]], ...]
-"""One page to cut out, as columns of places for piles. The pile nearest to the middle of the table
-comes first. Each column has the number of its lane, or an empty string for piles beside the lanes.
-"""
 
 
 def pile_parts(kit: Kit, deck: Deck, area: Extent) -> tuple[Part, ...]:

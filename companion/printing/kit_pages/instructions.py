@@ -117,8 +117,8 @@ _CODE = (
     "####...#..#",
 )
 
+# Draws a picture at scale 1, with its lower left corner at the origin.
 Picture = Callable[[Pen], None]
-"""Draws a picture at scale 1, with its lower left corner at the origin."""
 
 
 class _Measures(NamedTuple):

@@ -39,8 +39,8 @@ from companion.printing.tiling import (
     tile_board,
 )
 
+# Name of the back of a card in `Page.names`.
 BACK = "back"
-"""Name of the back of a card in `Page.names`."""
 
 # Share of a side's colour that remains when saving ink.
 _LIGHT = 0.18

@@ -8,8 +8,8 @@ from companion.core.kit import Face, Kit, Seat, Side
 from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, Point, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
 
+# Minimum height of a drawing below a marker. A smaller one would not be recognised.
 MIN_APRON_MM = 3.8
-"""Minimum height of a drawing below a marker. A smaller one would not be recognised."""
 
 # Maximum height of a drawing on a cut-out, below the marker or on a flap.
 _APRON_MM = 12.0

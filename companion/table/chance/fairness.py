@@ -17,8 +17,9 @@ import msgspec
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 
+# Placeholder in the seed's text for a seat without a contribution.
 NOTHING = "-"
-"""Placeholder in the seed's text for a seat without a contribution."""
+
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 

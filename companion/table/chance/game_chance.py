@@ -19,8 +19,8 @@ from companion.table.records import Commit, GameOptions, NewGame, Score
 from companion.table.session import Phase, Session, chosen_words
 from companion.table.store import TableStore
 
+# Name of the journal's key that is the secret of the next game's chance.
 _CHANCE = "chance"
-"""Name of the journal's key that is the secret of the next game's chance."""
 
 
 def new_game_record(
@@ -80,23 +80,22 @@ def _commit(store: TableStore) -> None:
 
 @dataclass(frozen=True)
 class ChanceView:
-    """The source of a game's chance, as everybody may see it.
-
-    - `number`: number of the game.
-    - `commitment`: the commitment to the secret. Empty if the owner has chosen the seed, if both
-      sealed orders will give it, or if an older version has drawn it.
-    - `chosen`: a sentence on what the owner has chosen.
-    - `opened`: everything about it, once the game is over.
-    - `seed`: the seed that was played, once the game is over.
-    - `faults`: what does not match, as sentences, once the game is over.
-    """
+    """The source of a game's chance, as everybody may see it."""
 
     number: int
+    """Number of the game."""
     commitment: str = ""
+    """The commitment to the secret. Empty if the owner has chosen the seed, if both sealed orders
+    will give it, or if an older version has drawn it.
+    """
     chosen: str = ""
+    """A sentence on what the owner has chosen."""
     opened: FairChance | None = None
+    """Everything about it, once the game is over."""
     seed: int = 0
+    """The seed that was played, once the game is over."""
     faults: tuple[str, ...] = ()
+    """What does not match, as sentences, once the game is over."""
 
     @property
     def words(self) -> str:

@@ -16,16 +16,14 @@ from companion.games.screen import ChessClock
 
 @dataclass(frozen=True)
 class Countdown:
-    """The clock of the decision that is due. It runs or is stopped.
-
-    - `limit_s`: time in seconds for the whole decision, or for the whole game of a chess clock.
-    - `left_s`: time left in seconds when the clock was started, or now if it is stopped.
-    - `started_s`: monotonic time at which it was started. None while it is stopped.
-    """
+    """The clock of the decision that is due. It runs or is stopped."""
 
     limit_s: float
+    """Time in seconds for the whole decision, or for the whole game of a chess clock."""
     left_s: float
+    """Time left in seconds when the clock was started, or now if it is stopped."""
     started_s: float | None = None
+    """Monotonic time at which it was started. None while it is stopped."""
 
     @property
     def due_s(self) -> float | None:
@@ -52,14 +50,12 @@ class Countdown:
 
 @dataclass(frozen=True)
 class ChessClocks:
-    """The chess clocks of both seats at the beginning of a decision.
-
-    - `left_s`: time left in seconds, by seat.
-    - `seat`: the seat on turn. Its clock is the `Countdown` of the decision.
-    """
+    """The chess clocks of both seats at the beginning of a decision."""
 
     left_s: Mapping[Seat, float]
+    """Time left in seconds, by seat."""
     seat: Seat
+    """The seat on turn. Its clock is the `Countdown` of the decision."""
 
     def left_by_seat(self, countdown: Countdown | None) -> Mapping[Seat, float]:
         """Return the time left for each seat, in seconds.

@@ -8,18 +8,16 @@ from companion.core.ports import Alarm, Cue, Signal
 from companion.table.records import BY_RESTART, Pause, TimeOut
 from companion.table.session import Session
 
+# Interval in seconds at which a running clock is recorded. A power cut gives at most this time back
+# to the turn. Shorter: more writes to the card.
 CLOCK_NOTE_INTERVAL_S = 0.5
-"""Interval in seconds at which a running clock is recorded. A power cut gives at most this time
-back to the turn. Shorter: more writes to the card.
-"""
+# Seconds before the end at which a turn ticks, if it is longer than both. `Cue.TIME_SHORT` is the
+# row "last two seconds" of the cue language.
 TURN_ALARMS_S = (2.0, 1.0)
-"""Seconds before the end at which a turn ticks, if it is longer than both. `Cue.TIME_SHORT` is the
-row "last two seconds" of the cue language.
-"""
+# Seconds left at which a chess clock sounds once.
 CHESS_CLOCK_LOW_S = 30.0
-"""Seconds left at which a chess clock sounds once."""
+# Number of last seconds of a chess clock that each sound.
 CHESS_CLOCK_LAST_S = 10
-"""Number of last seconds of a chess clock that each sound."""
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:

@@ -21,31 +21,29 @@ from companion.table.state import TableState
 
 @dataclass(frozen=True)
 class GuideView:
-    """The current step of the lesson, as pages and pads show it.
-
-    - `number`: number of the step, counted from 0.
-    - `part`: number of its part of the lesson, counted from 0.
-    - `is_shown`: whether the last stage of the step is on the screen.
-    - `orders`: the orders of both seats in words and drawings.
-    - `arrows`: arrows to the squares that the orders lead to.
-    """
+    """The current step of the lesson, as pages and pads show it."""
 
     lesson: Lesson
     step: LessonStep
     number: int
+    """Number of the step, counted from 0."""
     part: int
+    """Number of its part of the lesson, counted from 0."""
     is_shown: bool
+    """Whether the last stage of the step is on the screen."""
     orders: Mapping[Seat, tuple[SpelledOrder, ...]]
+    """The orders of both seats in words and drawings."""
     arrows: Mapping[Seat, tuple[Arrow, ...]]
+    """Arrows to the squares that the orders lead to."""
 
 
+# Drawings of North's keys as they point on a picture with South below.
 _NORTH_DRAWINGS = {
     "order-up": "order-down",
     "order-down": "order-up",
     "order-left": "order-right",
     "order-right": "order-left",
 }
-"""Drawings of North's keys as they point on a picture with South below."""
 
 
 def guide_of(session: Session) -> GuideView | None:

@@ -20,24 +20,20 @@ from companion.table.state import Instruction, TableState, instructions
 
 @dataclass(frozen=True)
 class Sign:
-    """The sentence that says what the table waits for.
-
-    - `text`: the sentence, of at most 40 characters.
-    - `small`: a smaller one below it with the reason or with advice, or empty.
-    - `seats`: the seats concerned.
-    - `orders_left`: number of orders to go in the text. The seat's page counts them down as they
-      are entered.
-    - `is_elsewhere`: whether hands have nothing to do here until the other table or the hub has
-      done its part.
-    - `is_headline`: whether it says what happened, while nobody has to do anything.
-    """
+    """The sentence that says what the table waits for."""
 
     text: str
+    """The sentence, of at most 40 characters."""
     small: str = ""
+    """A smaller one below it with the reason or with advice, or empty."""
     seats: frozenset[Seat] = frozenset()
+    """The seats concerned."""
     orders_left: int = 0
+    """Number of orders to go in the text. The seat's page counts them down as they are entered."""
     is_elsewhere: bool = False
+    """Whether hands have nothing to do here until the other table or the hub has done its part."""
     is_headline: bool = False
+    """Whether it says what happened, while nobody has to do anything."""
 
 
 def sign_of(live: TableState, viewer: Viewer) -> Sign:

@@ -24,15 +24,15 @@ from companion.core.messages import decode_message
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
+# Maximum nesting of sentences, and maximum number of uses of a part in a pattern. They keep a small
+# message from growing large once filled in.
 _MAX_DEPTH, _MAX_PART_USES = 8, 2
-"""Maximum nesting of sentences, and maximum number of uses of a part in a pattern. They keep a
-small message from growing large once filled in.
-"""
+
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
+# The integers that both SQLite and a browser represent exactly, and one more.
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""The integers that both SQLite and a browser represent exactly, and one more."""
+# A part of a sentence's pattern, such as `{side!c}`, or a doubled brace.
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
-"""A part of a sentence's pattern, such as `{side!c}`, or a doubled brace."""
 
 
 class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -40,16 +40,14 @@ class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class PublicOrder(_Plain, frozen=True):
-    """A revealed order.
-
-    - `letter`: its letter in the notation.
-    - `drawing`: name of the drawing that shows its direction on a picture.
-    - `initial`: its letter for players, as a packed sentence.
-    """
+    """A revealed order."""
 
     letter: str
+    """Its letter in the notation."""
     drawing: str
+    """Name of the drawing that shows its direction on a picture."""
     initial: Any = ""
+    """Its letter for players, as a packed sentence."""
 
 
 class PublicMove(_Plain, frozen=True):
@@ -70,18 +68,16 @@ class PublicClock(_Plain, frozen=True):
 
 
 class PublicSeat(_Plain, frozen=True):
-    """A seat.
-
-    - `door`: what its player plays by. Empty if the seat is free.
-    - `awaited`: whether it still has to hand in.
-    - `sealed`: whether it has handed in.
-    - `clock`: its chess clock. None in a game without one.
-    """
+    """A seat."""
 
     door: str = ""
+    """What its player plays by. Empty if the seat is free."""
     awaited: bool = False
+    """Whether it still has to hand in."""
     sealed: bool = False
+    """Whether it has handed in."""
     clock: PublicClock | None = None
+    """Its chess clock. None in a game without one."""
 
 
 class PublicLane(_Plain, frozen=True):
@@ -99,17 +95,9 @@ class PublicView(_Plain, frozen=True):
 
     - `turn`, `stage`, `steps`: number of the turn, place of the shown stage from 0, number of
     stages.
-    - `step`: title of the shown stage. `sign` and `why` are the sign and its smaller line.
     - `layout`, `target`: the board before the moves of the shown stage, and after them.
-    - `moves`: what hands have to do for the stage.
-    - `lanes`: what everybody may see of the cards, in a game of cards.
-    - `orders`: orders of the revealed stages. `happened` has what the shown stage did, as
-    sentences.
     - `clock`, `paused`: the clock of the decision that is due, and whether it is paused.
     - `winners`, `result`: seats that have won, and a sentence on it, once the game is over.
-    - `is_void`: whether it is over without a result that counts: a lesson, ended by the owner, or a
-      replayed draw.
-    - `score`: wins of South, wins of North, ties.
     """
 
     phase: Phase
@@ -121,21 +109,29 @@ class PublicView(_Plain, frozen=True):
     stage: _Count = 0
     steps: _Count = 0
     step: Any = ""
+    """Title of the shown stage. `sign` and `why` are the sign and its smaller line."""
     sign: Any = ""
     why: Any = ""
     seats: Mapping[Seat, PublicSeat] = {}
     layout: Mapping[str, tuple[str, ...]] = {}
     target: Mapping[str, tuple[str, ...]] = {}
     moves: tuple[PublicMove, ...] = ()
+    """What hands have to do for the stage."""
     lanes: tuple[PublicLane, ...] = ()
+    """What everybody may see of the cards, in a game of cards."""
     orders: tuple[Mapping[Seat, PublicOrder], ...] = ()
+    """Orders of the revealed stages. `happened` has what the shown stage did, as sentences."""
     happened: tuple[Any, ...] = ()
     clock: PublicClock | None = None
     paused: bool = False
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
+    """Whether it is over without a result that counts: a lesson, ended by the owner, or a replayed
+    draw.
+    """
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
+    """Wins of South, wins of North, ties."""
 
 
 class PublicPair(_Plain, frozen=True):
@@ -148,52 +144,49 @@ class PublicPair(_Plain, frozen=True):
 
 
 class PublicRecord(_Plain, frozen=True):
-    """The public part of one accepted input, and the table after it.
-
-    - `entry`: its number in the journal.
-    - `mark`: a digest that distinguishes it from another input with that number, in a journal that
-      was restored from a backup. Then `epoch` is one higher.
-    - `what`: kind of the input, as in the journal.
-    - `game`: number of the game.
-    - `at`: Unix time in seconds, by the table's clock.
-    - `seat`: the seat that the input is about, if it is about one.
-    - `cards`: ids at the hub of the players' cards that were shown.
-    - `pair`: set in a game at two tables.
-    """
+    """The public part of one accepted input, and the table after it."""
 
     entry: _Count
+    """Its number in the journal."""
     mark: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{12}$")]
+    """A digest that distinguishes it from another input with that number, in a journal that was
+    restored from a backup. Then `epoch` is one higher.
+    """
     epoch: _Count
     what: str
+    """Kind of the input, as in the journal."""
     game: _Count
+    """Number of the game."""
     at: float
+    """Unix time in seconds, by the table's clock."""
     view: PublicView
     seat: Seat | None = None
+    """The seat that the input is about, if it is about one."""
     cards: Mapping[Seat, str] = {}
+    """Ids at the hub of the players' cards that were shown."""
     pair: PublicPair | None = None
+    """Set in a game at two tables."""
 
 
 class PublicState(_Plain, frozen=True):
-    """The present state of the table beside its game. Nothing of it is history.
-
-    - `version`: version of the program.
-    - `names`: names of the players, if the table's owner agrees to publish them.
-    - `call`: state of the call for the staff.
-    - `health`: a sentence of the doctor on the machine.
-    - `notices`: lasting troubles, as sentences.
-    - `wrong`: the faults that the camera sees on the board, as sentences.
-    - `follows`: mark of the hub's desired state that the table follows.
-    - `answer`: what became of the settings that the hub has sent last, as a sentence.
-    """
+    """The present state of the table beside its game. Nothing of it is history."""
 
     version: _Short
+    """Version of the program."""
     names: Mapping[Seat, _Short] = {}
+    """Names of the players, if the table's owner agrees to publish them."""
     call: Call = Call.NONE
+    """State of the call for the staff."""
     health: Any = ""
+    """A sentence of the doctor on the machine."""
     notices: tuple[Any, ...] = ()
+    """Lasting troubles, as sentences."""
     wrong: tuple[Any, ...] = ()
+    """The faults that the camera sees on the board, as sentences."""
     follows: str = ""
+    """Mark of the hub's desired state that the table follows."""
     answer: Any = ""
+    """What became of the settings that the hub has sent last, as a sentence."""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")

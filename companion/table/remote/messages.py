@@ -16,15 +16,16 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
 
+# Value of `StageShown.stage` for the set-up of the board.
 SETUP_STAGE = -1
-"""Value of `StageShown.stage` for the set-up of the board."""
+
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
 _Time = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 _Name = Annotated[str, msgspec.Meta(max_length=24)]
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+# The door of a seat that is played at another table.
 REMOTE = "remote"
-"""The door of a seat that is played at another table."""
 
 
 class _Message(
@@ -88,8 +89,8 @@ class DrawOffered(_Message, frozen=True, tag="offer"):
     in_stages: bool
 
 
+# What a table asks the other one for: to resign, to accept a draw, or to end the game.
 Question = Literal["resign", "draw", "end"]
-"""What a table asks the other one for: to resign, to accept a draw, or to end the game."""
 
 
 class Asked(_Message, frozen=True, tag="asked"):
@@ -124,46 +125,41 @@ RemoteMessage = (
 
 
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The seat that is played at another table, as a part of the record that begins the game.
-
-    - `id`: id of the game, the same at both tables.
-    - `name`: name of the player there.
-    - `nonce`: nonce of the seat at this table. No token carries it, because nobody plays the
-      seat here.
-    """
+    """The seat that is played at another table, as a part of the record that begins the game."""
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    """Id of the game, the same at both tables."""
     seat: Seat
     name: _Name = ""
+    """Name of the player there."""
     nonce: str = ""
+    """Nonce of the seat at this table. No token carries it, because nobody plays the seat here."""
 
 
 @dataclass(frozen=True)
 class RemoteGame:
-    """What this table knows of the other one in a game at two tables, as a part of the session.
-
-    - `remote_seat`: the seat that is played at the other table, with the id of the game.
-    - `sent_messages`: all messages of this table, in order. The line sends those that the other
-      one lacks.
-    - `received_count`: number of messages received.
-    - `sealed_action`: the receipt of the action that the other table has sealed for this moment.
-    - `has_sent_action`: whether this table has sent its own action for this moment. Then the
-      other's action completes the turn.
-    - `waiting_action`: the other table's action, while it waits for this table to send its own.
-    - `reported_seats`: seats whose table has reported that its board shows the current stage or
-      the set-up.
-    - `open_question`: this table's question that has no answer yet, or an empty string. Until
-      the answer the table sends nothing, so that both tables know what came before.
-    """
+    """What this table knows of the other one in a game at two tables, as a part of the session."""
 
     remote_seat: RemoteSeat
+    """The seat that is played at the other table, with the id of the game."""
     sent_messages: tuple[RemoteMessage, ...] = ()
+    """All messages of this table, in order. The line sends those that the other one lacks."""
     received_count: int = 0
+    """Number of messages received."""
     sealed_action: ActionSealed | None = None
+    """The receipt of the action that the other table has sealed for this moment."""
     has_sent_action: bool = False
+    """Whether this table has sent its own action for this moment. Then the other's action completes
+    the turn.
+    """
     waiting_action: ActionOpened | None = None
+    """The other table's action, while it waits for this table to send its own."""
     reported_seats: frozenset[Seat] = frozenset()
+    """Seats whose table has reported that its board shows the current stage or the set-up."""
     open_question: Question | Literal[""] = ""
+    """This table's question that has no answer yet, or an empty string. Until the answer the table
+    sends nothing, so that both tables know what came before.
+    """
 
     @property
     def their_seat(self) -> Seat:

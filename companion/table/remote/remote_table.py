@@ -20,10 +20,9 @@ from companion.table.remote.messages import REMOTE, RemoteGame, RemoteSeat, read
 from companion.table.session import Session
 from companion.table.store import TableStore
 
+# Maximum difference between the agreed number of a game at two tables and this table's next number.
+# A bound on what a faulty table can do to the numbers of this one.
 MAX_AHEAD = 1_000_000
-"""Maximum difference between the agreed number of a game at two tables and this table's next
-number. A bound on what a faulty table can do to the numbers of this one.
-"""
 
 
 def require_playable(game: str, options: GameOptions) -> None:

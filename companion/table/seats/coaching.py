@@ -21,24 +21,22 @@ from companion.table.session import Phase, Session, turn_is_over
 from companion.table.state import CoachSubject, TableState
 from companion.table.store import TableStore
 
+# The owner's setting for games with a coach: only those against the machine, all, or none.
 CoachRule = Literal["machine", "always", "never"]
-"""The owner's setting for games with a coach: only those against the machine, all, or none."""
 
 
 @dataclass(frozen=True)
 class MachineReasons:
-    """A machine's reasons for its last turn.
-
-    - `heading`: the machine's name and the turn, as a sentence.
-    - `action`: its actions in notation, joined by "; ".
-    - `orders`: the same in words and drawings.
-    - `why`: its reasons, as sentences.
-    """
+    """A machine's reasons for its last turn."""
 
     heading: str
+    """The machine's name and the turn, as a sentence."""
     action: str
+    """Its actions in notation, joined by "; "."""
     orders: tuple[SpelledOrder, ...]
+    """The same in words and drawings."""
     why: tuple[str, ...]
+    """Its reasons, as sentences."""
 
 
 def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[CoachSubject]:

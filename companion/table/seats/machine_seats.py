@@ -27,29 +27,27 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 @dataclass(frozen=True)
 class MachineTurn:
-    """The table as the machine at one seat may know it.
-
-    - `name`: name of the machine player.
-    - `number`: number of the game.
-    - `options`: the game's options, without those that reveal hidden information.
-    - `view`: what the rules show to that seat, as plain JSON values.
-    - `events`: events of each turn so far, oldest first.
-    - `is_due`: whether the machine has to act now, and the clock runs if there is one.
-    - `due_s`: its deadline by `Table.now_s`. None without one.
-    - `lesson_action`: the one action that a lesson wants. None if the machine may choose.
-    """
+    """The table as the machine at one seat may know it."""
 
     seat: Seat
     name: str
+    """Name of the machine player."""
     game: str
     number: int
+    """Number of the game."""
     options: Mapping[str, Any]
+    """The game's options, without those that reveal hidden information."""
     moment: str
     view: View
+    """What the rules show to that seat, as plain JSON values."""
     events: tuple[tuple[Mapping[str, Any], ...], ...]
+    """Events of each turn so far, oldest first."""
     is_due: bool
+    """Whether the machine has to act now, and the clock runs if there is one."""
     due_s: float | None
+    """Its deadline by `Table.now_s`. None without one."""
     lesson_action: str | None = None
+    """The one action that a lesson wants. None if the machine may choose."""
 
 
 class MachineSeats:

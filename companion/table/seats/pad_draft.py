@@ -20,16 +20,14 @@ from companion.table.undo import moment_to_take_back, seat_to_take_back
 
 @dataclass(frozen=True)
 class PadEffect:
-    """The effect of a key: another draft with its cue, or input for the table.
-
-    - `draft`: the order keys pressed so far, after this one.
-    - `cue`: what the seat hears. None if nothing.
-    - `records`: input for the table, in order. With input the draft is over.
-    """
+    """The effect of a key: another draft with its cue, or input for the table."""
 
     draft: DraftKeys = ()
+    """The order keys pressed so far, after this one."""
     cue: Cue | None = None
+    """What the seat hears. None if nothing."""
     records: tuple[HandIn | TakeBack, ...] = ()
+    """Input for the table, in order. With input the draft is over."""
 
 
 def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:

@@ -13,8 +13,8 @@ from companion.core.ports import Cue, signal_to
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
 from companion.table.session import MACHINE, Advance, Session, Sitter
 
+# Maximum number of characters of a name. Messages between tables have the same bound.
 MAX_NAME = 24
-"""Maximum number of characters of a name. Messages between tables have the same bound."""
 
 
 def checked_name(text: str) -> str:

@@ -18,8 +18,9 @@ from companion.table.state import NO_DRAFT
 from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
+# Seconds for which a pad's seat is open to a phone. `OPEN_SENTENCES` say so, too.
 SEAT_OPEN_S = 30.0
-"""Seconds for which a pad's seat is open to a phone. `OPEN_SENTENCES` say so, too."""
+# The sentences on every screen while a pad's seat is open.
 OPEN_SENTENCES = {
     Seat.SOUTH: say(
         "South’s seat is open for half a minute: the next phone that asks for it gets it."
@@ -28,9 +29,8 @@ OPEN_SENTENCES = {
         "North’s seat is open for half a minute: the next phone that asks for it gets it."
     ),
 }
-"""The sentences on every screen while a pad's seat is open."""
+# Topic of the notice with these sentences.
 _OPEN_SEAT_TOPIC = "open seat"
-"""Topic of the notice with these sentences."""
 
 
 def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:

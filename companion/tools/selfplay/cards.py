@@ -13,10 +13,9 @@ from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import SimulatedGame, Stuck
 
+# Probability that a player takes an action back first, where that is allowed. Chosen by eye: often
+# enough for some times in a game.
 CHANGED_MIND_CHANCE = 0.1
-"""Probability that a player takes an action back first, where that is allowed. Chosen by eye: often
-enough for some times in a game.
-"""
 
 
 class SimulatedCardGame(SimulatedGame):

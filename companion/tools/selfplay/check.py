@@ -19,14 +19,15 @@ from companion.games import GAMES
 from companion.games.base import Game, Step
 from companion.games.plugins import plugin_games
 
+# Maximum number of characters of `summary`, which the lobby shows in one line.
 MAX_SUMMARY_LENGTH = 41
-"""Maximum number of characters of `summary`, which the lobby shows in one line."""
+# Maximum number of characters of a caption of `how_to_win`: two lines of 17.
 MAX_CAPTION_LENGTH = 34
-"""Maximum number of characters of a caption of `how_to_win`: two lines of 17."""
+# Number of random games that are played. More: slower. Fewer: rare faults are missed.
 GAMES_TRIED = 20
-"""Number of random games that are played. More: slower. Fewer: rare faults are missed."""
+# Maximum number of turns of a random game, many times those of a game between people.
 MAX_TURNS = 2000
-"""Maximum number of turns of a random game, many times those of a game between people."""
+
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 

@@ -28,14 +28,13 @@ from companion.service.app import Companion
 from companion.table.session import Phase, turn_random
 from companion.table.table_view import TableView
 
+# Length of a frame on the fake clock in seconds, so that a camera reads ten pictures a second.
 FRAME_S = 0.1
-"""Length of a frame on the fake clock in seconds, so that a camera reads ten pictures a second."""
+# Number of frames after which people give up waiting. More: a game that is stuck is reported later.
+# Fewer: one that is only slow is reported, too.
 PATIENCE_FRAMES = 60
-"""Number of frames after which people give up waiting. More: a game that is stuck is reported
-later. Fewer: one that is only slow is reported, too.
-"""
+# Maximum number of turns. A game that is longer is reported as not ended.
 MAX_TURNS = 400
-"""Maximum number of turns. A game that is longer is reported as not ended."""
 
 
 class Report(msgspec.Struct):

@@ -21,21 +21,20 @@ from companion.tools.selfplay.people import SimulatedGame, Stuck
 
 # Chosen by eye: as carelessly as people put pieces down, with mistakes a few times in a game.
 
+# Maximum offset of a piece that is put down, as a share of a square's width.
 MAX_OFFSET_SHARE = 0.12
-"""Maximum offset of a piece that is put down, as a share of a square's width."""
+# The same for a piece beside others, where hands are more careful.
 MAX_OFFSET_SHARE_BESIDE = 0.06
-"""The same for a piece beside others, where hands are more careful."""
+# Maximum rotation of a piece that is put down: alone, and beside others.
 MAX_ANGLE_DEG, MAX_ANGLE_BESIDE_DEG = 40.0, 10.0
-"""Maximum rotation of a piece that is put down: alone, and beside others."""
+# Maximum offset and rotation of a piece that covers several squares.
 MAX_BIG_OFFSET_MM, MAX_BIG_ANGLE_DEG = 2.0, 5.0
-"""Maximum offset and rotation of a piece that covers several squares."""
+# Probability that a piece is put on a wrong square.
+#
+# Larger: longer games. Smaller: some games without a mistake.
 WRONG_SQUARE_CHANCE = 0.15
-"""Probability that a piece is put on a wrong square.
-
-Larger: longer games. Smaller: some games without a mistake.
-"""
+# Probability that a player takes an order back first.
 CHANGED_MIND_CHANCE = 0.2
-"""Probability that a player takes an order back first."""
 
 
 class SimulatedPieceGame(SimulatedGame):

@@ -11,10 +11,9 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import SimulatedPieceGame
 
+# Probability that a play is made on the board. Otherwise it is tapped, and hands follow. Chosen by
+# eye, so that a game has both.
 BY_HAND_CHANCE = 0.75
-"""Probability that a play is made on the board. Otherwise it is tapped, and hands follow. Chosen by
-eye, so that a game has both.
-"""
 
 
 class SimulatedTurnGame(SimulatedPieceGame):

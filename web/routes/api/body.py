@@ -7,13 +7,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+# A name, code or other short field.
 ShortText = Annotated[str, Meta(max_length=200)]
-"""A name, code or other short field."""
+# An action in the notation. Those of some games are long.
 LongText = Annotated[str, Meta(max_length=4000)]
-"""An action in the notation. Those of some games are long."""
 
+# Part of a route's address that names a seat, passed on as `seat`.
 SEAT_PART = "<any(south, north):seat>"
-"""Part of a route's address that names a seat, passed on as `seat`."""
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,12 +23,14 @@ from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
+# Intervals in seconds at which an open page looks for pressed keys, and prolongs the check.
 POLL_INTERVAL_S, RENEW_INTERVAL_S = 0.05, 2.0
-"""Intervals in seconds at which an open page looks for pressed keys, and prolongs the check."""
 
+# Notice on all pages during the check.
 CHECK_NOTICE = say("The keys of the pads are being tried out: they do nothing else now.")
-"""Notice on all pages during the check."""
+
 Labels = Mapping[Cue | EventCue, str]
+# The table's most important cues (tones with lamps). The others are heard in a game.
 _CUES_OF_THE_TABLE: Labels = {
     Cue.AWAKE: say("The table is awake"),
     Cue.ORDERS_WANTED: say("Orders are due"),
@@ -37,7 +39,6 @@ _CUES_OF_THE_TABLE: Labels = {
     Cue.TIME_OUT: say("Time is up"),
     Cue.WON: say("Won"),
 }
-"""The table's most important cues (tones with lamps). The others are heard in a game."""
 
 
 def cues() -> Labels:

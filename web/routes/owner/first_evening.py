@@ -21,8 +21,8 @@ from web.routes.route import PageGroup, ask_for_key, form, get, host_only, host_
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
+# The questions in their order, by the names of their templates.
 PAGES = ("language", "camera", "print", "seats")
-"""The questions in their order, by the names of their templates."""
 
 
 @dataclass

@@ -36,12 +36,14 @@ from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
 from web.templating.phrases import date_words
 
+# Maximum number of bytes of an upload in memory at once.
 UPLOAD_CHUNK_BYTES = 1_000_000
-"""Maximum number of bytes of an upload in memory at once."""
+
 _PIN_SETTINGS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
 )
+# Settings of the eight main rows, which are omitted from the fold.
 _MAIN_SETTINGS = frozenset(
     {
         "table.language",
@@ -56,7 +58,6 @@ _MAIN_SETTINGS = frozenset(
         "web.join",
     }
 )
-"""Settings of the eight main rows, which are omitted from the fold."""
 
 
 @dataclass
