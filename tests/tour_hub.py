@@ -29,7 +29,7 @@ from companion.league.tournament import BoardEnd, System
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import Phase, Session
 from web.hub.room import Room
-from web.server.server import Server, serve
+from web.server.server import Server, open_server
 
 HUB_KEY = "abcde-fghij"
 """Of the host of the hub whose pages are shown without a network."""
@@ -132,7 +132,7 @@ def touring_hub() -> Iterator[HubTour]:
             Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.change
         ) as league,
         hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0) as server,
+        open_server(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         yield HubTour(room, league, clock, server)

@@ -21,7 +21,7 @@ from web.features import Site
 from web.hub.app import create_hub_app
 from web.hub.room import Room
 from web.security.tls import certificate_context
-from web.server.server import Server, serve
+from web.server.server import Server, open_server
 
 
 class Hub(Closeable):
@@ -98,7 +98,7 @@ class Hub(Closeable):
             self.room, self.league, self.members, clock, site, language=settings.language
         )
         self.table_join_code = app.extensions["table_join_code"]
-        self.server: Server = serve(
+        self.server: Server = open_server(
             app, web.host, web.port, tls, proxies=web.proxies, path=web.path
         )
         self._stack.callback(self.server.close)

@@ -59,7 +59,7 @@ from web.app import create_app
 from web.features import CameraFeature, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
 from web.security.codes import JoinCode
-from web.server.server import Server, serve
+from web.server.server import Server, open_server
 
 log = logging.getLogger(__name__)
 # Key in the journal that exists once somebody has become the owner by the owner key.
@@ -405,7 +405,7 @@ class Companion(Closeable):
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
         self.housekeeping.tasks.append(app.extensions["presence"].update)
-        server = serve(app, web.host, web.port, tls, proxies=web.proxies, path=web.path)
+        server = open_server(app, web.host, web.port, tls, proxies=web.proxies, path=web.path)
         self._stack.callback(server.close)
         return server
 

@@ -21,7 +21,7 @@ from companion.table.table import Table
 from web.app import create_phone_app
 from web.features import PhoneCamera
 from web.security.codes import PhonePairing
-from web.server.server import PortInUse, Server, serve
+from web.server.server import PortInUse, Server, open_server
 
 log = logging.getLogger(__name__)
 # Port of the phone's page if the owner has set no certificate. If it is taken, any free port.
@@ -90,10 +90,10 @@ class PhoneCameraServer(Closeable):
         assert self.app is not None
         app = create_phone_app(self.app, self.phone_camera)
         try:
-            server = serve(app, web.host, SECURE_PORT, tls, has_streams=False)
+            server = open_server(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:
             # Any free port will do, because the phone gets the full address.
-            server = serve(app, web.host, 0, tls, has_streams=False)
+            server = open_server(app, web.host, 0, tls, has_streams=False)
         self._stack.callback(server.close)
         server.start()
         return server

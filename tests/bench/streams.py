@@ -89,7 +89,7 @@ def serve_hub(viewers: int) -> None:
     from web.features import Site  # noqa: PLC0415
     from web.hub.app import create_hub_app  # noqa: PLC0415
     from web.hub.room import Room, RoomTable  # noqa: PLC0415
-    from web.server.server import serve  # noqa: PLC0415
+    from web.server.server import open_server  # noqa: PLC0415
 
     save_memory()
     clock, records = RealClock(), played_records("outbuffered", 99, 1)
@@ -99,7 +99,7 @@ def serve_hub(viewers: int) -> None:
     site = Site(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
     with tempfile.TemporaryDirectory() as folder, league_of(Path(folder), clock) as league:
         app = create_hub_app(room, league, NoHub(), clock, site)
-        with serve(app, "127.0.0.1", 0) as server:
+        with open_server(app, "127.0.0.1", 0) as server:
             server.start()
             print(server.port, flush=True)
             for record, _ in zip(records, sys.stdin, strict=False):

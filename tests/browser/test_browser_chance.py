@@ -20,7 +20,7 @@ from web_fixtures import Place, open_place
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance, commitment_of
 from companion.table.records import NewGame, Resign
-from web.server.server import serve
+from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +30,7 @@ def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
     """South's phone, which has sat down."""
     with (
         open_place(folder) as place,
-        serve(place.app, "127.0.0.1", 0) as server,
+        open_server(place.app, "127.0.0.1", 0) as server,
         browser(PHONE) as window,
     ):
         server.start()

@@ -13,7 +13,7 @@ from service import browser, tap, until
 from web_fixtures import open_place
 
 from companion.core.kit import Seat
-from web.server.server import serve
+from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -42,7 +42,7 @@ def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
         play(place.table, place.clock, "outbuffered", 6)
         play(place.table, place.clock, "outbuffered", 1, seed=2)
         with (
-            serve(place.app, "127.0.0.1", 0) as server,
+            open_server(place.app, "127.0.0.1", 0) as server,
             browser((1024, 768), is_whole=True) as window,
         ):
             server.start()

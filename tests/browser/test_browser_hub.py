@@ -20,7 +20,7 @@ from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable
-from web.server.server import serve
+from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -53,7 +53,7 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
     with (
         league_of(tmp_path, clock) as league,
         hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0) as server,
+        open_server(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         cup = league.tournaments.add(
@@ -101,7 +101,7 @@ def test_few_tables_fill_the_wall_and_many_take_turns(
             room.receive_record(f"t{number}", record)
     if count > 12:
         room.receive_state("t20", PublicState("1.0.0", call=Call.CALLED))
-    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
+    with hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}/")
         for size in (WALL, (1366, 768)):
@@ -128,7 +128,7 @@ def test_the_wall_and_a_spectator_follow_what_is_told(
     room = Room("", clock)
     room.add(RoomTable("a", 1, ""))
     room.receive_state("a", PublicState("1.0.0"))
-    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
+    with hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}{path}")
 

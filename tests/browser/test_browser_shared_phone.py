@@ -19,7 +19,7 @@ from companion.core.config import Settings, VoiceSettings
 from companion.core.kit import Seat
 from companion.speech.speech_policy import SpeechPolicy
 from web.features import Welcome
-from web.server.server import serve
+from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -58,7 +58,10 @@ def window() -> Iterator[WebDriver]:
 @pytest.fixture
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
     welcome = Welcome()
-    with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0) as server:
+    with (
+        open_place(tmp_path, welcome=welcome) as place,
+        open_server(place.app, "127.0.0.1", 0) as server,
+    ):
         policy = SpeechPolicy(
             place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock
         )

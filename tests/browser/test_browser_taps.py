@@ -16,7 +16,7 @@ from tour import cdp
 from web_fixtures import Place, open_place
 
 from companion.core.kit import Seat
-from web.server.server import serve
+from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def window() -> Iterator[WebDriver]:
 @contextmanager
 def south(folder: Path, window: WebDriver) -> Iterator[tuple[Place, str]]:
     """A table with its pages, and the address of South's, where the window's browser sits."""
-    with open_place(folder) as place, serve(place.app, "127.0.0.1", 0) as server:
+    with open_place(folder) as place, open_server(place.app, "127.0.0.1", 0) as server:
         server.start()
         url = f"http://127.0.0.1:{server.port}"
         cdp(window, "Network.clearBrowserCookies")

@@ -18,7 +18,7 @@ from service import until
 from web_fixtures import Place, open_place
 
 from companion.core.kit import Seat
-from web.server.server import PortInUse, Server, serve
+from web.server.server import PortInUse, Server, open_server
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_private_stream_ends_its_secrets_when_the_seat_is_freed(place: Place) 
 
 @pytest.fixture
 def server(place: Place) -> Iterator[Server]:
-    with serve(place.app, "127.0.0.1", 0) as running:
+    with open_server(place.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 
@@ -90,7 +90,7 @@ def test_a_viewer_who_leaves_frees_the_place(place: Place, server: Server) -> No
 
 def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:
     before = threading.active_count()
-    running = serve(place.app, "127.0.0.1", 0)
+    running = open_server(place.app, "127.0.0.1", 0)
     running.start()
     line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
     line.request("GET", "/live/watch")
@@ -110,9 +110,9 @@ def test_a_busy_port_is_said_in_one_sentence(place: Place) -> None:
         with pytest.raises(
             PortInUse, match=f"Port {port} is in use: choose another one with --port"
         ):
-            serve(place.app, "127.0.0.1", port)
+            open_server(place.app, "127.0.0.1", port)
     with pytest.raises(PortInUse, match=r"Cannot listen on 203\.0\.113\.1"):
-        serve(place.app, "203.0.113.1", 0)
+        open_server(place.app, "203.0.113.1", 0)
 
 
 def places(browser: FlaskClient, path: str, times: int) -> list[Any]:

@@ -42,7 +42,7 @@ SPARE_FILES = 128
 MAX_HEADER_BYTES = 32 * 1024
 # Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB.
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
-# Timeout for an idle connection, and interval between two checks for one, in seconds.
+# Timeout in seconds for an idle connection, and interval between two checks for idle ones.
 IDLE_TIMEOUT_S, IDLE_CHECK_INTERVAL_S = 60, 5
 # Timeout in milliseconds for a client that does not read or has vanished.
 DEAD_CLIENT_TIMEOUT_MS = 20_000
@@ -84,7 +84,6 @@ class Listener(socket.socket):
         super().__init__(fileno=fileno)
         self.tls = tls
         self.max_each = max_each
-        self.connections: set[Connection] = set()
         self.uploads: set[Connection] = set()
         """Connections with a large request that has not been answered yet."""
         self._by_address = UsageCounts[str]()
@@ -102,7 +101,6 @@ class Listener(socket.socket):
             conn = self.tls.unwrap(conn, is_own)
         connection = Connection(conn.detach(), self, address)
         with self._lock:
-            self.connections.add(connection)
             self._by_address[connection.group] += 1
         return connection, (address, *peer[1:])
 
@@ -114,7 +112,6 @@ class Listener(socket.socket):
         """Remove a closed connection from the counts."""
         with self._lock:
             self.uploads.discard(connection)
-            self.connections.discard(connection)
             self._by_address.release(connection.group)
 
 
@@ -173,7 +170,7 @@ class Connection(socket.socket):
 
 
 class Server(Closeable):
-    """The web server of an application on a port. Made by `serve`.
+    """The web server of an application on a port. Made by `open_server`.
 
     It owns the threads of waitress, the application's worker and the listener with its TLS, and
     closes all of them. `close` may be called twice.
@@ -266,7 +263,7 @@ class Server(Closeable):
             channel.handle_close()
 
 
-def serve(
+def open_server(
     app: Flask,
     host: str,
     port: int,
@@ -276,35 +273,15 @@ def serve(
     path: str = "",
     has_streams: bool = True,
 ) -> Server:
-    """Return a server of the application that is not yet started. Port 0 means any free port.
+    """Open a port for an application, and return its server, which the caller starts.
 
-    With `tls` it serves HTTPS. `proxies` are the addresses of trusted proxies, and `path` is the
-    path under which they serve the pages. Without streams fewer threads and connections suffice.
-    Raises `PortInUse`.
+    Port 0 means any free port. With `tls` it serves HTTPS. `proxies` are the addresses of trusted
+    proxies, and `path` is the path under which they serve the pages. Without streams fewer threads
+    and connections suffice. Raises `PortInUse`.
     """
     # waitress warns whenever a request has to wait for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
-    except (OSError, OverflowError) as error:
-        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            raise PortInUse(
-                say("Port {port} is in use: choose another one with --port", port=port)
-            ) from None
-        raise PortInUse(
-            say(
-                "Cannot listen on {host}, port {port}: {error}",
-                host=host,
-                port=port,
-                error=str(error),
-            )
-        ) from None
-    # connections inherit these options from the listener
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_CLIENT_TIMEOUT_MS)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT_BYTES)
+    port_socket = _open_port(host, port)
     streams: Streams = app.extensions["streams"]
     max_streams = streams.viewers + sum(RESERVED_PLACES.values()) if has_streams else 0
     max_each = max_streams + SPARE_CONNECTIONS
@@ -317,9 +294,31 @@ def serve(
         from web.security.tls import TlsTerminator  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
         terminator = TlsTerminator(tls)
-    listener = Listener(listening.detach(), max_each, terminator)
+    listener = Listener(port_socket.detach(), max_each, terminator)
     front = ProxyMiddleware(app, Proxies(proxies), "https" if tls else "http", path)
     return Server(app, listener, front, max_connections, max_streams + SPARE_THREADS)
+
+
+def _open_port(host: str, port: int) -> socket.socket:
+    """Listen on a port. Raises `PortInUse`.
+
+    Connections inherit the socket's options, which drop clients that have vanished.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        opened = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
+    except (OSError, OverflowError) as error:
+        text = say(
+            "Cannot listen on {host}, port {port}: {error}", host=host, port=port, error=str(error)
+        )
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            text = say("Port {port} is in use: choose another one with --port", port=port)
+        raise PortInUse(text) from None
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_CLIENT_TIMEOUT_MS)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT_BYTES)
+    return opened
 
 
 def _raise_file_limit(files: int) -> None:

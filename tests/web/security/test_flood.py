@@ -19,7 +19,7 @@ from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from web.security.rate_limit import MEMBER_RATE, STRANGER_RATE, RequestLimits, TooManyRequests
 from web.server import server as listening
-from web.server.server import Server, serve
+from web.server.server import Server, open_server
 from web.server.sse import (
     MAX_SEAT_STREAMS_EACH,
     OWN_SCREEN_PLACES,
@@ -147,7 +147,7 @@ def test_one_address_never_takes_all_places(place: Place) -> None:
 
 @pytest.fixture
 def server(place: Place) -> Iterator[Server]:
-    with serve(place.app, "127.0.0.1", 0) as running:
+    with open_server(place.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from web_fixtures import HOST_KEY, open_place
 
-from web.server.server import Server, serve
+from web.server.server import Server, open_server
 
 ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.count())
 """Addresses of this machine that are not its own screen's: each asks once."""
@@ -20,7 +20,7 @@ ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.coun
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hosts")
-    with open_place(folder) as place, serve(place.app, "127.0.0.1", 0) as running:
+    with open_place(folder) as place, open_server(place.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 

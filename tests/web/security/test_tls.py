@@ -24,7 +24,7 @@ from companion.core.config import PanelSettings, Settings, WebSettings
 from companion.diagnostics.findings import Grade
 from web.security import tls as own
 from web.security.tls import BadCertificate, NoCertificate, certificate_context, own_certificate
-from web.server.server import Server, serve
+from web.server.server import Server, open_server
 
 FILES = Path(__file__).parents[2] / "certificates"
 CERTIFICATE, KEY, LOCKED = (
@@ -36,7 +36,7 @@ ELSEWHERE = "127.0.0.66"
 
 @pytest.fixture
 def server(place: Place) -> Iterator[Server]:
-    with serve(place.app, "127.0.0.1", 0, certificate_context(CERTIFICATE, KEY)) as running:
+    with open_server(place.app, "127.0.0.1", 0, certificate_context(CERTIFICATE, KEY)) as running:
         running.start()
         yield running
 
@@ -136,7 +136,7 @@ def test_who_hangs_up_or_does_not_trust_disturbs_nobody(server: Server) -> None:
     answer = browser.getresponse()
     assert len(answer.read()) == int(answer.getheader("Content-Length", "0")) > own.CHUNK_BYTES
     browser.close()
-    until("all to be counted out", lambda: not server.listener.connections)
+    until("all to be counted out", lambda: not server.listener.count_of("127.0.0.1"))
 
 
 @pytest.mark.parametrize(
