@@ -1,7 +1,18 @@
 """A game as an animated WebP to be shared, made of the pages' own drawings.
 
 The picture needs no language: it shows names, turns as figures, and at the end the sign's colour
-behind the winner. `_film.html` draws a frame, which needs an application context.
+behind the winner.
+
+The converter knows neither CSS variables nor the drawings that a page defines once and repeats. So
+a scene becomes a frame in four steps:
+
+1. The template `_film.html` draws the scene as a page would:
+   `<use href="#scout-n" x="8" … class="side-lime"/>`, `<rect fill="var(--tile)"/>`.
+2. `_resolve_colours` replaces variables by the colours of the light theme. Only `--face`, the
+   colour of a print on a piece, remains, because it depends on the piece's side.
+3. `_inline_drawings` replaces each `use` by its drawing, with the print colour of its side.
+4. `film_webp` converts the documents with `_style_sheet`, in which the same is done to the rules
+   of the pages' style sheet.
 """
 
 from __future__ import annotations
@@ -23,123 +34,140 @@ from web.rendering.cards import lanes_picture
 
 # Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi.
 MAX_FRAMES = 60
-# Total duration of a whole game, minimum and maximum per scene, and duration of the last scene.
-_WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
+# Total duration of a whole game, from which that of a frame follows, within bounds.
+_WHOLE_GAME_MS, _MIN_FRAME_MS, _MAX_FRAME_MS = 45_000, 300, 900
+# Duration of the last frame.
+_LAST_FRAME_MS = 4_000
 
-_WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
-_HEAD, _EDGE = 44, 12
-# Sizes in pixels: the picture's width, the heights of a board and of lanes, the height of the head
-# with the names, the edge, and the size of names. Names are cut after 15 letters.
-_NAME_PX, _MAX_NAME = 15, 15
+# Sizes of a frame: its width, the height of a board or of lanes, and of the head with the names.
+# `_film.html` has the positions.
+_WIDTH_PX, _BOARD_HEIGHT_PX, _LANES_HEIGHT_PX, _HEAD_HEIGHT_PX = 480, 520, 228, 44
+# Margin above and below the board.
+_MARGIN_PX = 12
+# Font size of a name, and the number of letters after which it is cut.
+_NAME_PX, _MAX_NAME_LENGTH = 15, 15
 
-_STATIC = Path(__file__).parents[1] / "static"
-_DRAWN = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)
+_STYLE_SHEET = Path(__file__).parents[1] / "static" / "base.css"
+# A part of the style sheet with rules for drawings: `/* drawn … */ .pen {…} /* end of drawn */`.
+_DRAWING_RULES = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)
+# A use of a CSS variable, with its name and its default: `var(--ink)`, `var(--edge,var(--line))`.
 _VARIABLE = re.compile(r"var\(--([\w-]+)(?:,((?:var\([^()]*\)|[^()])*))?\)")
-_FOR_SCRIPTS = re.compile(r' data-[a-z]+(="[^"]*")?')
+# An attribute for scripts: ` data-beat="2"`, ` data-swell`.
+_SCRIPT_ATTRIBUTE = re.compile(r' data-[a-z]+(="[^"]*")?')
+# A reference to a drawing, as `web.rendering.svg.use` and `_film.html` write it. Its groups are the
+# drawing's name, place and size, classes and rotation.
 _USE = re.compile(
     r'<use href="#([\w-]+)" (x="[^>]*? height="[^"]*")(?: class="([^"]*)")?( transform="[^"]*")?/>'
 )
 
 
 def moving_picture(game: Replay) -> bytes:
-    """Draw a game as WebP: its start, every step (only some of them in a long game) and its end."""
+    """Draw a game as WebP: its start, every step (only some of them in a long game) and its end.
+
+    Needs an application context for the template.
+    """
     places = _choose_places(game)
     last = game.places - 1
     documents = [_document(game, game.scene(place), is_end=place == last) for place in places]
-    # the longer the game, the shorter its frames, within bounds
-    frame_ms = max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
-    durations = [frame_ms] * (len(documents) - 1) + [_LAST_MS]
-    return film_webp(Film(documents, durations, _style(), _tokens()["paper"]))
+    # the longer the game, the shorter its frames
+    frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _WHOLE_GAME_MS // len(places)))
+    durations_ms = [frame_ms] * (len(places) - 1) + [_LAST_FRAME_MS]
+    return film_webp(Film(documents, durations_ms, _style_sheet(), _variables()["paper"]))
 
 
 def _choose_places(game: Replay) -> list[int]:
     """Return the scenes to be drawn, evenly spaced, including the first and the last."""
     last = game.places - 1
-    stride = -(-game.places // (MAX_FRAMES - 1))  # the last scene may come on top
+    # rounded up, with one frame left over for the last scene
+    stride = -(-game.places // (MAX_FRAMES - 1))
     return [*range(0, last, stride), last]
 
 
 def _document(game: Replay, scene: ReplayStep, *, is_end: bool) -> str:
-    """Return one scene as an SVG document. `_film.html` draws it."""
-    board, board_height = Markup(), _CARDS_HEIGHT
+    """Return one scene as an SVG document."""
+    board, board_height = Markup(), _LANES_HEIGHT_PX
     if scene.lanes:
         board = lanes_picture(game.kit, scene.lanes)
     elif not game.kit.deck:
-        board, board_height = board_svg(picture_of_replay(game.kit, scene)), _BOARD_HEIGHT
+        board, board_height = board_svg(picture_of_replay(game.kit, scene)), _BOARD_HEIGHT_PX
     drawn = render_template(
         "_film.html",
         game=game,
         scene=scene,
         is_end=is_end,
-        # attributes for scripts have no values, which is HTML and not XML
-        board=Markup(_FOR_SCRIPTS.sub("", board)),
+        # some attributes for scripts have no value, which HTML permits but not XML
+        board=Markup(_SCRIPT_ATTRIBUTE.sub("", board)),
         board_height=board_height,
-        height=board_height + _HEAD + 2 * _EDGE,
-        width=_WIDTH,
-        patterns=Markup(_resolve_colours(PATTERNS, _tokens()["ink"])),
+        height=board_height + _HEAD_HEIGHT_PX + 2 * _MARGIN_PX,
+        width=_WIDTH_PX,
+        patterns=Markup(_resolve_colours(PATTERNS, _variables()["ink"])),
         winner_colour=SIGN,
-        max_name=_MAX_NAME,
+        max_name=_MAX_NAME_LENGTH,
     )
-    return _put_drawings(_resolve_colours(drawn))
+    return _inline_drawings(_resolve_colours(drawn))
+
+
+def _inline_drawings(document: str) -> str:
+    """Replace each `use` by a copy of its drawing in the colours of its side."""
+
+    def copy_of(use: re.Match[str]) -> str:
+        name, place, classes, rotation = use.groups("")
+        side_class = next((word for word in classes.split() if word.startswith("side-")), "")
+        # a lying piece is an outline without a print
+        print_colour = "none" if "lying" in classes.split() else _print_colour(side_class)
+        drawing = _resolve_colours(DRAWINGS[name], print_colour)
+        # a drawing is 100 wide, and the inner `svg` scales it to its size
+        scaled = f'<svg {place} viewBox="0 0 100 100">{drawing}</svg>'
+        return f'<g class="{classes}"{rotation}>{scaled}</g>'
+
+    return _USE.sub(copy_of, document)
 
 
 # ---- colours -------------------------------------------------------------------------------------
 
 
 @cache
-def _tokens() -> dict[str, str]:
-    """Return the colours of the light theme by the names of their CSS variables."""
-    text = (_STATIC / "base.css").read_text(encoding="utf-8")
+def _variables() -> dict[str, str]:
+    """Return the CSS variables in the light theme, such as `{"paper": "#F4EEE1", …}`."""
+    sheet = _STYLE_SHEET.read_text(encoding="utf-8")
     # the light theme comes before the dark one
-    light = text[: text.index('[data-theme="dark"]')]
+    light = sheet[: sheet.index('[data-theme="dark"]')]
     return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {"sans": FAMILY, "mono": FAMILY}
 
 
-def _resolve_colours(text: str, face: str = "") -> str:
-    """Replace CSS variables by their colours. `face` is the colour of a print on a filled shape."""
+def _resolve_colours(text: str, print_colour: str = "") -> str:
+    """Replace uses of CSS variables by their colours.
 
-    def value(match: re.Match[str]) -> str:
-        name, default = match[1], match[2] or ""
-        # The colour of a print depends on the side, so `_put_drawings` fills it in.
+    `print_colour` is the value of `--face`. Without it uses of `--face` remain.
+    """
+
+    def colour_of(variable: re.Match[str]) -> str:
+        name, default = variable[1], variable[2] or ""
         if name == "face":
-            return face or match[0]
-        return _tokens().get(name) or _resolve_colours(default, face)
+            return print_colour or variable[0]
+        return _variables().get(name) or _resolve_colours(default, print_colour)
 
-    return _VARIABLE.sub(value, text)
-
-
-def _put_drawings(drawn: str) -> str:
-    """Replace each `use` by its drawing, because variables have other colours for each side."""
-
-    def drawing(use: re.Match[str]) -> str:
-        name, place, classes, turned = use.groups("")
-        side = next((word for word in classes.split() if word.startswith("side-")), "")
-        # a lying piece is an outline without a print
-        face = "none" if "lying" in classes.split() else _print_colour(side)
-        inner = _resolve_colours(DRAWINGS[name], face)
-        return f'<g class="{classes}"{turned}><svg {place} viewBox="0 0 100 100">{inner}</svg></g>'
-
-    return _USE.sub(drawing, drawn)
+    return _VARIABLE.sub(colour_of, text)
 
 
-def _print_colour(side: str) -> str:
-    """Return the colour of a print on a side's fill."""
-    return _tokens().get(side.replace("side-", "on-"), _tokens()["ink"])
+def _print_colour(side_class: str) -> str:
+    """Return the colour of a print on a side's pieces: that of `on-lime` for `side-lime`."""
+    return _variables().get(side_class.replace("side-", "on-"), _variables()["ink"])
 
 
 @cache
-def _style() -> str:
-    """Return the style sheet: the pages' rules for drawings with colours filled in, and some for
-    this picture.
-    """
-    sheet = (_STATIC / "base.css").read_text(encoding="utf-8").replace("use.lying", "g.lying")
-    drawn = _resolve_colours("".join(_DRAWN.findall(sheet)), "inherit")
-    sides = sorted(set(re.findall(r"side-\w+", drawn)))
-    printed = [f".letter.{side}{{fill:{_print_colour(side)}}}" for side in sides]
-    own = (
-        f"text{{font-family:{FAMILY};fill:{_tokens()['ink']};font-weight:700}}"
+def _style_sheet() -> str:
+    """Return the rules for the converter: those of the pages for drawings, and some for frames."""
+    # drawings stand in a `g` now instead of a `use`
+    sheet = _STYLE_SHEET.read_text(encoding="utf-8").replace("use.lying", "g.lying")
+    drawing_rules = _resolve_colours("".join(_DRAWING_RULES.findall(sheet)), "inherit")
+    side_classes = sorted(set(re.findall(r"side-\w+", drawing_rules)))
+    # letters get their side's print colour, which they would inherit on a page
+    letter_rules = [f".letter.{name}{{fill:{_print_colour(name)}}}" for name in side_classes]
+    frame_rules = (
+        f"text{{font-family:{FAMILY};fill:{_variables()['ink']};font-weight:700}}"
         f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"
         ".count{font-size:150px;text-anchor:middle}"
-        f".rule{{stroke:{_tokens()['line']};stroke-width:2}}"
+        f".rule{{stroke:{_variables()['line']};stroke-width:2}}"
     )
-    return own + drawn + "".join(printed)
+    return frame_rules + drawing_rules + "".join(letter_rules)
