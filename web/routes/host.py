@@ -13,12 +13,10 @@ from typing import Any
 from flask import Response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.routes.route import PageGroup, ask_for_key, enter_key, form, get
-from web.templating.phrases import whole_number
 
 # Pages that may ask for the owner key and to which it leads back.
 RETURN_PATHS = (
@@ -98,31 +96,6 @@ class HostPages(PageGroup):
         if name not in self._games:
             raise NotFound
         return self._games[name]
-
-
-def chosen_options(game: Game[Any, Any], fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options in a query, given by the index of a choice or as a custom text.
-
-    Raises `Malformed` for any other value.
-    """
-    options: dict[str, Any] = {}
-    for row in game.option_rows:
-        text = fields.get(row.name, "")
-        number = whole_number(text)
-        if number is not None and number < len(row.choices):
-            options[row.name] = row.choices[number][1]
-        elif text and row.free_text:
-            # browsers end lines with CRLF
-            options[row.name] = text.replace("\r\n", "\n").strip("\n")
-        elif text:
-            raise Malformed(
-                say(
-                    "“{text}” is not a choice for {option}: go back and choose",
-                    text=text,
-                    option=row.title,
-                )
-            )
-    return options
 
 
 def chosen_row(chosen: Mapping[str, Any], row: OptionRow) -> ChosenRow:

@@ -9,17 +9,19 @@ from typing import Any
 from flask import Response, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import current_language
+from companion.core.errors import Malformed
+from companion.core.i18n import current_language, say
 from companion.core.kit import Kit
-from companion.games.base import Game, OptionRow
+from companion.games.base import Game
 from companion.printing.kit_printer import PAPERS, KitPrinter
-from web.routes.host import chosen_options
 from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
+from web.templating.phrases import whole_number
 
 # Countries that print on Letter (Unicode CLDR, measurement data: paper sizes).
 _LETTER_COUNTRIES = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 
+# Ending of the address of a board in one piece: `/kit/scouts-board.pdf`.
 _BOARD_SUFFIX = "-board"
 
 
@@ -43,49 +45,55 @@ class KitPages(PageGroup):
             language=language,
             low_ink=_low_ink(),
             papers=PAPERS,
-            is_short=has_wifi and not self._may_show_wifi(),
+            hides_wifi=has_wifi and not self._may_show_wifi(),
         )
 
     @get("/kit/<name>.pdf")
     def pdf(self, name: str) -> Any:
-        """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
+        """Return a game's kit, its board in one piece (`GAME-board`), or the table card (`join`).
+
+        Raises `NotFound` for any other name, and `Malformed` for an unknown paper, language or
+        option.
+        """
         paper, language = _paper(), _language()
         if name == "join":
-            return self._join_card(paper, language)
+            return self._table_card(paper, language)
         game = self._games.get(name.removesuffix(_BOARD_SUFFIX))
         if game is None:
             raise NotFound
-        raw = chosen_options(game, request.args)
+        options = _options_in(request.args, game)
         if name.endswith(_BOARD_SUFFIX):
-            pdf = self._run_in_worker(lambda: self.printer.board(game.name, raw, language))
+            pdf = self._run_in_worker(lambda: self.printer.board(game.name, options, language))
             return _pdf_answer(pdf, f"{name}-{language}")
         low_ink = _low_ink()
         pdf = self._run_in_worker(
-            lambda: self.printer.kit(game.name, raw, paper, language, low_ink=low_ink)
+            lambda: self.printer.kit(game.name, options, paper, language, low_ink=low_ink)
         )
         ink = "-low-ink" if low_ink else ""
         return _pdf_answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
-    def _join_card(self, paper: str, language: str) -> Response:
-        """Return the card for the table. It shows the Wi-Fi only to the owner, and on the table's
-        own screen.
+    def _table_card(self, paper: str, language: str) -> Response:
+        """Return the table card with the addresses for phones, and with the Wi-Fi if it may be
+        shown.
         """
-        urls, wifi = self.page_context.join_urls(), None
-        if self._may_show_wifi():
-            wifi = self._features.welcome.wifi()
+        urls = self.page_context.join_urls()
+        wifi = self._features.welcome.wifi() if self._may_show_wifi() else None
         card = self._run_in_worker(lambda: self.printer.join_card(urls, wifi, paper, language))
         return _pdf_answer(card, f"table-card-{paper}-{language}")
 
     def _may_show_wifi(self) -> bool:
+        """Return whether the requester is the owner, or at the machine's own screen."""
         return is_own_screen() or self.page_context.guard.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
-        """Return the template values for one game."""
-        # label, kit and query of each board
+        """Return the template values for one game: its sheets, and those that options change."""
+        # every board that can be chosen: its label, its kit, and the query for it
         boards: list[tuple[str, Kit, str]] = []
-        # options that add other sheets to the kit, with their queries
-        others: list[tuple[OptionRow, str]] = []
-        own_map = None
+        # option whose value may be a map that somebody has drawn
+        map_option = None
+        # queries for kits that have other sheets, but the usual board
+        other_kits: list[str] = []
+        usual_kit = _kit(game, {})
         for row in game.option_rows:
             choices = []
             for number, (label, value) in enumerate(row.choices):
@@ -93,22 +101,45 @@ class KitPages(PageGroup):
             # an option concerns the board if its choices differ in it
             if len({kit.board for _, kit, _ in choices}) > 1:
                 boards += choices
-                own_map = own_map or (row if row.free_text else None)
+                map_option = map_option or (row if row.free_text else None)
             else:
-                # a kit that differs from the usual one has other sheets
-                others += [(row, query) for _, kit, query in choices if kit != _kit(game, {})]
-        plan = self.printer.plan(game.name, paper, language)
+                other_kits += [query for _, kit, query in choices if kit != usual_kit]
         return {
             "game": game,
-            "plan": plan,
+            "plan": self.printer.plan(game.name, paper, language),
             "boards": boards,
-            "own_map": own_map,
-            "others": others,
+            "map_option": map_option,
+            "other_kits": other_kits,
         }
 
 
-def _kit(game: Game[Any, Any], raw: Mapping[str, Any]) -> Kit:
-    return game.kit(game.options(raw))
+def _kit(game: Game[Any, Any], options: Mapping[str, Any]) -> Kit:
+    return game.kit(game.options(options))
+
+
+def _options_in(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, Any]:
+    """Return the options in a query: each is the index of a choice, or a text of one's own.
+
+    Raises `Malformed` for any other value.
+    """
+    options: dict[str, Any] = {}
+    for row in game.option_rows:
+        text = query.get(row.name, "")
+        number = whole_number(text)
+        if number is not None and number < len(row.choices):
+            _, options[row.name] = row.choices[number]
+        elif text and row.free_text:
+            # browsers end lines with CRLF
+            options[row.name] = text.replace("\r\n", "\n").strip("\n")
+        elif text:
+            raise Malformed(
+                say(
+                    "“{text}” is not a choice for {option}: go back and choose",
+                    text=text,
+                    option=row.title,
+                )
+            )
+    return options
 
 
 def _paper() -> str:
