@@ -79,6 +79,13 @@ class TournamentKeeper:
             rating = ratings.get(person, INITIAL_RATING)
             self._store(tournament_rules.enter(tournament, person, rating))
 
+    def enter_newcomer(self, number: int, name: str) -> None:
+        """Make a card for a person, and enter that person. Raises a `CompanionError`."""
+        with self._file.lock:
+            # a refused person gets no card
+            tournament_rules.require_open_to_newcomers(self._require(number))
+            self.enter(number, self._cards.create(name).number)
+
     def direct(self, number: int, act: Callable[[Tournament], Tournament]) -> None:
         """Apply an action of the director, a function of `tournament_rules`.
 

@@ -68,6 +68,30 @@ def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
     Raises `Illegal` if entries are closed, if the tournament is full, or if the person has entered
     already.
     """
+    former = tournament.entrant_of(person)
+    if former is None:
+        require_open_to_newcomers(tournament)
+        number = max((other.number for other in tournament.entrants), default=0) + 1
+        entrant = Entrant(number, (person,), rating=rating, since=len(tournament.rounds) + 1)
+        return replace(tournament, entrants=(*tournament.entrants, entrant))
+    _require_open_entries(tournament)
+    if not former.until:
+        raise Illegal(Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=person))
+    return _with_entrant(tournament, replace(former, until=0))
+
+
+def require_open_to_newcomers(tournament: Tournament) -> None:
+    """Raise `Illegal` if nobody may enter who has not been in the tournament before."""
+    _require_open_entries(tournament)
+    # earlier versions had teams, and a single person cannot meet one
+    if any(len(entrant.people) > 1 for entrant in tournament.entrants):
+        raise Illegal(
+            Refusal.TOO_LATE, say("This tournament is played in teams: nobody can enter any more")
+        )
+
+
+def _require_open_entries(tournament: Tournament) -> None:
+    """Raise `Illegal` if entries are closed or the tournament is full."""
     _require_running(tournament)
     if tournament.rounds and tournament.system is not System.SWISS:
         raise Illegal(
@@ -79,19 +103,6 @@ def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
             Refusal.TOO_LATE,
             say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS),
         )
-    former = tournament.entrant_of(person)
-    if former is not None and former.until:
-        return _with_entrant(tournament, replace(former, until=0))  # the entrant is reinstated
-    if former is not None:
-        raise Illegal(Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=person))
-    # earlier versions had teams, and a single person cannot meet one
-    if any(len(other.people) > 1 for other in tournament.entrants):
-        raise Illegal(
-            Refusal.TOO_LATE, say("This tournament is played in teams: nobody can enter any more")
-        )
-    number = max((other.number for other in tournament.entrants), default=0) + 1
-    entrant = Entrant(number, (person,), rating=rating, since=len(tournament.rounds) + 1)
-    return replace(tournament, entrants=(*tournament.entrants, entrant))
 
 
 def withdraw(tournament: Tournament, entrant_number: int) -> Tournament:

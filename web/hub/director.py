@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -34,10 +34,10 @@ class DirectorPages(HubGroup):
     # ---- pages ----
 
     @form("/host/tournaments", guard=host_only)
-    def make(self) -> Any:
-        """Create a tournament from the form."""
+    def create(self) -> Any:
+        """Create a tournament, and show its page."""
         try:
-            tournament = self._make(request.form)
+            tournament = self._tournaments.add(_new_tournament(request.form))
         except CompanionError as error:
             return self._pages.all(error.message, status_of(error))
         return redirect(f"/host/tournament/{tournament.id}", 303)
@@ -66,81 +66,80 @@ class DirectorPages(HubGroup):
 
     @form("/host/tournament/<int:number>", guard=host_only, page="page")
     def act(self, number: int) -> Any:
-        """Carry out the action of a submitted form."""
-        self._act(number, request.form)
+        """Carry out the action whose button was pressed, and show the page again."""
+        self._pages.require_tournament(number)
+        self._carry_out(number, request.form)
         return redirect(f"/host/tournament/{number}", 303)
 
     # ---- inside ----
 
-    def _make(self, form: Mapping[str, str]) -> Tournament:
-        """Create a tournament from the values of a form. Raises `Malformed`."""
-        # `game/2` is the third preset of the game
-        game, _, preset_text = form.get("game", "").partition("/")
-        if game not in GAMES:
-            raise NotFound
-        presets, preset = GAMES[game].presets, whole_number(preset_text)
-        options: Mapping[str, Any] = {}
-        if preset is not None and preset < len(presets):
-            options = presets[preset].options
-        made = tournament_rules.new_tournament(
-            form.get("name", "")[:200],
-            _parse_choice(System, form.get("system", "")),
-            game,
-            options,
-            rounds=_number(form, "rounds", 5),
-            minutes=_number(form, "minutes", 0),
-        )
-        return self._tournaments.add(made)
-
-    def _act(self, number: int, form: Mapping[str, str]) -> None:
+    def _carry_out(self, number: int, fields: Mapping[str, str]) -> None:
         """Carry out the action `do` of a form on a tournament. Raises a `CompanionError`."""
-        self._pages.require_tournament(number)
-        tournaments = self._tournaments
-        act: Callable[[Tournament], Tournament]
-        match form.get("do", ""):
+        direct = partial(self._tournaments.direct, number)
+        match fields.get("do", ""):
             case "enter":
-                return self._enter(number, form.get("person", "")[:200].strip())
+                self._enter(number, fields.get("person", "")[:200].strip())
             case "pair":
-                return tournaments.pair_round(number)
+                self._tournaments.pair_round(number)
             case "withdraw":
-                act = partial(tournament_rules.withdraw, entrant_number=_number(form, "entrant", 0))
+                entrant_number = _number(fields, "entrant", 0)
+                direct(partial(tournament_rules.withdraw, entrant_number=entrant_number))
             case "unpair":
-                act = tournament_rules.unpair_round
+                direct(tournament_rules.unpair_round)
             case "decide":
-                end = form.get("verdict", "")
+                end = fields.get("verdict", "")
                 verdict = _parse_choice(BoardEnd, end) if end else None
-                act = partial(tournament_rules.decide, place=_place(form), verdict=verdict)
+                direct(partial(tournament_rules.decide, place=_place(fields), verdict=verdict))
             case "move":
-                table = self._room.table(_number(form, "table", 0))
-                act = partial(
-                    tournament_rules.move_board, place=_place(form), table=table.id if table else ""
-                )
+                table = self._room.table(_number(fields, "table", 0))
+                table_id = table.id if table else ""
+                direct(partial(tournament_rules.move_board, place=_place(fields), table=table_id))
             case "end":
-                act = tournament_rules.end
+                direct(tournament_rules.end)
             case _:
                 raise NotFound
-        tournaments.direct(number, act)
 
     def _enter(self, number: int, typed: str) -> None:
-        """Enter a card by its number (`#12`), or a new card for a name."""
+        """Enter the person with a card's number (`#12`), or a new person by name."""
         if typed[:1] == "#":
-            person = whole_number(typed[1:]) or 0
+            self._tournaments.enter(number, whole_number(typed[1:]) or 0)
         else:
-            # raises if nobody may enter, before a card is made
-            tournament_rules.enter(self._pages.require_tournament(number), 0, 0.0)
-            person = self._cards.create(typed).number
-        self._tournaments.enter(number, person)
+            self._tournaments.enter_newcomer(number, typed)
 
 
-def _number(form: Mapping[str, str], name: str, default: int) -> int:
-    """Return the number in a field of a form, or the default."""
-    number = whole_number(form.get(name, ""))
+def _new_tournament(fields: Mapping[str, str]) -> Tournament:
+    """Return the tournament that a form describes. Raises `Malformed`."""
+    # `scouts/2` is the third preset of Scouts
+    game, _, preset_text = fields.get("game", "").partition("/")
+    if game not in GAMES:
+        raise NotFound
+    presets, preset = GAMES[game].presets, whole_number(preset_text)
+    options: Mapping[str, Any] = {}
+    if preset is not None and preset < len(presets):
+        options = presets[preset].options
+    return tournament_rules.new_tournament(
+        fields.get("name", "")[:200],
+        _parse_choice(System, fields.get("system", "")),
+        game,
+        options,
+        rounds=_number(fields, "rounds", 5),
+        minutes=_number(fields, "minutes", 0),
+    )
+
+
+def _number(fields: Mapping[str, str], name: str, default: int) -> int:
+    """Return the number in a field of a form, or the default if there is none."""
+    number = whole_number(fields.get(name, ""))
     return default if number is None else number
 
 
-def _place(form: Mapping[str, str]) -> BoardPlace:
-    """Parse the place of a board, such as `2.1.1`. The text counts from 1, the place from 0."""
-    match [whole_number(part) for part in form.get("place", "").split(".")]:
+def _place(fields: Mapping[str, str]) -> BoardPlace:
+    """Return the place of the board that a form is about. Raises `Malformed`.
+
+    The form counts from 1 and the place from 0: `2.1.1` is the first board of the first match in
+    the second round, which is `(1, 0, 0)`.
+    """
+    match [whole_number(part) for part in fields.get("place", "").split(".")]:
         case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:
             return round_ - 1, match_ - 1, board - 1
     raise Malformed(say("There is no such board"))
