@@ -109,7 +109,7 @@ class DirectorPages(HubGroup):
 
 def _new_tournament(fields: Mapping[str, str]) -> Tournament:
     """Return the tournament that a form describes. Raises `Malformed`."""
-    # `scouts/2` is the third preset of Scouts
+    # `GAME/2` is the third preset of a game
     game, _, preset_text = fields.get("game", "").partition("/")
     if game not in GAMES:
         raise NotFound

@@ -21,7 +21,7 @@ from web.templating.phrases import whole_number
 # Countries that print on Letter (Unicode CLDR, measurement data: paper sizes).
 _LETTER_COUNTRIES = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 
-# Ending of the address of a board in one piece: `/kit/scouts-board.pdf`.
+# Ending of the name of a board in one piece: `/kit/GAME-board.pdf`.
 _BOARD_SUFFIX = "-board"
 
 
