@@ -1,6 +1,6 @@
-"""The check of the panel: every key, lamp and tone by itself, without any effect on the table.
+"""The owner's check of the panel on the page Health.
 
-The owner does it on the page Health.
+Every key, lamp and tone can be tried by itself, without any effect on the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from companion.core.ports import Cue, Signal
 from companion.maintenance.panel_check import Trial
 from hardware.panel import Panel
 
-# Seconds for which a check continues after its page has renewed it last.
+# Seconds for which a check continues after its page has last renewed it.
 LEASE_S = 6.0
 
 

@@ -1,9 +1,13 @@
-"""The cue language: which event lights and sounds what. Data and pure functions of time.
+"""The cue language: which lamps and tones stand for which event. Data and pure functions of time.
 
-A seat has three order lamps (1 2 3) and a turn lamp. Lasting patterns are the table's state and
-arrive as `SeatLamps`. A cue adds a tone and short patterns, after which the lamps return to that
-state, so that a lost cue does no harm. Tones are written as in `companion.core.event_cues.tone`: a
-note and its ms, `·n` for a pause of n ms.
+A seat has three order lamps (1 2 3) and a turn lamp. Two layers decide what they show:
+
+- The lasting pattern is the table's state, such as a blinking turn lamp. It comes as `SeatLamps`.
+- A cue marks an event. It adds a tone and covers some lamps by short tracks. Then these lamps
+  return to their lasting pattern, so that a lost cue does no harm.
+
+Tones are written as in `companion.core.event_cues.tone`: a note and its ms, `·n` for a pause of n
+ms.
 
 Cues of game events are declared beside the events: those of several games in
 `companion/games/events.py`, those of one game in its `events.py`.
@@ -22,8 +26,7 @@ from companion.core.event_cues import CueLamps, EventCue, Note, Tone, tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
-# Lamps of a seat from left to right. With the seat in front (`south_turn`) they name a lamp of the
-# panel.
+# Names of a seat's lamps from left to right. A lamp of the panel also names its seat: `south_turn`.
 LAMPS = ("1", "2", "3", "turn")
 
 ORDER_LAMPS = LAMPS[:3]
@@ -35,7 +38,7 @@ FLASH_MS = 80.0
 MIN_FLASH_INTERVAL_MS = 400.0
 # Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt.
 MIN_TONE_INTERVAL_MS = 300.0
-# Cues that are repeated after this time in ms while the turn lamp still shows `TurnLamp.WRONG`.
+# Time in ms after which a cue is repeated, while the turn lamp still shows `TurnLamp.WRONG`.
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
 # Minimum duration in ms of a note that a lamp shows. A shorter one is easily missed.
 MIN_RHYTHM_NOTE_MS = 60.0
@@ -43,8 +46,8 @@ MIN_RHYTHM_NOTE_MS = 60.0
 RHYTHM_GAP_MS = 40.0
 
 
-class Rank(IntEnum):
-    """Priority of a cue. A newer cue of equal or higher rank interrupts the older one."""
+class Priority(IntEnum):
+    """Priority of a cue. A newer cue of equal or higher priority interrupts the older one."""
 
     KEY = 1
     TURN = 2
@@ -66,7 +69,7 @@ class LampLevel(Enum):
 
 
 class LampStep(NamedTuple):
-    """A level and its duration in ms."""
+    """A level, and how long a lamp has it."""
 
     ms: float
     level: LampLevel
@@ -77,7 +80,7 @@ _Step = TypeVar("_Step", LampStep, Note)
 
 @dataclass(frozen=True)
 class Track:
-    """What one lamp does: a sequence of steps, played once or repeated."""
+    """A sequence of steps that one lamp plays, once or again and again."""
 
     steps: tuple[LampStep, ...]
     is_cycle: bool = False
@@ -126,59 +129,77 @@ def _flashes(count: int, period_ms: float) -> Track:
     return _track(*(flash * count), (dark_ms, LampLevel.OFF), is_cycle=True)
 
 
-# ---- tones and ranks -----------------------------------------------------------------------------
+# ---- priorities and tones ------------------------------------------------------------------------
 
 
 class CueRow(NamedTuple):
-    """Rank and tone of a cue. The keys of both seats sound alike, so that no tone tells whose key
-    it was.
+    """Priority and tone of a cue, and whether it concerns both seats, whichever its signal names.
+
+    The keys of both seats sound alike, so that no tone tells whose key it was.
     """
 
-    rank: Rank
+    priority: Priority
     tone: Tone
-    for_both: bool = False
-    """Whether the cue concerns both seats, whichever the signal names."""
+    for_both: bool
 
 
-_ROWS: Mapping[Cue, CueRow] = {
-    Cue.AWAKE: CueRow(Rank.TROUBLE, tone("A5 60 ·40 E6 60"), True),
-    Cue.SEAT_TAKEN: CueRow(Rank.TURN, tone("E6 40")),
-    Cue.ORDERS_WANTED: CueRow(Rank.TURN, tone("C6 80")),
-    Cue.KEY_TAKEN: CueRow(Rank.KEY, tone("A5 40")),
-    Cue.KEY_REFUSED: CueRow(Rank.KEY, tone("A4 160")),
-    Cue.KEY_BACK: CueRow(Rank.KEY, tone("E5 40")),
-    Cue.KEYS_CLEARED: CueRow(Rank.KEY, tone("E5 40 ·40 E5 40")),
-    Cue.SEALED: CueRow(Rank.KEY, tone("A5 40 ·60 A5 40")),
-    Cue.TAKEN_BACK: CueRow(Rank.KEY, tone("E5 40 ·60 E5 40 ·60 E5 40")),
-    Cue.REVEAL: CueRow(Rank.REVEAL, tone("E5 120 A5 120 E6 200"), True),
-    Cue.STEP: CueRow(Rank.REVEAL, tone("C6 60"), True),
-    Cue.HANDS_WANTED: CueRow(Rank.TURN, tone("C6 80 ·120 C6 80")),
-    Cue.BOARD_AGREES: CueRow(Rank.TURN, tone("A5 60 E6 60")),
-    Cue.BOARD_WRONG: CueRow(Rank.WRONG, tone("A4 160 ·80 A4 160")),
-    Cue.ASKED: CueRow(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
-    Cue.TURN_PASSES: CueRow(Rank.TURN, tone("C6 30")),
-    Cue.TIME_SHORT: CueRow(Rank.TIME, tone("C6 20")),
-    Cue.TIME_OUT: CueRow(Rank.TIME, tone("A4 300")),
-    Cue.CLOCK_LOW: CueRow(Rank.TIME, tone("C6 30")),
-    Cue.CLOCK_LAST: CueRow(Rank.TIME, tone("C6 30")),
-    Cue.PAUSED: CueRow(Rank.TIME, tone("E5 200"), True),
-    Cue.RESUMED: CueRow(Rank.TIME, tone("A5 60 E6 60"), True),
-    Cue.OFFER: CueRow(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
-    Cue.WON: CueRow(Rank.REVEAL, tone("A5 120 C6 120 E6 120 A6 300")),
-    Cue.TIE: CueRow(Rank.REVEAL, tone("A5 120 E6 120 A5 120 E6 300"), True),
-    Cue.TROUBLE: CueRow(Rank.TROUBLE, tone("A4 80 ·80 A4 80 ·80 A4 80"), True),
-    Cue.OFF_WAIT: CueRow(Rank.TROUBLE, tone("E6 60 A5 60"), True),
-    Cue.OFF: CueRow(Rank.TROUBLE, tone("E5 200"), True),
+# Priority and tone of each cue of the table itself. Cues of the power button have the priority of
+# trouble: nothing may hide that the power must not be cut yet.
+_PRIORITIES_AND_TONES: Mapping[Cue, tuple[Priority, str]] = {
+    Cue.AWAKE: (Priority.TROUBLE, "A5 60 ·40 E6 60"),
+    Cue.SEAT_TAKEN: (Priority.TURN, "E6 40"),
+    Cue.ORDERS_WANTED: (Priority.TURN, "C6 80"),
+    Cue.KEY_TAKEN: (Priority.KEY, "A5 40"),
+    Cue.KEY_REFUSED: (Priority.KEY, "A4 160"),
+    Cue.KEY_BACK: (Priority.KEY, "E5 40"),
+    Cue.KEYS_CLEARED: (Priority.KEY, "E5 40 ·40 E5 40"),
+    Cue.SEALED: (Priority.KEY, "A5 40 ·60 A5 40"),
+    Cue.TAKEN_BACK: (Priority.KEY, "E5 40 ·60 E5 40 ·60 E5 40"),
+    Cue.REVEAL: (Priority.REVEAL, "E5 120 A5 120 E6 200"),
+    Cue.STEP: (Priority.REVEAL, "C6 60"),
+    Cue.HANDS_WANTED: (Priority.TURN, "C6 80 ·120 C6 80"),
+    Cue.BOARD_AGREES: (Priority.TURN, "A5 60 E6 60"),
+    Cue.BOARD_WRONG: (Priority.WRONG, "A4 160 ·80 A4 160"),
+    Cue.ASKED: (Priority.WRONG, "C6 40 ·40 C6 40 ·40 C6 40"),
+    Cue.TURN_PASSES: (Priority.TURN, "C6 30"),
+    Cue.TIME_SHORT: (Priority.TIME, "C6 20"),
+    Cue.TIME_OUT: (Priority.TIME, "A4 300"),
+    Cue.CLOCK_LOW: (Priority.TIME, "C6 30"),
+    Cue.CLOCK_LAST: (Priority.TIME, "C6 30"),
+    Cue.PAUSED: (Priority.TIME, "E5 200"),
+    Cue.RESUMED: (Priority.TIME, "A5 60 E6 60"),
+    Cue.OFFER: (Priority.TURN, "E6 80 ·300 E6 80"),
+    Cue.WON: (Priority.REVEAL, "A5 120 C6 120 E6 120 A6 300"),
+    Cue.TIE: (Priority.REVEAL, "A5 120 E6 120 A5 120 E6 300"),
+    Cue.TROUBLE: (Priority.TROUBLE, "A4 80 ·80 A4 80 ·80 A4 80"),
+    Cue.OFF_WAIT: (Priority.TROUBLE, "E6 60 A5 60"),
+    Cue.OFF: (Priority.TROUBLE, "E5 200"),
 }
-# Cues of the power button rank with trouble: nothing may hide that the power must not be cut yet.
+# Cues that concern both seats, whichever a signal names.
+_CUES_FOR_BOTH = frozenset(
+    {
+        Cue.AWAKE,
+        Cue.REVEAL,
+        Cue.STEP,
+        Cue.PAUSED,
+        Cue.RESUMED,
+        Cue.OFFER,
+        Cue.TIE,
+        Cue.TROUBLE,
+        Cue.OFF_WAIT,
+        Cue.OFF,
+    }
+)
 
 
 @lru_cache(maxsize=256)
 def row_of(cue: Cue | EventCue) -> CueRow:
     """Return the row of a cue. The row of a game's event is made from the event."""
     if isinstance(cue, Cue):
-        return _ROWS[cue]
-    return CueRow(Rank.TURN if cue.is_call else Rank.REVEAL, tone(cue.tone), cue.for_both)
+        priority, notes = _PRIORITIES_AND_TONES[cue]
+        return CueRow(priority, tone(notes), cue in _CUES_FOR_BOTH)
+    priority = Priority.TURN if cue.is_call else Priority.REVEAL
+    return CueRow(priority, tone(cue.tone), cue.for_both)
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:
@@ -199,12 +220,20 @@ _CHASE_STEP_MS = 60.0
 
 
 def _fill(times: int) -> dict[str, Track]:
-    """Light one lamp after the other from left to right until all are on, several times."""
+    """Light one lamp after the other from left to right until all are on, several times.
+
+    Each column is `_FILL_STEP_MS`:
+
+        1     ████
+        2     ·███
+        3     ··██
+        turn  ···█
+    """
     tracks = {}
-    for place, lamp in enumerate(LAMPS):
+    for index, lamp in enumerate(LAMPS):
         once = (
-            (place * _FILL_STEP_MS, LampLevel.OFF),
-            ((len(LAMPS) - place) * _FILL_STEP_MS, LampLevel.ON),
+            (index * _FILL_STEP_MS, LampLevel.OFF),
+            ((len(LAMPS) - index) * _FILL_STEP_MS, LampLevel.ON),
         )
         tracks[lamp] = _track(*(once * times))
     return tracks
@@ -213,9 +242,9 @@ def _fill(times: int) -> dict[str, Track]:
 def _chase() -> dict[str, Track]:
     """Light one lamp at a time, from left to right."""
     tracks = {}
-    for place, lamp in enumerate(LAMPS):
-        before_ms = _CHASE_STEP_MS * place
-        after_ms = _CHASE_STEP_MS * (len(LAMPS) - 1 - place)
+    for index, lamp in enumerate(LAMPS):
+        before_ms = _CHASE_STEP_MS * index
+        after_ms = _CHASE_STEP_MS * (len(LAMPS) - 1 - index)
         tracks[lamp] = _track(
             (before_ms, LampLevel.OFF), (_CHASE_STEP_MS, LampLevel.ON), (after_ms, LampLevel.OFF)
         )

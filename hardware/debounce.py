@@ -21,7 +21,7 @@ _ROUNDING_S = 1e-6
 
 
 class Stroke(Enum):
-    """What a finger did with a key."""
+    """A change of a key that counts: pressed, held for some seconds, or released."""
 
     PRESSED = "pressed"
     HELD = "held"
@@ -31,7 +31,8 @@ class Stroke(Enum):
     RELEASED = "released"
 
 
-# Seconds after which a key that is still down counts as held in this way, in order.
+# Seconds from the press after which a key that is still down counts as held, for each kind of
+# holding, in order.
 _HOLDS = (
     (1.0, Stroke.HELD),
     (2.0, Stroke.HELD_LONG),
@@ -43,9 +44,17 @@ _HOLDS = (
 class Debouncer:
     """The debouncer of one key. Times are monotonic seconds.
 
-    A press counts if the line is still low `MIN_PRESS_S` later, and has the stamp of its first
-    edge. Edges belong to one press while the line is not high for `MIN_PRESS_S` between them. The
-    key counts as released after the line was high for the debounce time, and only then the next
+    A pressed key pulls its line low. Its contacts bounce at both ends of a press:
+
+        high  ──┐ ┌─┐               ┌─┐ ┌──────────
+        low     └─┘ └───────────────┘ └─┘
+                ^   ├──┤                ├─────┤
+            stamp   MIN_PRESS_S         debounce time
+                       ^ PRESSED              ^ RELEASED
+
+    A press counts if the line is still low `MIN_PRESS_S` after an edge, and has the stamp of its
+    first edge. Edges belong to one press while the line is not high for `MIN_PRESS_S` between them.
+    The key counts as released after the line was high for the debounce time, and only then the next
     press counts. A key that is down at the start (`is_down`) counts when it is pressed again.
     """
 

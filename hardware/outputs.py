@@ -1,9 +1,8 @@
-"""Lamps and buzzer in time. Any thread may hand in cues, states and alarms, and one thread plays
-them.
+"""The thread that drives lamps and buzzer in time, from cues, states and alarms of any thread.
 
-Cues, lasting lamps and alarms are those of `companion.core.ports`. An alarm is played at its due
-time, however busy the machine is. The owner can check lamps and buzzer on the page Health. During a
-check they show nothing of the table.
+Cues, lasting lamps and alarms are those of `companion.core.ports`. An alarm is a cue with a due
+time, at which it is played however busy the machine is. The owner can check lamps and buzzer on the
+page Health. During a check they show nothing of the table.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ LAMPS_TIMEOUT_S = 0.004
 
 
 class Schedule:
-    """The alarms of the table, pending and started ones. Times are monotonic seconds."""
+    """Decides which alarm of the table is due when. Times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._pending: list[Alarm] = []
@@ -77,14 +76,14 @@ class Schedule:
 
 
 class _Check(NamedTuple):
-    """A check by the owner: until a monotonic time these lamps are on."""
+    """A check by the owner, until a monotonic time. Only these lamps are on."""
 
     until_s: float
     lamps: frozenset[str]
 
 
 class Outputs:
-    """The opened lamps and the opened buzzer of a panel, which opens and closes them.
+    """Drives the lamps and the buzzer of a panel, which opens and closes them.
 
     Any thread may say what to show. That is queued, and one thread drives the pins: the panel's
     thread in `run`, or a test by `step`. When a lamp or the buzzer fails, `on_failure` is called

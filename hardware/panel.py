@@ -39,7 +39,7 @@ from hardware.wiring import (
 
 _log = logging.getLogger(__name__)
 
-_Opened = TypeVar("_Opened")
+_Device = TypeVar("_Device", Button, Lamp, Buzzer)
 
 # Minimum time in seconds for which the input thread waits.
 _MIN_PAUSE_S = 0.0005
@@ -54,12 +54,16 @@ _JOIN_TIMEOUT_S = 2.0
 
 
 class _Key(NamedTuple):
+    """A wired button, its line and the debouncer of that line."""
+
     pin: ButtonPin
     line: Button
     debouncer: Debouncer
 
 
 class _Edge(NamedTuple):
+    """A change of a key's line. The time is in monotonic seconds."""
+
     key: _Key
     is_down: bool
     at_s: float
@@ -70,9 +74,11 @@ class Panel(Closeable):
     called twice.
 
     The service opens one, and connects it to the table. `on_press` gets every `Press` in the
-    panel's own thread. Its exceptions are logged. A pin that cannot be used is named in `problems`,
-    and the rest works without it. Without a `pin_factory` the machine's own is used, which may
-    raise `PanelError`. Without `start` nothing happens by itself: `step` does all that is due.
+    panel's own thread. Its exceptions are logged.
+
+    A pin that cannot be used is named in `problems`, and the rest works without it. Without a
+    `pin_factory` the machine's own is used, which may raise `PanelError`. `start` starts the
+    threads. Without it nothing happens by itself, and `step` does all that is due.
     """
 
     def __init__(
@@ -118,7 +124,7 @@ class Panel(Closeable):
         self._outputs = outputs = Outputs(
             self._lamps, self._buzzer, settings, clock, self._report_failure
         )
-        # what the table shows and plays, from any thread: see these methods of `Outputs`
+        # the table calls these methods of `Outputs` on the panel, from any thread
         self.signal, self.show = outputs.signal, outputs.show
         self.alarms, self.set_silent = outputs.alarms, outputs.set_silent
         self._threads = (
@@ -190,10 +196,10 @@ class Panel(Closeable):
 
     # ---- opening and losing pins ----
 
-    def _open(self, name: str, gpio: int, opening: Callable[[], _Opened]) -> _Opened | None:
+    def _open(self, name: str, gpio: int, open_pin: Callable[[], _Device]) -> _Device | None:
         """Open a device and return it. If that fails, report the problem and return None."""
         try:
-            return opening()
+            return open_pin()
         except Exception as error:
             # every pin library has its own errors; one bad pin must not take the rest with it
             self._report_problem(
@@ -232,9 +238,9 @@ class Panel(Closeable):
         problem = say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error))
         self._report_problem(problem)
 
-    def _release(self, name: str, closing: Callable[[], None]) -> None:
+    def _release(self, name: str, close_pin: Callable[[], None]) -> None:
         try:
-            closing()
+            close_pin()
         except Exception:  # the others must be released all the same
             _log.exception("%s could not be released", name)
 
@@ -310,8 +316,8 @@ class Panel(Closeable):
                 ):
                     self._on_press(press)
             except Exception as error:
-                # whatever the table does with a press, the next one must count
-                # the log does not name the key, which is its player's secret
+                # Whatever the table does with a press, the next one must count. The log does not
+                # name the key, which is its player's secret.
                 _log.error("The listener failed on a press: %s", trace_of(error))
 
 

@@ -1,4 +1,4 @@
-"""What lamps and buzzer show and play at a moment, from the cues and states so far. Pure.
+"""Decides what lamps and buzzer show and play at a moment, from the cues and states so far. Pure.
 
 `hardware.outputs` has one player for the table and one for checks. All times are ms of one
 monotonic clock.
@@ -21,7 +21,7 @@ from hardware.cues import (
     SHORT_LAMPS,
     TICKS,
     LampLevel,
-    Rank,
+    Priority,
     Track,
     lamps_of,
     lasting_light,
@@ -33,10 +33,10 @@ from hardware.cues import (
 
 @dataclass(frozen=True)
 class _Overlay:
-    """A cue on a seat's lamps, which covers their lasting patterns."""
+    """A cue on a seat's lamps. While it lasts, its tracks cover the lasting patterns."""
 
     cue: Cue | EventCue
-    rank: Rank
+    priority: Priority
     start_ms: float
     tracks: Mapping[str, Track]
 
@@ -49,7 +49,7 @@ class _Overlay:
 class _PlayedTone:
     """A tone on the buzzer."""
 
-    rank: Rank
+    priority: Priority
     start_ms: float
     tone: Tone
 
@@ -71,14 +71,16 @@ class _Repeat(NamedTuple):
 
 @dataclass
 class _SeatState:
-    """The lasting patterns of a seat."""
+    """The lasting patterns of a seat.
+
+    A seat that is short of time has `short_lamp` on its turn lamp, whatever `lamps` says.
+    """
 
     lamps: SeatLamps = field(default_factory=SeatLamps)
-    # Time since which they are shown.
+    # Time since which the present patterns are shown.
     changed_ms: float = 0.0
     # Time since which the seat is short of time. None if it is not.
     short_since_ms: float | None = None
-    # Pattern of the turn lamp of a seat that is short of time.
     short_lamp: TurnLamp = TurnLamp.OFF
 
 
@@ -120,9 +122,9 @@ class CuePlayer:
             self._repeat = None
 
     def signal(self, signal: Signal, now_ms: float) -> None:
-        """Play a cue at once, or drop it while one of higher rank is played."""
-        rank = row_of(signal.cue).rank
-        has_tone = self._may_play_tone(signal, rank, now_ms)
+        """Play a cue at once, or drop it while one of higher priority is played."""
+        priority = row_of(signal.cue).priority
+        has_tone = self._may_play_tone(signal, priority, now_ms)
         if has_tone:
             self._last_played_ms[row_of(signal.cue).tone] = now_ms
         for seat in SEATS:
@@ -133,11 +135,11 @@ class CuePlayer:
                 # an equal cue without a tone does not restart the running one
                 is_repeated = running.cue is signal.cue and not has_tone
                 is_for_seat = bool(tracks) or seat in seats_of(signal)
-                if running.rank > rank or is_repeated or not is_for_seat:
+                if running.priority > priority or is_repeated or not is_for_seat:
                     continue
-            self._overlays[seat] = _Overlay(signal.cue, rank, now_ms, tracks)
+            self._overlays[seat] = _Overlay(signal.cue, priority, now_ms, tracks)
         if has_tone and not self._is_silent:
-            self._tone = _PlayedTone(rank, now_ms, row_of(signal.cue).tone)
+            self._tone = _PlayedTone(priority, now_ms, row_of(signal.cue).tone)
         if signal.cue in REPEAT_AFTER_MS:
             self._repeat = _Repeat(now_ms + REPEAT_AFTER_MS[signal.cue], signal)
 
@@ -163,15 +165,16 @@ class CuePlayer:
             if state.short_since_ms is not None and seat not in seats:
                 state.short_since_ms, state.changed_ms = None, now_ms
 
-    def _may_play_tone(self, signal: Signal, rank: Rank, now_ms: float) -> bool:
-        """Return whether a tone may be played: none of higher rank is being played, and the same
-        was not played just before.
+    def _may_play_tone(self, signal: Signal, priority: Priority, now_ms: float) -> bool:
+        """Return whether a tone may be played now.
+
+        It may not during one of higher priority, or just after the same one.
         """
         last_ms = self._last_played_ms.get(row_of(signal.cue).tone, -math.inf)
-        may_repeat = rank is Rank.KEY or signal.cue in TICKS
+        may_repeat = priority is Priority.KEY or signal.cue in TICKS
         if not may_repeat and now_ms - last_ms < MIN_TONE_INTERVAL_MS:
             return False
-        if self._tone is None or self._tone.rank <= rank:
+        if self._tone is None or self._tone.priority <= priority:
             return True
         _, change_ms = self._tone.at(now_ms)
         # infinite once the tone has ended
@@ -208,9 +211,9 @@ class CuePlayer:
         overlay = self._overlays.get(seat)
         if overlay is None or lamp not in overlay.tracks:
             return self._lasting_light(state, lamp, now_ms)
-        # a turn lamp that blinks for short time is covered only by cues about time and trouble
+        # while time is short, only cues of high priority cover the blinking turn lamp
         is_blinking = lamp == "turn" and state.short_since_ms is not None
-        if is_blinking and overlay.rank < Rank.TIME:
+        if is_blinking and overlay.priority < Priority.TIME:
             return self._lasting_light(state, lamp, now_ms)
         level, change_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
         if level is None:

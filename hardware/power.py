@@ -33,7 +33,10 @@ class PowerActions:
 
 
 class PowerKey:
-    """A filter between the table button and the table. Any thread may call."""
+    """Filters the strokes of the table button: short presses reach the table, long ones do not.
+
+    Any thread may call.
+    """
 
     def __init__(self, actions: PowerActions) -> None:
         self._actions = actions

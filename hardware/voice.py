@@ -60,7 +60,7 @@ class MachineVoice(Closeable):
         self._thread.start()
 
     @property
-    def is_there(self) -> bool:
+    def is_installed(self) -> bool:
         """Whether `espeak-ng` is installed."""
         return shutil.which(self._command) is not None
 

@@ -18,10 +18,11 @@ from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
 from hardware.cues import LAMPS
 
-# Frequency at which a silent buzzer's pin is polled.
+# Frequency in Hz that the pin of a silent buzzer keeps, without a pulse.
 #
-# lgpio's thread for tones sleeps for 20 ms while there is none, as long as the clock's tick lasts.
-# With this frequency a tone begins within 10 ms, at the cost of 100 wake-ups a second.
+# lgpio's thread for tones wakes up once in a period. Without a frequency it sleeps for 20 ms, as
+# long as a tick of the clock lasts. With this one a tone begins within 10 ms, at the cost of 100
+# wake-ups a second.
 REST_HZ = 100
 
 
@@ -30,9 +31,9 @@ class ButtonPin:
     """A wired button, which pulls its pin to ground when it is pressed."""
 
     name: str
-    """Such as `south_up` or `table`."""
+    """Name such as `south_up` or `table`."""
     seat: Seat | None
-    """None for the table button."""
+    """Seat of the pad, or None for the table button."""
     key: PadKey
     pin: int
 
@@ -42,7 +43,7 @@ class LampPin:
     """A wired lamp."""
 
     name: str
-    """Such as `south_1` or `north_turn`."""
+    """Name such as `south_1` or `north_turn`."""
     seat: Seat
     lamp: str
     """One of `cues.LAMPS`."""
@@ -141,7 +142,7 @@ class Lamp:
 
 
 class Buzzer:
-    """An open buzzer: a square wave, equally loud for every note."""
+    """An open buzzer. It plays a square wave, equally loud for every note."""
 
     def __init__(self, pin: int, factory: Any) -> None:
         self._device = PWMOutputDevice(pin, frequency=REST_HZ, pin_factory=factory)
@@ -156,6 +157,7 @@ class Buzzer:
             self._device.frequency = REST_HZ
         else:
             self._device.frequency = hz
+            # half of each period is on, the loudest
             self._device.value = 0.5
         self._hz = hz
 

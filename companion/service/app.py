@@ -355,7 +355,7 @@ class Companion(Closeable):
         voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
         if voice:
             self._stack.enter_context(voice).start()
-            if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
+            if self.settings.voice.by in ("auto", "machine") and not voice.is_installed:
                 self._report(
                     "This machine has no voice: sudo apt install espeak-ng. Table screens speak by "
                     "themselves."

@@ -15,7 +15,7 @@ from companion.speech.announcer import Announcer
 from companion.table.follower import Follower
 from companion.table.table import Table
 
-# Maximum interval in seconds between two steps, so that quiet hours begin and end in time.
+# Maximum interval in seconds between two steps, so that quiet hours begin and end on time.
 _MAX_STEP_INTERVAL_S = 1.0
 
 
@@ -41,8 +41,8 @@ class Voice(Protocol):
     """The machine's own voice: the port behind which `hardware/voice.py` runs a speech program."""
 
     @property
-    def is_there(self) -> bool:
-        """Return whether it can speak."""
+    def is_installed(self) -> bool:
+        """Return whether the speech program is installed."""
 
     def say(self, text: str, language: str) -> None:
         """Queue a sentence and return at once."""

@@ -1,4 +1,4 @@
-"""The cue language and what is made of it over time: lengths, notes, rhythms, ranks, blinking,
+"""The cue language and what is made of it over time: lengths, notes, rhythms, priorities, blinking,
 silence.
 """
 
@@ -18,7 +18,7 @@ from companion.games import event_cues
 from companion.games.binmat.events import BinmatEvent
 from hardware.cues import (
     LAMPS,
-    Rank,
+    Priority,
     lamps_of,
     lasting_light,
     rhythm_of,
@@ -52,9 +52,9 @@ def test_every_cue_is_short_and_not_below_a4(cue: AnyCue) -> None:
     assert row_of(cue).tone[0].name, "a tone starts at once, with a note"
 
 
-def test_ranks_rise_from_keys_to_trouble() -> None:
+def test_priorities_rise_from_keys_to_trouble() -> None:
     order = (Cue.KEY_TAKEN, Cue.TURN_PASSES, Cue.REVEAL, Cue.PAUSED, Cue.BOARD_WRONG, Cue.TROUBLE)
-    assert [row_of(cue).rank for cue in order] == sorted(Rank)
+    assert [row_of(cue).priority for cue in order] == sorted(Priority)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
         assert player.tone_hz(at_ms) == 880.0
     player.signal(Signal(Cue.BOARD_WRONG), 1105.0)
     player.signal(Signal(Cue.KEY_TAKEN), 1110.0)
-    assert player.tone_hz(1110.0) == 440.0, "a lower rank cuts nothing"
+    assert player.tone_hz(1110.0) == 440.0, "a lower priority cuts nothing"
 
 
 def test_the_winner_runs_up_three_times_and_a_tie_once() -> None:

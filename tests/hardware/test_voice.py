@@ -182,7 +182,7 @@ def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
 
 @dataclass
 class FakeVoice:
-    is_there: bool = True
+    is_installed: bool = True
     said: list[tuple[str, str]] = field(default_factory=list)
     hushed: int = 0
     settings: VoiceSettings = field(default_factory=VoiceSettings)
@@ -306,7 +306,7 @@ def test_espeak_is_told_language_speed_and_volume(tmp_path: Path) -> None:
     voice = MachineVoice(
         VoiceSettings(volume=0.5, speed=2.0), troubles.append, fake_espeak(tmp_path)
     )
-    assert voice.is_there
+    assert voice.is_installed
     voice.say("-x Púrpura gana", "es")
     voice.step()
     assert (tmp_path / "said").read_text() == "-v es -s 300 -a 100 --stdin\n-x Púrpura gana\n"
