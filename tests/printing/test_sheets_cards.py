@@ -29,7 +29,7 @@ from sheet_tools import (
 from companion.core.errors import Malformed
 from companion.core.kit import Card, Deck, Kit
 from companion.games import GAMES
-from companion.printing.kit_pages.deck_pages import card_grid, pile_parts
+from companion.printing.kit_pages.deck_pages import card_grid, pile_pages
 from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
 from companion.printing.pdf_pen import MODULES
 from companion.printing.tiling import MARGIN_MM, PAPER_SIZES_MM, Extent, Paper, tile_board
@@ -243,7 +243,7 @@ def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
     ):
         card_grid(replace(deck, width_mm=300, height_mm=400), "a4")
     with pytest.raises(Malformed, match="Places for piles 276 mm deep do not fit the paper"):
-        pile_parts(
+        pile_pages(
             KIT, replace(deck, lane_piles=("deck", "discard", "out")), Extent(0, 0, 283, 186)
         )
 

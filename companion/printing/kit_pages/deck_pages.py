@@ -1,9 +1,19 @@
 """The pages of a deck of cards: faces, the common back, the grid along which they are cut out, and
 places for piles.
 
-Card axes: origin at the lower left corner of the upright card, x to the right, y up. All lengths
-are in mm. The grid is centred on its page, so that backs meet fronts whichever way a printer turns
-the sheet.
+A place is an outline on paper beside the board, on which people lay a pile of cards. All lengths
+are in mm. Card axes: origin at the lower left corner of the upright card, x to the right, y up. The
+grid is centred on its page, so that backs meet fronts whichever way a printer turns the sheet.
+
+A page of cards, with its cutting marks:
+
+      |   |   |   |
+    - +---+---+---+ -
+      | A | B | C |
+    - +---+---+---+ -
+      | D | E |   |
+    - +---+---+---+ -
+      |   |   |   |
 """
 
 from __future__ import annotations
@@ -11,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from companion.core.errors import Malformed
 from companion.core.i18n import listed, say
@@ -19,9 +30,10 @@ from companion.games.aids import AidPoint
 from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen, Point
 from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
 
-# Length of a cutting mark outside the cards, of an arm of a cross between them, and how far ink
-# reaches beyond the outer cards.
-_TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
+# Length of a cutting mark outside the cards, and of an arm of a cross between them.
+_TICK_MM, _ARM_MM = 4.0, 2.0
+# Width by which the ink of backs reaches beyond the outer cards.
+_BLEED_MM = 2.0
 # Height of value and suit in the corner.
 _INDEX_MM = 10.3
 # Width of the line across the middle of a card.
@@ -44,8 +56,8 @@ _BESIDE_MM = 8.0
 _NOTE_MARGIN_MM = 6.0
 
 
-class Grid:
-    """The positions of cards on a page: columns and rows of cells that share their edges.
+class CardGrid:
+    """Where the cards lie on a page: in columns and rows of cells that share their edges.
 
     With `landscape`, the page and its cards lie on their left long edge.
     """
@@ -60,9 +72,9 @@ class Grid:
         foot = MARGIN_MM + LOW_FOOT_MM
         width, height = self.page_mm
         self.columns, self.free_x = _fit(width - 2 * MARGIN_MM, self.cell_width)
-        """Number of columns, and the printable width left on either side of them."""
+        """Number of columns, and the printable width that is free on either side of them."""
         self.rows, self.free_y = _fit(height - 2 * foot, self.cell_height)
-        """Number of rows, and the printable height left above and below them."""
+        """Number of rows, and the printable height that is free above and below them."""
         # the lower left corner of the grid on the page
         self.x = MARGIN_MM + self.free_x
         self.y = foot + self.free_y
@@ -74,19 +86,19 @@ class Grid:
         """Lower left corners of the cells in reading order, the upper row first."""
 
 
-def _fit(length: float, cell: float) -> tuple[int, float]:
-    """Return how many cells fit a length, and what is left on either side of them."""
-    count = int(length / cell)
+def _fit(length_mm: float, cell_mm: float) -> tuple[int, float]:
+    """Return how many cells fit a length, and the length that is free on either side of them."""
+    count = int(length_mm / cell_mm)
     # the grid is centred on the page, so that backs meet fronts
-    return count, (length - count * cell) / 2
+    return count, (length_mm - count * cell_mm) / 2
 
 
-def card_grid(deck: Deck, paper: Paper) -> Grid:
+def card_grid(deck: Deck, paper: Paper) -> CardGrid:
     """Return the grid that holds the most cards on a page, upright if possible.
 
     Raises `Malformed` if not even one card fits the page.
     """
-    grids = [Grid(deck, paper, landscape) for landscape in (False, True)]
+    grids = [CardGrid(deck, paper, landscape) for landscape in (False, True)]
     # on a tie max takes the first, the upright one
     grid = max(grids, key=lambda grid: len(grid.cells))
     if not grid.cells:
@@ -101,7 +113,7 @@ def card_grid(deck: Deck, paper: Paper) -> Grid:
 
 
 def draw_fronts(
-    pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], notes: tuple[AidPoint, ...] = ()
+    pen: Pen, deck: Deck, grid: CardGrid, cards: tuple[Card, ...], notes: tuple[AidPoint, ...] = ()
 ) -> None:
     """Draw one page of cards with its cutting marks.
 
@@ -129,17 +141,18 @@ def _draw_note(pen: Pen, deck: Deck, note: AidPoint) -> None:
     pen.paragraph(_NOTE_MARGIN_MM, y - 1.5, width_mm, note.words, 4.2)
 
 
-def draw_backs(pen: Pen, grid: Grid) -> None:
+def draw_backs(pen: Pen, grid: CardGrid) -> None:
     """Draw the backs of one page, with a back in every cell.
 
     So it fits its page of cards over whichever edge the sheet is turned.
     """
-    # ink reaches a little beyond the outer cards, to allow for inexact cuts
+    # ink reaches a little beyond the outer cards, so that an inexact cut shows no white
     bleed_x = min(_BLEED_MM, grid.free_x)
     bleed_y = min(_BLEED_MM, grid.free_y)
     left, top = grid.cells[0]
     right, bottom = grid.cells[-1]
     for x, y in grid.cells:
+        # only the outer edges of the grid have a bleed: a factor is 1 there and 0 elsewhere
         clip = Extent(
             -bleed_x * (x == left),
             -bleed_y * (y == bottom),
@@ -151,7 +164,7 @@ def draw_backs(pen: Pen, grid: Grid) -> None:
 
 
 @contextmanager
-def _cell(pen: Pen, grid: Grid, cell: Point) -> Iterator[None]:
+def _cell(pen: Pen, grid: CardGrid, cell: Point) -> Iterator[None]:
     """Draw on the card in a cell, in the axes of the card."""
     x, y = cell
     if not grid.landscape:
@@ -163,7 +176,7 @@ def _cell(pen: Pen, grid: Grid, cell: Point) -> Iterator[None]:
         yield
 
 
-def _draw_cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
+def _draw_cutting_marks(pen: Pen, grid: CardGrid, rows: int) -> None:
     """Draw ticks around the upper `rows`, and crosses where four cards meet.
 
     Ticks are as long as the margin allows. One cut separates two cards.
@@ -216,9 +229,9 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
         inset + marker_mm, middle, deck.width_mm - 2 * (inset + marker_mm), _RULE_MM, fill=BLACK
     )
     centre = deck.width_mm / 2
-    # a value of two letters is narrowed
+    # a value of two digits is narrowed
     width_scale = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
-    # width of the value in font sizes
+    # width of the value in font sizes. It may be as wide as the suit
     value_width = CELL * width_scale * len(card.value)
     size_mm = min(_VALUE_MM, _SUIT_MM / value_width)
     left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width * size_mm) / 2
@@ -239,49 +252,56 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 # ---- places for piles ----------------------------------------------------------------------------
 
 
-# One page to cut out, as columns of places for piles. The pile nearest to the middle of the table
-# comes first. Each column has the number of its lane, or an empty string for piles beside the
-# lanes.
-Part = tuple[tuple[str, tuple[str, ...]], ...]
+class PileColumn(NamedTuple):
+    """Places for piles in a column, the one nearest to the middle of the table first."""
+
+    lane: str
+    """Number of the lane at whose end they lie, or empty beside the lanes."""
+    piles: tuple[str, ...]
+    """What is printed on each place."""
 
 
-def pile_parts(kit: Kit, deck: Deck, area: Extent) -> tuple[Part, ...]:
+# One page to cut out: columns of places side by side.
+PilePage = tuple[PileColumn, ...]
+
+
+def pile_pages(kit: Kit, deck: Deck, area: Extent) -> tuple[PilePage, ...]:
     """Return the pages of places for piles that fit the area: the ends of the lanes, then North's
     own piles.
 
     Raises `Malformed` when the places of a lane do not fit.
     """
     lanes = range(kit.board.files if deck.lane_piles else 0)
-    columns = [(str(lane), deck.lane_piles) for lane in lanes]
+    columns = [PileColumn(str(lane), deck.lane_piles) for lane in lanes]
     # the last column needs no gap after it
     per_page = int((area.width + kit.board.gap_mm) / kit.board.pitch_mm)
-    tallest = _part_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
+    tallest = _column_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
     if per_page < 1 or tallest > area.height:
         raise Malformed(
             f"Places for piles {tallest:g} mm deep do not fit the paper: make the cards smaller"
         )
     starts = range(0, len(columns), per_page)
-    parts = [tuple(columns[start : start + per_page]) for start in starts]
+    pages = [tuple(columns[start : start + per_page]) for start in starts]
     if deck.side_piles:
         owner = kit.sides[Seat.NORTH].name
         names = tuple(say("{side} {pile}", side=owner, pile=pile) for pile in deck.side_piles)
-        parts.append((("", names),))
-    return tuple(parts)
+        pages.append((PileColumn("", names),))
+    return tuple(pages)
 
 
-def part_title(part: Part) -> str:
+def pile_page_title(page: PilePage) -> str:
     """Return the title of a page of places, such as “ends of lanes 0 to 2”."""
-    first, piles = part[0]
-    if first:
-        return say("ends of lanes {first} to {last}", first=first, last=part[-1][0])
-    return listed(piles)
+    first = page[0]
+    if first.lane:
+        return say("ends of lanes {first} to {last}", first=first.lane, last=page[-1].lane)
+    return listed(first.piles)
 
 
-def draw_part(
+def draw_pile_page(
     pen: Pen,
     kit: Kit,
     deck: Deck,
-    part: Part,
+    page: PilePage,
     area: Extent,
     *,
     beside: Callable[..., None] | None = None,
@@ -292,8 +312,8 @@ def draw_part(
     places, in a height and a `width` that it is given. The places then start at the left margin.
     """
     board = kit.board
-    width = len(part) * board.pitch_mm - board.gap_mm
-    height = _part_height(deck, max(len(piles) for _, piles in part))
+    width = len(page) * board.pitch_mm - board.gap_mm
+    height = _column_height(deck, max(len(column.piles) for column in page))
     centre_x, centre_y = area.centre
     left = area.left if beside else centre_x - width / 2
     if beside:
@@ -301,22 +321,22 @@ def draw_part(
             beside(pen, area.height, width=area.width - width - _BESIDE_MM)
     with pen.at(left, centre_y - height / 2):
         pen.outline(0, 0, width, height)
-        for number, (lane, piles) in enumerate(part):
-            for row, pile in enumerate(piles):
-                x = number * board.pitch_mm + (board.square_mm - deck.width_mm) / 2
+        for index, column in enumerate(page):
+            x = index * board.pitch_mm + (board.square_mm - deck.width_mm) / 2
+            for row, pile in enumerate(column.piles):
                 with pen.at(x, height - (row + 1) * (_PLACE_GAP_MM + deck.height_mm)):
-                    _draw_place(pen, kit, deck, lane, pile, is_nearest=row == 0)
+                    _draw_place(pen, kit, deck, column.lane, pile, is_nearest=row == 0)
 
 
-def _part_height(deck: Deck, piles: int) -> float:
+def _column_height(deck: Deck, piles: int) -> float:
     # with a gap around each place
     return piles * (deck.height_mm + _PLACE_GAP_MM) + _PLACE_GAP_MM
 
 
 def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_nearest: bool) -> None:
-    """Draw the outline of one pile, with the origin at its lower left corner.
+    """Draw the place for one pile, with the origin at its lower left corner.
 
-    The one nearest to the middle of the table has a heavy outline.
+    The place nearest to the middle of the table has a heavy outline and an arrow to the board.
     """
     width_mm, height_mm = deck.width_mm, deck.height_mm
     if is_nearest:

@@ -20,9 +20,9 @@ from companion.printing.kit_pages.deck_pages import (
     card_grid,
     draw_backs,
     draw_fronts,
-    draw_part,
-    part_title,
-    pile_parts,
+    draw_pile_page,
+    pile_page_title,
+    pile_pages,
 )
 from companion.printing.kit_pages.instructions import draw_instructions
 from companion.printing.kit_pages.tag_pages import draw_tag_page, tag_pages
@@ -42,8 +42,8 @@ from companion.printing.tiling import (
 # Name of the back of a card in `Page.names`.
 BACK = "back"
 
-# Share of a side's colour that remains when saving ink.
-_LIGHT = 0.18
+# Share of a side's colour that remains with `KitStyle.low_ink`.
+_LOW_INK_SHARE = 0.18
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class Page:
     title: str
     """What the page is, in the middle of a sentence. It is printed at the foot."""
     draw: Callable[[Pen], None]
+    """Draws the page, without its foot."""
     landscape: bool = False
 
 
@@ -82,7 +83,8 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
     if style.low_ink:
         # only the sides' colours are lighter: markers and boards are printed as always
         sides = {
-            seat: replace(side, rgb=tinted(side.rgb, _LIGHT)) for seat, side in kit.sides.items()
+            seat: replace(side, rgb=tinted(side.rgb, _LOW_INK_SHARE))
+            for seat, side in kit.sides.items()
         }
         kit = replace(kit, sides=sides)
     width, height = PAPER_SIZES_MM[paper]
@@ -172,18 +174,17 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
     if deck is None:
         return
     area = printable_area(paper, landscape=True)
-    for part in pile_parts(kit, deck, area):
+    for page in pile_pages(kit, deck, area):
         names = tuple(
-            f"lane {lane} {pile}" if lane else str(pile) for lane, piles in part for pile in piles
+            f"lane {lane} {pile}" if lane else str(pile) for lane, piles in page for pile in piles
         )
         score_sheet = None
-        first_lane, _ = part[0]
         # the page of a seat's own piles has space for the score sheet
-        if extras.aids and not first_lane:
+        if extras.aids and not page[0].lane:
             names = (*names, "score sheet")
             score_sheet = partial(draw_score_sheet, kit=kit)
-        draw = partial(draw_part, kit=kit, deck=deck, part=part, area=area, beside=score_sheet)
-        yield Page("places", names, part_title(part), draw, landscape=True)
+        draw = partial(draw_pile_page, kit=kit, deck=deck, page=page, area=area, beside=score_sheet)
+        yield Page("places", names, pile_page_title(page), draw, landscape=True)
     grid = card_grid(deck, paper)
     per_page = len(grid.cells)
     starts = range(0, len(deck.cards), per_page)
