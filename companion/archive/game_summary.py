@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from companion.archive.game_file import GameFile, PlayedTurn, game_file
-from companion.core.clock import EARLIEST_S
+from companion.core.clock import EARLIEST_UNIX_S
 from companion.core.errors import CompanionError
 from companion.core.i18n import pack, say, unpack
 from companion.core.kit import SEATS, Seat
@@ -125,7 +125,7 @@ def summary_of(
     outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
     return Summary(
         game=beginning.game,
-        begun=round(entries[0].at, 3) if entries[0].at >= EARLIEST_S else 0.0,
+        begun=round(entries[0].at, 3) if entries[0].at >= EARLIEST_UNIX_S else 0.0,
         length_s=round(game_length_s(entries), 1),
         players=players_of(entries, seat_changes),
         options=beginning.options,

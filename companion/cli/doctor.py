@@ -20,7 +20,16 @@ from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, JournalError
 from companion.core.network import addresses
 from companion.core.ports import Frame
-from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, fail, note, ok, warn, worst
+from companion.diagnostics.findings import (
+    EXIT_STATUS,
+    Finding,
+    Grade,
+    fail,
+    note,
+    ok,
+    warn,
+    worst_grade,
+)
 from companion.diagnostics.own_pages import ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
@@ -58,8 +67,8 @@ def report(settings: Settings, as_json: bool, path: Path) -> int:
             {"topic": finding.topic, "grade": finding.grade, "text": str(finding.text)}
             for finding in findings
         ]
-        print(json.dumps({"worst": worst(findings), "findings": entries}, ensure_ascii=False))
-    return EXIT_STATUS[worst(findings)]
+        print(json.dumps({"worst": worst_grade(findings), "findings": entries}, ensure_ascii=False))
+    return EXIT_STATUS[worst_grade(findings)]
 
 
 def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:

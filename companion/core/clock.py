@@ -9,10 +9,9 @@ import threading
 import time
 from typing import Protocol
 
-# Earliest plausible Unix time, in November 2023.
-#
-# A machine without a battery for its clock may start with an older time, until a network sets it.
-EARLIEST_S = 1_700_000_000.0
+# Earliest plausible Unix time, in November 2023. A machine without a battery for its clock may
+# start with an older time, until a network sets it.
+EARLIEST_UNIX_S = 1_700_000_000.0
 
 
 class Clock(Protocol):
@@ -47,7 +46,7 @@ class FakeClock:
     2.5
     """
 
-    def __init__(self, start_s: float = 0.0, wall_s: float = EARLIEST_S) -> None:
+    def __init__(self, start_s: float = 0.0, wall_s: float = EARLIEST_UNIX_S) -> None:
         self._now_s = start_s
         self._wall_offset_s = wall_s - start_s
         self._lock = threading.Lock()

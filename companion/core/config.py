@@ -24,8 +24,8 @@ from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, say, with_heading
 from companion.core.resources import is_small_machine
 
-# Pairs (section, entry) that no longer exist. If a file has one, the start reports it and
-# continues.
+# Pairs (section, entry) of settings that no longer exist. If a file has one, the program reports it
+# and starts.
 RETIRED_SETTINGS = (("panel", "brightness"), ("table", "demonstration_minutes"), ("web", "metrics"))
 
 
@@ -80,6 +80,7 @@ class PadPins(_Section, frozen=True):
 # The default wiring of both pads, in the order of the fields above (docs/hardware.md).
 SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
 NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "lamp_3", "lamp_turn"))
+# The default pins of the buzzer, the table button and the system lamp.
 BUZZER_PIN = 18
 TABLE_BUTTON_PIN = 3
 SYSTEM_LAMP_PIN = 1
@@ -365,7 +366,7 @@ def load_settings(path: Path | None) -> Settings:
 
 
 def read_settings(text: str, name: str = "settings.toml") -> Settings:
-    """Read settings from TOML. `name` is the file's in messages.
+    """Read settings from TOML. Messages call the file `name`.
 
     Raises `ConfigError` that names the place.
 
@@ -440,10 +441,10 @@ def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
-    """Return the path of the settings file: `path`, or else `settings.toml` in the state directory.
-    It need not exist.
+    """Return the path of the settings file, which need not exist.
 
-    Raises `ConfigError` if the state directory cannot be one.
+    It is `path`, or else `settings.toml` in the state directory. Raises `ConfigError` if
+    `state_dir` cannot be a folder.
     """
     if path is not None:
         return path
@@ -485,7 +486,7 @@ def is_page_path(text: str) -> bool:
 def require_web(web: WebSettings, name: str) -> None:
     """Raise `ConfigError` for a path, a proxy or a certificate with which no page can be served.
 
-    `name` is the settings file's in the message.
+    The message calls the settings file `name`.
     """
     if not is_page_path(web.path):
         raise ConfigError(

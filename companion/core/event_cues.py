@@ -1,4 +1,4 @@
-"""Notes and tones, and cues: the sound and light for an event in a game.
+"""Cues: the sound and light for an event in a game, and the notation of their tones.
 
 A game declares the cues of its events together with the events (`companion.games.events`). The
 table's own cues, such as that a key is accepted or the board is right, are the rows of
@@ -12,9 +12,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-# Frequencies of the notes that cues use, in equal temperament at A4 = 440 Hz.
-#
-# There is no lower one, because the piezo buzzer of the panel hardly sounds below.
+# Frequencies of the notes that cues use, in equal temperament at A4 = 440 Hz. There is no lower one,
+# because the piezo buzzer of the panel hardly sounds below.
 NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
 
 

@@ -1,7 +1,7 @@
-"""The findings of the doctor with their grades, and the health of the service.
+"""Findings, their grades, and the health of the service.
 
-The doctor is what examines machine and service: the command `companion doctor`, and the page
-Health.
+The doctor is everything that examines machine and service. People see its findings with the
+command `companion doctor` and on the page Health. Programs ask `/health`.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class Finding:
 
 
 def ok(topic: str, text: str) -> Finding:
-    """Return that something works."""
+    """Return a finding: this works."""
     return Finding(topic, Grade.OK, text)
 
 
 def note(topic: str, text: str) -> Finding:
-    """Return something that is good to know."""
+    """Return a finding: this is good to know."""
     return Finding(topic, Grade.NOTE, text)
 
 
 def warn(topic: str, text: str) -> Finding:
-    """Return something that needs attention soon."""
+    """Return a finding: this needs attention soon."""
     return Finding(topic, Grade.WARN, text)
 
 
 def fail(topic: str, text: str) -> Finding:
-    """Return something that prevents the companion from running."""
+    """Return a finding: this prevents the companion from running."""
     return Finding(topic, Grade.FAIL, text)
 
 
@@ -60,10 +60,10 @@ def fail(topic: str, text: str) -> Finding:
 EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
 
 
-def worst(findings: Iterable[Finding]) -> Grade:
-    """Return the most serious grade.
+def worst_grade(findings: Iterable[Finding]) -> Grade:
+    """Return the most serious grade of the findings. `OK` if there are none.
 
-    >>> worst([Finding("clock", Grade.NOTE, ""), Finding("disk", Grade.WARN, "")])
+    >>> worst_grade([Finding("clock", Grade.NOTE, ""), Finding("disk", Grade.WARN, "")])
     <Grade.WARN: 'warn'>
     """
     order = list(Grade)
@@ -103,21 +103,19 @@ class Health:
 
 
 class HealthSource(Protocol):
-    """The interface through which pages query the health of the service, from any thread."""
+    """What pages may ask about the health of the service, from any thread."""
 
     def health(self) -> Health:
-        """Return the current state. Takes almost no time."""
+        """Return the state at the last checks, at once."""
 
     def run_checks(self) -> tuple[Finding, ...]:
-        """Run all checks. Takes up to some seconds."""
+        """Run all checks and return their findings. This takes up to some seconds."""
 
     def worst_finding(self) -> str:
-        """Return the worst known problem as a sentence. Empty if there is none. Takes almost no
-        time.
-        """
+        """Return the worst problem at the last checks as a sentence, at once. Empty if none."""
 
     def support_zip(self) -> bytes:
-        """Return the ZIP file that an owner sends when something is wrong.
+        """Return the ZIP file that an owner sends to somebody who helps.
 
-        Takes up to some seconds.
+        This takes up to some seconds.
         """

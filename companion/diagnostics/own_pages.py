@@ -1,4 +1,4 @@
-"""Requests from programs on this machine to the pages of the companion that runs here."""
+"""Requests to the companion that runs on this machine, for its commands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COMPANION_FIELD = "uptime_s"
 
 
 def own_address(web: WebSettings, port: int | None = None) -> str:
-    """Return the address of the pages for programs on this machine.
+    """Return the base address of the companion for programs on this machine.
 
-    They need no TLS on a loopback address.
+    On a loopback address the companion serves plain HTTP, even if it has a certificate.
 
     :param port: replaces the port of the settings
     """
@@ -39,10 +39,12 @@ def ask_address(
     *,
     timeout_s: float = ANSWER_TIMEOUT_S,
 ) -> tuple[int, bytes]:
-    """Send a request to an address of this machine. Return the status and content of the answer.
+    """Send a request to a companion on this machine. Return the status and content of the answer.
 
-    No other program on the port gets the key. Raises `OSError` if no companion answers.
+    It first asks `/health` whether a companion listens, so that no other program gets the key.
+    Raises `OSError` if none does.
 
+    :param address: what `own_address` returns
     :param path: path of the page
     :param key: owner key, or empty for what everybody may see
     :param body: JSON for a POST request. None: a GET request

@@ -1,7 +1,7 @@
 """Facts about the machine, read from `/proc`, `/sys` and `/run`. None or empty if not available.
 
-Every probe is a pure function of a `Machine`: a folder that stands for `/`. Probes do not judge.
-The checks are in `machine` and `network`.
+Every probe depends only on a `Machine`, a folder that stands for `/`. Probes do not judge: that is
+for `machine_checks` and `network_checks`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Files by which Docker and Podman mark their containers.
-_CONTAINER = (".dockerenv", "run/.containerenv")
+_CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Machine:
             return ""
 
     def number(self, path: str, base: int = 10) -> int | None:
-        """Return the first whole number in a small file."""
+        """Return the first whole number in a small file. None if there is none."""
         try:
             return int((self.text(path).split() or [""])[0], base)
         except ValueError:
@@ -53,34 +53,34 @@ class Machine:
 # ---- the board -----------------------------------------------------------------------------------
 
 
-def model(machine: Machine) -> str:
+def read_model(machine: Machine) -> str:
     """Return the model of the machine, such as `Raspberry Pi 5 Model B Rev 1.0`."""
     return machine.text("proc/device-tree/model") or machine.text("sys/class/dmi/id/product_name")
 
 
-def temperature_c(machine: Machine) -> float | None:
+def read_temperature_c(machine: Machine) -> float | None:
     """Return the temperature of the processor in degrees Celsius, or else of the warmest sensor."""
-    zones = {
+    # the kernel writes thousandths of a degree
+    millidegrees = {
         machine.text(f"{zone}/type"): value
         for zone in machine.glob("sys/class/thermal/thermal_zone*")
         if (value := machine.number(f"{zone}/temp")) is not None
     }
-    # the sensor of the processor, or else the warmest of all
     for name in ("cpu-thermal", "cpu_thermal", "x86_pkg_temp"):
-        if name in zones:
-            return zones[name] / 1000
-    return max(zones.values()) / 1000 if zones else None
+        if name in millidegrees:
+            return millidegrees[name] / 1000
+    return max(millidegrees.values()) / 1000 if millidegrees else None
 
 
-def throttling(machine: Machine) -> int | None:
-    """Return the firmware's throttling flags, from the kernel's file.
+def read_throttling_flags(machine: Machine) -> int | None:
+    """Return the firmware's throttling flags. None if the machine has no such firmware.
 
     They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation: 0 to 3 are for
     now, 16 to 19 for the time since the start.
     """
     for path in machine.glob("sys/devices/platform/soc*/*firmware/get_throttled"):
-        if (bits := machine.number(path, 16)) is not None:
-            return bits
+        if (flags := machine.number(path, 16)) is not None:
+            return flags
     return None
 
 
@@ -92,7 +92,7 @@ class MachineMemory:
     free_mb: int
 
 
-def memory(machine: Machine) -> MachineMemory | None:
+def read_memory(machine: Machine) -> MachineMemory | None:
     """Return the memory of the machine. None if it is unknown."""
     fields = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
     if "MemTotal" not in fields or "MemAvailable" not in fields:
@@ -105,10 +105,11 @@ def memory(machine: Machine) -> MachineMemory | None:
 
 @dataclass(frozen=True)
 class Volume:
-    """The mount of a folder: its block device (`8:1`), its file system, and whether it is
-    read-only.
+    """A mounted file system.
 
-    `upper` is the folder to which an overlay writes. Empty if there is none.
+    :param device: number of its block device, such as `8:1`
+    :param file_system: its type, such as `ext4`
+    :param upper: folder to which an overlay writes, or empty
     """
 
     device: str
@@ -117,27 +118,32 @@ class Volume:
     upper: str = ""
 
 
-def volume(machine: Machine, folder: Path) -> Volume | None:
-    """Return the mount of a folder, which is the one with the longest mount point above it.
+def find_volume(machine: Machine, folder: Path) -> Volume | None:
+    """Return the volume on which a folder lies. None if it is unknown.
 
-    If several have the same mount point, the last one counts.
+    It is the one with the longest mount point above the folder. If several volumes have the same
+    mount point, the last one hides the others.
     """
-    best, mount = -1, None
+    # A line of mountinfo (proc(5)), with the mount point and its options before the dash, and the
+    # type and the options of the file system after it:
+    #   26 1 179:2 / / rw,noatime shared:2 - ext4 /dev/root rw
+    longest, result = -1, None
     for line in machine.text("proc/self/mountinfo").splitlines():
-        head, _, tail = line.partition(" - ")
-        fields, kinds = head.split(), tail.split()
-        if len(fields) < 6 or len(kinds) < 3:
+        mount, _, system = line.partition(" - ")
+        mount_fields, system_fields = mount.split(), system.split()
+        if len(mount_fields) < 6 or len(system_fields) < 3:
             continue
         # the kernel writes a space as an octal escape
-        place = fields[4].replace("\\040", " ")
-        if folder.is_relative_to(place) and len(place) >= best:
-            options = [*fields[5].split(","), *kinds[2].split(",")]
+        point = mount_fields[4].replace("\\040", " ")
+        if folder.is_relative_to(point) and len(point) >= longest:
+            longest = len(point)
+            options = [*mount_fields[5].split(","), *system_fields[2].split(",")]
             upper = ""
             for option in options:
                 if option.startswith("upperdir="):
                     upper = option.removeprefix("upperdir=")
-            best, mount = len(place), Volume(fields[2], kinds[0], "ro" in options, upper)
-    return mount
+            result = Volume(mount_fields[2], system_fields[0], "ro" in options, upper)
+    return result
 
 
 def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
@@ -147,22 +153,22 @@ def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
     belongs to a container, which keeps its files, or is the read-only root of `raspi-config`, which
     writes to memory.
     """
-    mount = volume(machine, folder)
-    if mount is None:
+    volume = find_volume(machine, folder)
+    if volume is None:
         return False
-    if mount.file_system != "overlay":
-        return mount.file_system in ("tmpfs", "ramfs")
-    below = volume(machine, Path(mount.upper)) if mount.upper else None
-    if below is None or below.device == mount.device:
-        return not any((machine.root / mark).exists() for mark in _CONTAINER)
-    return below.file_system in ("tmpfs", "ramfs")
+    if volume.file_system == "overlay":
+        upper_volume = find_volume(machine, Path(volume.upper)) if volume.upper else None
+        if upper_volume is None or upper_volume.device == volume.device:
+            return not any((machine.root / mark).exists() for mark in _CONTAINER_MARKS)
+        volume = upper_volume
+    return volume.file_system in ("tmpfs", "ramfs")
 
 
 # ---- the clock -----------------------------------------------------------------------------------
 
 
 def is_synchronised(machine: Machine) -> bool | None:
-    """Return whether systemd has set the clock by the network. None if it does not do that."""
+    """Return whether systemd has set the clock by the network. None if that is not its job here."""
     folder = machine.root / "run/systemd/timesync"
     return (folder / "synchronized").exists() if folder.exists() else None
 
@@ -171,8 +177,9 @@ def is_synchronised(machine: Machine) -> bool | None:
 
 
 def is_radio_blocked(machine: Machine) -> bool:
-    """Return whether a Wi-Fi is blocked by software, as it is until its country is set, or by a
-    switch.
+    """Return whether a Wi-Fi is blocked, by a switch or by software.
+
+    Raspberry Pi OS blocks it until its country is set.
     """
     return any(
         machine.text(f"{path}/type") == "wlan"
@@ -181,15 +188,15 @@ def is_radio_blocked(machine: Machine) -> bool:
     )
 
 
-# ---- versions -----------------------------------------------------------------------------------
+# ---- versions ------------------------------------------------------------------------------------
 
 
-def system_name(machine: Machine) -> str:
+def read_system_name(machine: Machine) -> str:
     """Return the distribution, such as `Debian GNU/Linux 12 (bookworm)`."""
     match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', machine.text("etc/os-release"), re.MULTILINE)
     return match[1] if match else platform.system()
 
 
-def kernel(machine: Machine) -> str:
+def read_kernel_version(machine: Machine) -> str:
     """Return the kernel's version and the kind of processor."""
     return f"{machine.text('proc/sys/kernel/osrelease')} {platform.machine()}".strip()

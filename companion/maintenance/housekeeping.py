@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 
 from companion.archive.history import History
-from companion.core.clock import EARLIEST_S, Clock
+from companion.core.clock import EARLIEST_UNIX_S, Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
 from companion.core.ports import Closeable
@@ -172,5 +172,5 @@ class Housekeeping(Closeable):
         return [
             number
             for number, at in self._journal.archive.last_input_times()
-            if EARLIEST_S <= at < expired_at and number != on_table
+            if EARLIEST_UNIX_S <= at < expired_at and number != on_table
         ]

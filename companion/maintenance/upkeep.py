@@ -33,9 +33,11 @@ from companion.maintenance.settings.rows import (
 from companion.table.session import Phase
 from companion.table.table import Table
 
-# Empty files of the state directory, which say that a backup was made, and that the first evening
-# is over. The first evening is a page that leads a new owner through the first steps.
-BACKED_UP, WELCOMED = "backed-up", "welcomed"
+# Empty file in the state directory whose time is that of the last backup.
+BACKED_UP = "backed-up"
+# Empty file in the state directory that marks that the first evening is over. The first evening is
+# a page that leads a new owner through the first steps.
+WELCOMED = "welcomed"
 # Time in seconds without a game and without another change before the service restarts for a
 # setting, so that an owner can change several settings first.
 RESTART_AFTER_S = 10.0
@@ -46,9 +48,9 @@ class Upkeep:
 
     Pages and a hub's owner use it. The service calls `restart_when_idle` every few seconds.
 
-    :param settings: settings that the service has started with, file and command line together
+    :param settings: settings that the service has started with, from file and command line
     :param path: the settings file
-    :param use: called with settings that take effect at once
+    :param use: called with the changed settings, for those that take effect at once
     :param restart: restarts the service in a moment
     """
 
@@ -83,6 +85,7 @@ class Upkeep:
         """Settings from the command line of this run, by dotted name."""
         # whether a setting was changed since the start
         self._has_changed = False
+        # whether the table shows that it is about to restart for settings
         self._is_restart_announced = False
         # time of the last change, or of the last check at which a game was on
         self._busy_until_s = 0.0
@@ -134,9 +137,9 @@ class Upkeep:
         return say("Saved: {settings}.", settings=listed(rows()[key].title for key in changes))
 
     def notice(self) -> str:
-        """Return that settings were restored, and which settings are no longer used.
+        """Return what is wrong with the settings file, as sentences. Empty if nothing is.
 
-        Empty if neither.
+        They say that the last good settings are in use, or which settings are no longer used.
         """
         return joined(" ", (self._last_good.notice(), *retired_settings(self.path)))
 
@@ -153,19 +156,23 @@ class Upkeep:
     def restart_when_idle(self) -> None:
         """Restart for settings that need it, once nobody plays.
 
-        The first call that is due announces it, the next one restarts. If a restore or a deletion
-        is staged, the owner has to restart.
+        The first call at which a restart is due announces it, and the next one restarts. If a game
+        begins between the two, the notice is taken away, and the restart is announced again after
+        the game. If a restore or a deletion is staged, the owner has to restart.
         """
         now_s = self._clock.monotonic_s()
         if self._is_game_on():
             self._busy_until_s = now_s
-        is_due = self._has_changed and now_s - self._busy_until_s >= RESTART_AFTER_S
-        if not is_due or self.staged() or not self.needs_restart():
-            return
-        if self._is_restart_announced:
+        is_idle = now_s - self._busy_until_s >= RESTART_AFTER_S
+        is_due = self._has_changed and is_idle and not self.staged() and self.needs_restart()
+        if is_due and self._is_restart_announced:
             self.restart()
-        self._is_restart_announced = True
-        self._table.set_notice("upkeep", say("New settings: the table starts again in a moment."))
+        elif is_due:
+            words = say("New settings: the table starts again in a moment.")
+            self._table.set_notice("upkeep", words)
+        elif self._is_restart_announced:
+            self._table.set_notice("upkeep", "")
+        self._is_restart_announced = is_due
 
     def _apply(self, written: Settings) -> None:
         """Use those of the written settings that take effect at once."""
@@ -183,7 +190,7 @@ class Upkeep:
         return note.sentence()
 
     def backed_up_s(self) -> float | None:
-        """Return when the last backup was made, as Unix time. None if there is none."""
+        """Return the Unix time of the last backup. None if there is none."""
         try:
             return self._mark(BACKED_UP).stat().st_mtime
         except OSError:
@@ -251,6 +258,7 @@ class Upkeep:
 
     def _announce_staged(self) -> None:
         """Announce at the table what is staged, and that it ends a game that is on."""
+        self._is_restart_announced = False  # its notice is replaced
         ends = say("The current game ends with it.") if self._is_game_on() else ""
         self._table.set_notice("upkeep", joined(" ", (self.staged(), ends)))
 

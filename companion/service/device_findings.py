@@ -10,8 +10,7 @@ from pathlib import Path
 from companion.core.config import Settings, retired_settings
 from companion.core.i18n import Verbatim, joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
-from companion.diagnostics import machine as machinery
-from companion.diagnostics import network
+from companion.diagnostics import machine_checks, network_checks
 from companion.diagnostics.findings import Finding, Grade, note, ok, warn
 from companion.diagnostics.probes import Machine
 from companion.games.plugins import plugin_games
@@ -99,8 +98,8 @@ def installation_findings(
 
     `addresses` are those at which phones reach the table.
     """
-    yield from machinery.all_checks(machine, settings.journal_path.parent)
+    yield from machine_checks.all_checks(machine, settings.journal_path.parent)
     yield from plugin_findings()
-    yield network.reach(addresses)
-    yield network.name(machine)
-    yield from network.wifi(machine)
+    yield network_checks.check_addresses(addresses)
+    yield network_checks.check_local_name(machine)
+    yield from network_checks.check_wifi(machine)

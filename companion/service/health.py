@@ -17,7 +17,7 @@ from companion.core.i18n import say
 from companion.core.log_fields import log_fields
 from companion.core.network import short_url
 from companion.core.ports import CameraState, Closeable
-from companion.diagnostics import machine as machinery
+from companion.diagnostics import machine_checks
 from companion.diagnostics.findings import (
     Finding,
     Grade,
@@ -25,7 +25,7 @@ from companion.diagnostics.findings import (
     Status,
     fail,
     note,
-    worst,
+    worst_grade,
 )
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
@@ -129,7 +129,7 @@ class ServiceHealth(Closeable):
             if watcher := companion.watcher:
                 self._loops[CAMERA] = lambda: watcher.round_s
         self._journal_state = "ok"
-        self._free_bytes = machinery.free_bytes(self._folder)
+        self._free_bytes = machine_checks.free_bytes(self._folder)
         self._findings: tuple[Finding, ...] = ()
         self._machine_checked_s: float | None = None
         self._memory_notice = ""
@@ -160,7 +160,7 @@ class ServiceHealth(Closeable):
             companion.watcher.report_stall()
         companion.journal.noted_clock_s("")  # any answer shows that it is alive
         self._journal_checked_s = self._clock.monotonic_s()
-        self._free_bytes = machinery.free_bytes(self._folder)
+        self._free_bytes = machine_checks.free_bytes(self._folder)
         self._check_journal()
         checked_s = self._machine_checked_s
         if checked_s is None or now_s - checked_s >= CHECK_INTERVAL_S:
@@ -170,7 +170,7 @@ class ServiceHealth(Closeable):
     def _check_machine(self) -> None:
         """Check the machine, and log a change of its worst finding."""
         before = self.worst_finding()
-        self._findings = tuple(machinery.quick_checks(self.machine, self._folder))
+        self._findings = tuple(machine_checks.quick_checks(self.machine, self._folder))
         self._report_memory_only()
         worst_finding = self.worst_finding()
         if worst_finding != before:
@@ -184,7 +184,7 @@ class ServiceHealth(Closeable):
         if database.is_failing:
             with suppress(JournalError):
                 database.check_writable()
-        can_write = os.access(database.path, os.W_OK) and machinery.is_writable(self._folder)
+        can_write = os.access(database.path, os.W_OK) and machine_checks.is_writable(self._folder)
         state = "ok"
         if can_write and free is not None and free < FULL_BYTES:
             state = "full"
@@ -203,7 +203,7 @@ class ServiceHealth(Closeable):
         """
         if self._companion.simulation is not None:
             return
-        notice = machinery.memory_only_warning(self.machine, self._folder)
+        notice = machine_checks.memory_only_warning(self.machine, self._folder)
         if notice != self._memory_notice:
             self._memory_notice = notice
             self._companion.table.set_notice("memory", notice)
@@ -239,7 +239,7 @@ class ServiceHealth(Closeable):
             camera = _CAMERA_WORDS.get(companion.table.progress().camera, "none")
         if companion.panel:
             pins = "trouble" if companion.panel.problems else "ok"
-        machine = worst(self._findings)
+        machine = worst_grade(self._findings)
         status = Status.OK
         if late or journal == "unwritable":
             status = Status.FAILING
@@ -251,7 +251,7 @@ class ServiceHealth(Closeable):
 
     def worst_finding(self) -> str:
         """Return the worst finding about the machine, as a sentence. Empty if nothing is wrong."""
-        grade = worst(self._findings)
+        grade = worst_grade(self._findings)
         texts = [finding.text for finding in self._findings if finding.grade is grade]
         return texts[0] if grade in _TROUBLE_GRADES else ""
 

@@ -210,7 +210,7 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, game: str
 ) -> None:
     monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
-    monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)
+    monkeypatch.setattr("companion.diagnostics.machine_checks.free_bytes", lambda _: 4_000_000_000)
     drawn = SimpleNamespace(
         token_hex=lambda length: "5e" * length,
         token_urlsafe=secrets.token_urlsafe,

@@ -166,7 +166,7 @@ def test_a_disk_that_is_full_or_read_only(
 ) -> None:
     with house(tmp_path) as (companion, _):
         monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, free))
-        monkeypatch.setattr("companion.diagnostics.machine.is_writable", lambda _: writable)
+        monkeypatch.setattr("companion.diagnostics.machine_checks.is_writable", lambda _: writable)
         companion.health.check_once()
         state = companion.health.health()
         assert (state.journal, state.status, state.disk_free_mb) == (

@@ -118,6 +118,40 @@ def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) 
         assert place.restarts == [True]
 
 
+def test_a_game_takes_the_notice_of_a_restart_away(tmp_path: Path) -> None:
+    with kept(tmp_path, OURS) as place:
+
+        def notices_after(seconds: float) -> tuple[str, ...]:
+            place.clock.advance(seconds)
+            place.upkeep.restart_when_idle()
+            place.table.step()
+            return place.table.view().devices.notices
+
+        words = "New settings: the table starts again in a moment."
+        save(place, web__viewers="30")
+        assert notices_after(RESTART_AFTER_S) == (words,)
+        place.table.new_game("outbuffered", {}, 1)
+        assert notices_after(2 * RESTART_AFTER_S) == ()
+        place.table.abandon()
+        assert notices_after(1) == ()
+        assert notices_after(RESTART_AFTER_S) == (words,), "it is announced anew"
+        assert place.restarts == []
+        notices_after(1)
+        assert place.restarts == [True]
+
+
+def test_the_notice_of_a_backup_outlasts_a_game(tmp_path: Path) -> None:
+    with kept(tmp_path, OURS) as place:
+        save(place, web__viewers="30")
+        place.clock.advance(RESTART_AFTER_S)
+        place.upkeep.restart_when_idle()
+        place.upkeep.reset(games=True)
+        place.table.new_game("outbuffered", {}, 1)
+        place.upkeep.restart_when_idle()
+        place.table.step()
+        assert place.table.view().devices.notices == (place.upkeep.staged(),)
+
+
 @pytest.mark.parametrize(("hour", "theme"), [(19, "light"), (20, "dark"), (6, "dark")])
 def test_dark_at_night_goes_by_the_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hour: int, theme: str

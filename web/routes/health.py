@@ -13,7 +13,7 @@ from typing import Any
 from flask import Response, make_response, redirect, render_template
 
 from companion.core.i18n import say
-from companion.diagnostics.findings import Finding, Grade, HealthSource, Status, worst
+from companion.diagnostics.findings import Finding, Grade, HealthSource, Status, worst_grade
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import answer_of, plain_json
 from web.rendering.wiring import wires
@@ -110,7 +110,7 @@ class HealthPages(PageGroup):
     def findings(self) -> FindingsJson:
         """Return the findings for `companion doctor`."""
         findings = self.feature.run_checks()
-        return {"worst": worst(findings), "findings": plain_json(findings)}
+        return {"worst": worst_grade(findings), "findings": plain_json(findings)}
 
     # ---- for the owner ---------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import Any
 from flask import Response, render_template, request, send_file
 
 from companion import __version__
-from companion.core.clock import EARLIEST_S
+from companion.core.clock import EARLIEST_UNIX_S
 from companion.core.errors import ConfigError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS
@@ -129,7 +129,7 @@ class SettingsPage(PageGroup):
             target.close()
             raise
         # omit the date if the clock was never set
-        date = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""
+        date = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_UNIX_S else ""
         name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 

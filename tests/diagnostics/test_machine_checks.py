@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.diagnostics import machine as doctor
-from companion.diagnostics import network, probes
+from companion.diagnostics import machine_checks, network_checks, probes
 from companion.diagnostics.findings import Finding, Grade
 from companion.diagnostics.probes import Machine, MachineMemory
 
@@ -66,14 +65,14 @@ def graded(*findings: Finding) -> list[tuple[str, Grade]]:
 
 
 def test_the_board_and_its_memory(pi: Pi) -> None:
-    assert probes.memory(pi.machine) == MachineMemory(8245, 7000)
-    assert doctor.model_and_memory(pi.machine) == Finding(
+    assert probes.read_memory(pi.machine) == MachineMemory(8245, 7000)
+    assert machine_checks.check_memory(pi.machine) == Finding(
         "machine", Grade.OK, "Raspberry Pi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free."
     )
     pi.write("proc/meminfo", "MemTotal: 8245316 kB\nMemAvailable: 60000 kB\n")
-    assert doctor.model_and_memory(pi.machine).grade is Grade.WARN
+    assert machine_checks.check_memory(pi.machine).grade is Grade.WARN
     pi.write("proc/meminfo", "nonsense")
-    assert doctor.model_and_memory(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
+    assert machine_checks.check_memory(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_the_board_and_its_memory(pi: Pi) -> None:
 )
 def test_warmth(pi: Pi, degrees: float, grade: Grade) -> None:
     pi.write("sys/class/thermal/thermal_zone0/temp", f"{degrees * 1000:.0f}\n")
-    (found,) = doctor.warmth(pi.machine)
+    (found,) = machine_checks.check_temperature(pi.machine)
     assert found.grade is grade
     assert f"{degrees:.0f} °C" in found.text
 
@@ -111,7 +110,7 @@ def test_every_flag_of_the_firmware(
             "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled",
             f"{bits:x}\n",
         )
-    found = list(doctor.power(pi.machine))
+    found = list(machine_checks.check_power(pi.machine))
     assert [each.grade for each in found] == grades
     assert found[0].text.startswith(words)
 
@@ -124,7 +123,7 @@ def test_a_file_system_that_can_only_be_read_is_a_failure(
     pi: Pi, tmp_path: Path, how: str, super_block: str
 ) -> None:
     pi.mount(how, super_block)
-    found = doctor.space(pi.machine, tmp_path / "state")
+    found = machine_checks.check_disk(pi.machine, tmp_path / "state")
     assert found.grade is Grade.FAIL
     assert "read-only" in found.text
 
@@ -155,7 +154,7 @@ def test_space(
         return Usage(0, 0, free_mb * 1_000_000)
 
     monkeypatch.setattr("shutil.disk_usage", usage)
-    found = doctor.space(pi.machine, tmp_path / "state" / "deep")
+    found = machine_checks.check_disk(pi.machine, tmp_path / "state" / "deep")
     assert (found.grade, words in found.text) == (grade, True)
     assert asked == [tmp_path], "the next folder that exists"
 
@@ -183,7 +182,7 @@ def test_games_that_are_kept_in_memory_only_are_a_fault(
     pi.write("proc/self/mountinfo", mounts)
     for mark in marks:
         pi.write(mark, "")
-    sentence = doctor.memory_only_warning(pi.machine, Path("/var/lib/tabletop-companion"))
+    sentence = machine_checks.memory_only_warning(pi.machine, Path("/var/lib/tabletop-companion"))
     assert ("they are lost when the power goes off" in sentence) is is_lost
 
 
@@ -210,16 +209,16 @@ def test_who_has_set_the_clock(
     pi: Pi, made: Callable[[Pi], None], grade: Grade, words: str
 ) -> None:
     made(pi)
-    found = doctor.clock(pi.machine)
+    found = machine_checks.check_clock(pi.machine)
     assert (found.grade, words in found.text) == (grade, True)
 
 
 def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
     bare = Pi(tmp_path / "nothing")
-    found = list(doctor.all_checks(bare.machine, tmp_path / "state"))
+    found = list(machine_checks.all_checks(bare.machine, tmp_path / "state"))
     found += [
-        *network.wifi(bare.machine),
-        network.name(bare.machine),
+        *network_checks.check_wifi(bare.machine),
+        network_checks.check_local_name(bare.machine),
     ]
     assert {each.topic for each in found} == {"machine", "disk", "clock", "versions", "network"}
 
@@ -231,20 +230,20 @@ def test_a_blocked_radio(pi: Pi) -> None:
     for kind, soft, blocked in (("wlan", 1, True), ("wlan", 0, False), ("bluetooth", 1, False)):
         pi.write("sys/class/rfkill/rfkill0/type", f"{kind}\n")
         pi.write("sys/class/rfkill/rfkill0/soft", f"{soft}\n")
-        assert [("wifi", Grade.NOTE)] * blocked == graded(*network.wifi(pi.machine))
+        assert [("wifi", Grade.NOTE)] * blocked == graded(*network_checks.check_wifi(pi.machine))
 
 
 def test_where_phones_reach_the_table() -> None:
-    assert network.reach(["127.0.0.1"]).grade is Grade.NOTE
-    assert network.reach(["192.0.2.7:8080", "table.local:8080"]).text == (
+    assert network_checks.check_addresses(["127.0.0.1"]).grade is Grade.NOTE
+    assert network_checks.check_addresses(["192.0.2.7:8080", "table.local:8080"]).text == (
         "Phones reach the table at 192.0.2.7:8080, table.local:8080."
     )
 
 
 def test_the_name_in_the_network(pi: Pi) -> None:
-    assert network.name(pi.machine).grade is Grade.NOTE
+    assert network_checks.check_local_name(pi.machine).grade is Grade.NOTE
     pi.write("run/avahi-daemon/pid", "400\n")
     name = socket.gethostname().partition(".")[0]
-    assert network.name(pi.machine) == Finding(
+    assert network_checks.check_local_name(pi.machine) == Finding(
         "network", Grade.OK, f"Its name on the network is {name}.local."
     )

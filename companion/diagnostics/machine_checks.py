@@ -1,8 +1,7 @@
-"""The doctor's checks of the machine itself: board, temperature, voltage, memory, disk, clock,
-versions.
+"""The doctor's checks of the machine: memory, temperature, voltage, disk, clock, versions.
 
-`probes` reads the facts, and this module judges them. A check that returns an iterator yields
-nothing where there is nothing to say.
+`probes` reads the facts, and this module judges them. Most checks return one finding. Those that
+may have nothing to say, or several things, yield findings.
 """
 
 from __future__ import annotations
@@ -18,38 +17,40 @@ from contextlib import suppress
 from pathlib import Path
 
 from companion import DEBIAN_HOME, __version__
+from companion.core.clock import EARLIEST_UNIX_S
 from companion.core.i18n import joined, say
 from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, fail, note, ok, warn
 from companion.diagnostics.probes import Machine
 
-FAIL_FREE_BYTES = 200_000_000
-# Free space of the disk below which the check fails or warns. Chosen by eye, well above what the
+# Free space on the disk below which the check fails or warns. Chosen by eye, well above what the
 # service needs, because other programs write to the disk, too.
-WARN_FREE_BYTES = 500_000_000
+FAIL_FREE_MB, WARN_FREE_MB = 200, 500
 # Temperatures for a note and a warning. At 80 degrees a Raspberry Pi begins to throttle its
 # processor (Raspberry Pi documentation, `temp_limit`).
 WARM_C, HOT_C = 75.0, 80.0
 # Free memory below which the check warns. Chosen by eye: a machine slows down before it has none.
 LOW_MEMORY_MB = 100
-# Flags of the firmware. One is for under-voltage, the others for capped, throttled or too warm.
+# Throttling flags of the firmware (`probes.read_throttling_flags`). Bit 0 is under-voltage. Bits 1
+# to 3 are a capped frequency, throttling, and the soft limit of the temperature.
 _LOW_VOLTAGE, _SLOWED = 0b1, 0b1110
+# The same flags for the time since the start are this many bits further up.
+_SINCE_START_SHIFT = 16
 
-_EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
-_SUPPLY = say(
+_SUPPLY_ADVICE = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
 )
 
 
-def model_and_memory(machine: Machine) -> Finding:
-    """Return the model of the machine, and its memory."""
-    name = probes.model(machine)
-    memory = probes.memory(machine)
+def check_memory(machine: Machine) -> Finding:
+    """Check the free memory. The finding also names the model of the machine."""
+    model = probes.read_model(machine) or platform.machine()
+    memory = probes.read_memory(machine)
     if memory is None:
-        return ok("machine", say("{model}.", model=name or platform.machine()))
+        return ok("machine", say("{model}.", model=model))
     text = say(
         "{model}, {free} of {total} MB of memory are free.",
-        model=name or platform.machine(),
+        model=model,
         free=memory.free_mb,
         total=memory.total_mb,
     )
@@ -59,9 +60,9 @@ def model_and_memory(machine: Machine) -> Finding:
     return ok("machine", text)
 
 
-def warmth(machine: Machine) -> Iterator[Finding]:
-    """Yield the temperature of the processor."""
-    degrees = probes.temperature_c(machine)
+def check_temperature(machine: Machine) -> Iterator[Finding]:
+    """Check the temperature of the processor, if it is known."""
+    degrees = probes.read_temperature_c(machine)
     if degrees is None:
         return
     text = say("The processor is at {degrees} °C.", degrees=f"{degrees:.0f}")
@@ -75,26 +76,25 @@ def warmth(machine: Machine) -> Iterator[Finding]:
         yield ok("warmth", text)
 
 
-def power(machine: Machine) -> Iterator[Finding]:
-    """Yield voltage and throttling, now and since the start.
+def check_power(machine: Machine) -> Iterator[Finding]:
+    """Check for low voltage and a throttled processor, now and since the start.
 
     Only a Raspberry Pi reports them.
     """
-    flags = probes.throttling(machine)
+    flags = probes.read_throttling_flags(machine)
     if flags is None:
-        if probes.model(machine).startswith("Raspberry Pi"):
+        if probes.read_model(machine).startswith("Raspberry Pi"):
             text = say("Voltage and throttling cannot be read here: run vcgencmd get_throttled.")
             yield note("power", text)
         return
-    # the upper half has the same flags for the time since the start
-    flags_before = flags >> 16
+    flags_since_start = flags >> _SINCE_START_SHIFT
     if flags & _LOW_VOLTAGE:
-        text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
+        text = say("The voltage is too low now: {advice}.", advice=_SUPPLY_ADVICE)
         yield warn("power", text)
-    elif flags_before & _LOW_VOLTAGE:
+    elif flags_since_start & _LOW_VOLTAGE:
         text = say(
             "The voltage has been too low since the machine was switched on: {advice}.",
-            advice=_SUPPLY,
+            advice=_SUPPLY_ADVICE,
         )
         yield warn("power", text)
     if flags & _SLOWED:
@@ -103,13 +103,13 @@ def power(machine: Machine) -> Iterator[Finding]:
             "supply."
         )
         yield warn("power", text)
-    elif flags_before & _SLOWED:
+    elif flags_since_start & _SLOWED:
         text = say(
             "The processor has been slowed down at times since the machine was switched on: give "
             "it air."
         )
         yield note("power", text)
-    if not (flags | flags_before) & (_LOW_VOLTAGE | _SLOWED):
+    if not (flags | flags_since_start) & (_LOW_VOLTAGE | _SLOWED):
         yield ok("power", say("The voltage is fine, and nothing is slowed down."))
 
 
@@ -119,26 +119,26 @@ def power(machine: Machine) -> Iterator[Finding]:
 def free_bytes(folder: Path) -> int | None:
     """Return the free bytes on the disk of a folder, which need not exist. None if unknown."""
     try:
-        return shutil.disk_usage(_existing(folder)).free
+        return shutil.disk_usage(_nearest_existing(folder)).free
     except OSError:
         return None
 
 
 def is_writable(folder: Path) -> bool:
     """Return whether this process may write to a folder, and its file system is not read-only."""
-    return os.access(_existing(folder), os.W_OK)
+    return os.access(_nearest_existing(folder), os.W_OK)
 
 
-def _existing(folder: Path) -> Path:
+def _nearest_existing(folder: Path) -> Path:
     """Return a folder, or the nearest one above it that exists."""
     return next((path for path in (folder, *folder.parents) if path.exists()), folder)
 
 
-def space(machine: Machine, folder: Path) -> Finding:
-    """Return whether games can be saved, and whether the disk is nearly full."""
-    existing = _existing(folder)
+def check_disk(machine: Machine, folder: Path) -> Finding:
+    """Check whether games can be saved in a folder, and whether its disk is nearly full."""
+    existing = _nearest_existing(folder)
     free_space = free_bytes(folder)
-    mount = probes.volume(machine, existing)
+    mount = probes.find_volume(machine, existing)
     if mount and mount.read_only:
         text = say(
             "{folder} is on a read-only file system. Restart the machine. If that does not help, "
@@ -156,13 +156,13 @@ def space(machine: Machine, folder: Path) -> Finding:
         text = say("It is not known how much space is free for {folder}.", folder=str(folder))
         return note("disk", text)
     free_mb = free_space // 1_000_000
-    if free_mb < FAIL_FREE_BYTES // 1_000_000:
+    if free_mb < FAIL_FREE_MB:
         text = say(
             "Only {free} MB are free for {folder}: make room.", free=free_mb, folder=str(folder)
         )
         return fail("disk", text)
     text = say("{free} MB are free for {folder}.", free=free_mb, folder=str(folder))
-    if free_mb < WARN_FREE_BYTES // 1_000_000:
+    if free_mb < WARN_FREE_MB:
         return warn("disk", joined(" ", (text, say("Make room soon."))))
     return ok("disk", text)
 
@@ -184,9 +184,9 @@ def memory_only_warning(machine: Machine, folder: Path) -> str:
 # ---- clock and versions --------------------------------------------------------------------------
 
 
-def clock(machine: Machine) -> Finding:
-    """Return whether the time of day is right. The history needs it, games do not."""
-    if time.time() < _EARLIEST_UNIX_S:
+def check_clock(machine: Machine) -> Finding:
+    """Check whether the time of day was set. The history needs it, games do not."""
+    if time.time() < EARLIEST_UNIX_S:
         text = say("The clock was never set: dates in the history will be wrong, games are not.")
         return note("clock", text)
     now = say("It is {time}.", time=time.strftime("%Y-%m-%d %H:%M %Z"))
@@ -199,8 +199,8 @@ def clock(machine: Machine) -> Finding:
     return note("clock", joined(" ", (now, text)))
 
 
-def versions(machine: Machine) -> Finding:
-    """Return the versions of all software, for people who are asked for help."""
+def list_versions(machine: Machine) -> Finding:
+    """List the versions of all software, for people who are asked for help."""
     origin = " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
     parts = [f"companion {__version__}{origin}", f"Python {platform.python_version()}"]
     for package, title in (
@@ -210,22 +210,22 @@ def versions(machine: Machine) -> Finding:
     ):
         with suppress(importlib.metadata.PackageNotFoundError):
             parts.append(f"{title} {importlib.metadata.version(package)}")
-    parts += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
+    parts += [probes.read_system_name(machine), f"Linux {probes.read_kernel_version(machine)}"]
     return ok("versions", f"{', '.join(parts)}.")
 
 
 def quick_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield the checks of every minute: temperature, voltage, space."""
-    yield from warmth(machine)
-    yield from power(machine)
-    yield space(machine, folder)
+    """Run the checks of every minute: temperature, voltage, disk."""
+    yield from check_temperature(machine)
+    yield from check_power(machine)
+    yield check_disk(machine, folder)
 
 
 def all_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield all checks of the machine."""
-    yield model_and_memory(machine)
+    """Run all checks of the machine."""
+    yield check_memory(machine)
     yield from quick_checks(machine, folder)
     if sentence := memory_only_warning(machine, folder):
         yield fail("disk", sentence)
-    yield clock(machine)
-    yield versions(machine)
+    yield check_clock(machine)
+    yield list_versions(machine)

@@ -15,8 +15,8 @@ from companion.diagnostics.probes import Machine
 _LOOPBACK = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
 
 
-def reach(addresses: Sequence[str]) -> Finding:
-    """Return the addresses at which phones reach the table."""
+def check_addresses(addresses: Sequence[str]) -> Finding:
+    """Check that at least one of the table's addresses works for phones."""
     if all(_LOOPBACK.fullmatch(address) for address in addresses):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         return note("network", text)
@@ -24,10 +24,10 @@ def reach(addresses: Sequence[str]) -> Finding:
     return ok("network", text)
 
 
-def name(machine: Machine) -> Finding:
-    """Return whether the machine's name works in the local network."""
+def check_local_name(machine: Machine) -> Finding:
+    """Check whether phones can use the machine's name instead of its address."""
     local_name = f"{socket.gethostname().partition('.')[0]}.local"
-    # avahi answers to this name
+    # avahi answers to this name while it runs
     if (machine.root / "run/avahi-daemon/pid").exists():
         return ok("network", say("Its name on the network is {name}.", name=local_name))
     text = say(
@@ -38,8 +38,8 @@ def name(machine: Machine) -> Finding:
     return note("network", text)
 
 
-def wifi(machine: Machine) -> Iterator[Finding]:
-    """Yield a note if the Wi-Fi is blocked."""
+def check_wifi(machine: Machine) -> Iterator[Finding]:
+    """Check for a Wi-Fi that is blocked."""
     if probes.is_radio_blocked(machine):
         text = say(
             "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock "
