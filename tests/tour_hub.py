@@ -22,7 +22,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
 from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
-from companion.hub.pair_line import SILENT_S
+from companion.hub.pair_line import SILENCE_TIMEOUT_S
 from companion.hub_server.app import Hub
 from companion.league.league import League
 from companion.league.tournament import BoardEnd, System
@@ -196,7 +196,7 @@ class TablesTour:
         """Another game is agreed, and one table falls silent."""
         self._agree("outbuffered")
         self.tables[Seat.NORTH].companion.hub.close()
-        self.clock.advance(SILENT_S)
+        self.clock.advance(SILENCE_TIMEOUT_S)
         self._until("it is silent", lambda _: "silent" in self._notices(Seat.SOUTH))
         yield from self._everybody("tables-silent")
         yield Stop("tables-silent-host", "/host")

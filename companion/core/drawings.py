@@ -16,18 +16,23 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from xml.etree import ElementTree
 
+# Colour of an outline: `--edge`, or `--line` where that is not set.
 _EDGE = "var(--edge,var(--line))"
-_INK, _PAPER_WHITE = "#1B1814", "#fff"
+# The two colours of what is always dark or always light, whatever the side's colour.
+_INK = "#1B1814"
+_PAPER_WHITE = "#fff"
 # Colour of the sign in print, in moving pictures and for a lamp. It equals `--sign` of the pages.
 SIGN = "#FFC20E"
-# North's dots, chosen by eye: their distance, the middle of the first one, and their radius.
-_DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
+# North's dots, chosen by eye: their distance, the x and y of the first one, and their radius.
+_DOT_PITCH = 9.0
+_DOT_AT = 2.6
+_DOT_RADIUS = 1.7
 
 
 # ---- parts of drawings ---------------------------------------------------------------------------
 
 
-def _solid(path: str, width: float, more: str = "") -> str:
+def _outlined_shape(path: str, width: float, more: str = "") -> str:
     """Return a path filled with the side's colour, with an outline of this width.
 
     `more` has further attributes.
@@ -35,12 +40,12 @@ def _solid(path: str, width: float, more: str = "") -> str:
     return f'<path d="{path}" fill="currentColor" stroke="{_EDGE}" stroke-width="{width:g}"{more}/>'
 
 
-def _dotted(path: str) -> str:
+def _dot_overlay(path: str) -> str:
     """Return North's dots over a shape."""
     return f'<path d="{path}" fill="url(#dots)"/>'
 
 
-def _cased(path: str) -> str:
+def _cased_line(path: str) -> str:
     """Return a line in the side's colour, with a thin outline on both sides."""
     return (
         f'<path d="{path}" fill="none" stroke="var(--line)" stroke-width="8" '
@@ -50,15 +55,16 @@ def _cased(path: str) -> str:
     )
 
 
-def _filled(path: str) -> str:
+def _flat_shape(path: str) -> str:
     return f'<path d="{path}" fill="currentColor"/>'
 
 
-def _stroke(path: str) -> str:
+def _bold_line(path: str) -> str:
     """Return a line as heavy as a bold letter."""
     return f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="12"/>'
 
 
+# Outlines that several drawings share.
 _BODY_SOUTH = "M14 84V54a36 36 0 0 1 72 0v30a8 8 0 0 1-8 8H22a8 8 0 0 1-8-8z"
 _BODY_NORTH = "M26 22H74L90 46V92H10V46z"
 _PENNANT = "M25 10L84 38L25 66z"
@@ -75,15 +81,15 @@ _SCOUT_SOUTH = (
 )
 _STONE_STYLE = f'fill="var(--stone)" stroke="var(--line)" stroke-width="4"{_ROUND_JOIN}'
 
+# Robots without a face.
 _ROBOT_SOUTH = (
     f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" '
-    f'fill="{_EDGE}"/>' + _solid(_BODY_SOUTH, 5)
+    f'fill="{_EDGE}"/>' + _outlined_shape(_BODY_SOUTH, 5)
 )
-# Robots without a face.
 _ROBOT_NORTH = (
     f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
-    + _solid(_BODY_NORTH, 5)
-    + _dotted(_BODY_NORTH)
+    + _outlined_shape(_BODY_NORTH, 5)
+    + _dot_overlay(_BODY_NORTH)
 )
 
 
@@ -101,15 +107,15 @@ _PIECES = {
         f'<path d="M36 78h28" stroke="var(--face,{_INK})" stroke-width="7"/>'
     ),
     "flag-s": f'<path d="M24 96V10" stroke="{_EDGE}" stroke-width="7"/>'
-    + _solid("M25 12h14a27 27 0 0 1 0 54H25z", 5),
+    + _outlined_shape("M25 12h14a27 27 0 0 1 0 54H25z", 5),
     "flag-n": f'<path d="M24 96V8" stroke="{_EDGE}" stroke-width="7"/>'
-    + _solid(_PENNANT, 5)
-    + _dotted(_PENNANT),
+    + _outlined_shape(_PENNANT, 5)
+    + _dot_overlay(_PENNANT),
     "disc": f'<circle cx="50" cy="50" r="42" fill="currentColor" stroke="{_EDGE}" '
     'stroke-width="6"/>',
     "diamond": (
-        _solid(_RHOMB, 6, _ROUND_JOIN)
-        + _dotted(_RHOMB)
+        _outlined_shape(_RHOMB, 6, _ROUND_JOIN)
+        + _dot_overlay(_RHOMB)
         + '<path d="M50 22L78 50L50 78L22 50z" fill="currentColor"/>'
     ),
     "scout-s": f'{_SCOUT_SOUTH}<circle cx="50" cy="50" r="26" fill="none" stroke="{_INK}" '
@@ -144,11 +150,11 @@ _PIECES = {
 }
 
 _ORDERS = {
-    "order-up": _filled("M50 10L88 52H64V90H36V52H12z"),
-    "order-down": _filled("M50 90L12 48H36V10H64V48H88z"),
-    "order-left": _filled("M10 50L52 12V36H90V64H52V88z"),
-    "order-right": _filled("M90 50L48 88V64H10V36H48V12z"),
-    "order-idle": _filled("M22 14H42V86H22zM58 14H78V86H58z"),
+    "order-up": _flat_shape("M50 10L88 52H64V90H36V52H12z"),
+    "order-down": _flat_shape("M50 90L12 48H36V10H64V48H88z"),
+    "order-left": _flat_shape("M10 50L52 12V36H90V64H52V88z"),
+    "order-right": _flat_shape("M90 50L48 88V64H10V36H48V12z"),
+    "order-idle": _flat_shape("M22 14H42V86H22zM58 14H78V86H58z"),
     "order-shoot": (
         '<circle cx="50" cy="50" r="15" fill="currentColor"/>'
         '<path d="M42 4H58V28H42zM42 72H58V96H42zM4 42H28V58H4zM72 42H96V58H72z" '
@@ -174,7 +180,7 @@ _SIGNS = {
         'stroke="currentColor"'
         ' stroke-width="10"/>'
     ),
-    "burst": _filled(
+    "burst": _flat_shape(
         "M50 4L60 30L84 16L72 42L96 50L72 58L84 84L60 70L50 96L40 70L16 84L28 58L4 50L28 42L16 "
         "16L40 30z"
     ),
@@ -192,37 +198,37 @@ _SIGNS = {
 
 _GROUND = {
     # Three brackets and the square's label as the fourth. South's are bent, North's are sharp.
-    "start-s": _cased(
+    "start-s": _cased_line(
         "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"
     ),
-    "start-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68"),
+    "start-n": _cased_line("M68 14H86V32M86 68V86H68M32 86H14V68"),
     # Four brackets where robots appear. The square's label is outside the board there.
-    "spawn-s": _cased(
+    "spawn-s": _cased_line(
         "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68M14 32V22a8 "
         "8 0 0 1 8-8H32"
     ),
-    "spawn-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68M14 32V14H32"),
-    "base-s": _cased("M18 50a32 32 0 1 1 64 0a32 32 0 1 1-64 0z"),
-    "base-n": _cased("M50 10L90 50L50 90L10 50z"),
+    "spawn-n": _cased_line("M68 14H86V32M86 68V86H68M32 86H14V68M14 32V14H32"),
+    "base-s": _cased_line("M18 50a32 32 0 1 1 64 0a32 32 0 1 1-64 0z"),
+    "base-n": _cased_line("M50 10L90 50L50 90L10 50z"),
     "wall": '<path d="M0 0H100V100H0z" fill="var(--line)"/>',
 }
 
 _SUITS = {
     # The suits & % + ! ^ # of BINMAT, with lines as heavy as those of the digits beside them. They
     # differ by shape, not by colour.
-    "suit-form": _stroke(
+    "suit-form": _bold_line(
         "M82 88L34 36C22 22 30 9 46 9C62 9 68 24 58 34C48 44 17 48 17 69C17 83 30 91 44 91C66 91 "
         "82 74 82 52"
     ),
-    "suit-kin": _stroke(
+    "suit-kin": _bold_line(
         "M10 27a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M60 73a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M80 "
         "10L20 90"
     ),
-    "suit-data": _filled("M40 8H60V40H92V60H60V92H40V60H8V40H40z"),
-    "suit-chaos": _filled("M37 6H63L57 62H43z")
+    "suit-data": _flat_shape("M40 8H60V40H92V60H60V92H40V60H8V40H40z"),
+    "suit-chaos": _flat_shape("M37 6H63L57 62H43z")
     + '<circle cx="50" cy="82" r="12" fill="currentColor"/>',
-    "suit-void": _filled("M50 12L94 74H70L50 44L30 74H6z"),
-    "suit-choice": _stroke("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
+    "suit-void": _flat_shape("M50 12L94 74H70L50 44L30 74H6z"),
+    "suit-choice": _bold_line("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
 }
 
 _FACE_LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
@@ -284,7 +290,7 @@ _FACES = {
     ),
     "face-zeno": (
         f'<path d="M50 15V4M38 8H62" {_FACE_LINE}/>'
-        + _solid("M50 14L80 34L72 96H28L20 34z", 5, _ROUND_JOIN)
+        + _outlined_shape("M50 14L80 34L72 96H28L20 34z", 5, _ROUND_JOIN)
         + "<path"
         ' d="M27 44L46 51V58L28 53zM73 44L54 51V58L72 53zM50 26l7 7l-7 7l-7-7z" '
         'fill="var(--face,#fff)"/>'
@@ -363,9 +369,8 @@ _KEYS = {
 # ---- what others use -----------------------------------------------------------------------------
 
 
-# The inner SVG of every drawing, by name.
-#
-# `add` puts in the drawings of plug-in games at the start of the program. Later nothing changes it.
+# The inner SVG of every drawing, by name. `add` puts in the drawings of plug-in games at the start
+# of the program. Later nothing changes it.
 DRAWINGS: dict[str, str] = {
     **_PIECES,
     **_ORDERS,
@@ -380,6 +385,7 @@ DRAWINGS: dict[str, str] = {
 # Drawings that are only printed and appear on no page.
 ON_PAPER = frozenset(_PLAYERS)
 
+# Name of a drawing: words of small letters and figures with hyphens between, such as `robot-s`.
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -406,6 +412,7 @@ def add(drawings: Mapping[str, str]) -> None:
     DRAWINGS.update(drawings)
 
 
+# Patterns that drawings and pages fill with: North's dots, and the stripes of the shutter.
 PATTERNS = (
     f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" '
     'patternUnits="userSpaceOnUse">'
@@ -439,9 +446,9 @@ def symbols(names: Iterable[str]) -> str:
 def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
     """Return a complete SVG document of one drawing, without CSS variables and patterns.
 
-    It is for converters that know neither. Colours are `#rrggbb`: `colour`
-    fills, `edge` outlines, `face` is drawn on the fill. Dots become circles in a plain colour
-    half-way between fill and face. Raises KeyError for an unknown name.
+    It is for converters that know neither. Colours are `#rrggbb`: `colour` fills, `edge` outlines,
+    `face` is drawn on the fill. Dots become circles in a plain colour half-way between fill and
+    face. Raises KeyError for an unknown name.
     """
     values = {
         "edge": edge,
@@ -451,7 +458,7 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
         "stop": "#B0250D",
         "on-stop": "#FFFFFF",
     }
-    # Circles replace the pattern, then colours replace the variables.
+    # circles replace the pattern, then colours replace the variables
     dots = _dots(colour, face)
     inner = _DOTTED_PATH.sub(lambda match: _cut_out(dots, match[1], match.start()), DRAWINGS[name])
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
@@ -461,8 +468,9 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
     return f"{opening}{inner}</svg>"
 
 
-# A path of `_dotted`, and a CSS variable that may have a fallback, which may be another variable.
+# A path of `_dot_overlay`.
 _DOTTED_PATH = re.compile(r'<path d="([^"]*)" fill="url\(#dots\)"/>')
+# A CSS variable. It may have a fallback, which may be another variable: `var(--edge,var(--line))`.
 _VARIABLE = re.compile(r"var\(--([a-z-]+)(?:,(?:var\([^()]*\)|[^()]*))?\)")
 
 

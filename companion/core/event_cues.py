@@ -12,8 +12,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-# Frequencies of the notes that cues use, in equal temperament at A4 = 440 Hz. There is no lower one,
-# because the piezo buzzer of the panel hardly sounds below.
+# Frequencies of the notes that cues use, in equal temperament at A4 = 440 Hz. There is no lower
+# one, because the piezo buzzer of the panel hardly sounds below.
 NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
 
 

@@ -54,11 +54,13 @@ class Seat(StrEnum):
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
 
-# Width of the line around each square, inside the square, and of the frame around a board without
-# gaps.
-# Widths that are printed, chosen by eye. Later versions must read every kit that was printed, so
-# they stay (docs/stability.md).
-LINE_MM, FRAME_MM = 0.5, 0.8
+# Measures of what is printed, chosen by eye. They never change, because later versions must read
+# every kit that was printed (docs/stability.md).
+
+# Width of the line around each square, inside the square.
+LINE_MM = 0.5
+# Width of the frame around a board without gaps.
+FRAME_MM = 0.8
 # Side of a plain piece's top divided by the side of its marker: one module of quiet zone and a thin
 # coloured rim.
 TOP_TO_TAG = 1.4

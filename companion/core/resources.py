@@ -20,8 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# Parameters of mallopt in malloc.h: `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`, `M_ARENA_MAX`.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+# Parameters of mallopt, as in malloc.h.
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
 # Number of arenas. More would spare threads a wait for each other, and keep more memory.
 _MAX_ARENAS = 1
 # Size in bytes above which blocks are mapped separately and returned at once: pictures, whole

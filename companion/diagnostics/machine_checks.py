@@ -25,15 +25,18 @@ from companion.diagnostics.probes import Machine
 
 # Free space on the disk below which the check fails or warns. Chosen by eye, well above what the
 # service needs, because other programs write to the disk, too.
-FAIL_FREE_MB, WARN_FREE_MB = 200, 500
-# Temperatures for a note and a warning. At 80 degrees a Raspberry Pi begins to throttle its
-# processor (Raspberry Pi documentation, `temp_limit`).
-WARM_C, HOT_C = 75.0, 80.0
+FAIL_FREE_MB = 200
+WARN_FREE_MB = 500
+# Temperatures from which the check notes that it is warm, or warns. At 80 degrees a Raspberry Pi
+# begins to throttle its processor (Raspberry Pi documentation, `temp_limit`).
+WARM_C = 75.0
+HOT_C = 80.0
 # Free memory below which the check warns. Chosen by eye: a machine slows down before it has none.
 LOW_MEMORY_MB = 100
-# Throttling flags of the firmware (`probes.read_throttling_flags`). Bit 0 is under-voltage. Bits 1
-# to 3 are a capped frequency, throttling, and the soft limit of the temperature.
-_LOW_VOLTAGE, _SLOWED = 0b1, 0b1110
+# Throttling flags of the firmware (`probes.read_throttling_flags`). The second ones are a capped
+# frequency, throttling, and the soft limit of the temperature.
+_LOW_VOLTAGE = 0b0001
+_SLOWED = 0b1110
 # The same flags for the time since the start are this many bits further up.
 _SINCE_START_SHIFT = 16
 

@@ -18,8 +18,10 @@ from nats.errors import Error as NatsError
 from companion.core.errors import CompanionError, trace_of
 
 log = logging.getLogger(__name__)
-# Timeouts in seconds for connecting, and for a loop's connections to close at its end.
-CONNECT_TIMEOUT_S, CLOSE_TIMEOUT_S = 5, 1.0
+# Timeout in seconds for connecting. NATS takes a whole number.
+CONNECT_TIMEOUT_S = 5
+# Timeout in seconds for a loop's connections to close at its end.
+CLOSE_TIMEOUT_S = 1.0
 
 
 class LoopThread:

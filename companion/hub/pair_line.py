@@ -59,13 +59,18 @@ from companion.table.remote.remote_table import require_playable
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
-# Timeout in seconds for the hub's answer, and pause for a message that it is still storing.
-ANSWER_TIMEOUT_S, WRITE_PAUSE_S = 5.0, 0.05
-# Intervals in seconds of polling during a game and of presence messages, and seconds of silence
-# after which the other table counts as gone.
-POLL_S, PRESENCE_S, SILENT_S = 2.0, 10.0, 30.0
+# Timeout in seconds for the hub's answer to a request.
+ANSWER_TIMEOUT_S = 5.0
+# Pause in seconds for a message that the hub has announced and is still storing.
+WRITE_PAUSE_S = 0.05
+# Interval in seconds at which the hub is asked for new messages during a game.
+POLL_INTERVAL_S = 2.0
+# Interval in seconds at which this table says that it is there.
+PRESENCE_INTERVAL_S = 10.0
+# Seconds of silence after which the other table counts as gone.
+SILENCE_TIMEOUT_S = 30.0
 # Interval in seconds between two claims that this machine is the table.
-CLAIM_S = 10.0
+CLAIM_INTERVAL_S = 10.0
 
 COPIED_CARD = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub "
@@ -115,10 +120,10 @@ class PairLine:
         # sentence on why the game cannot go on, empty if it can
         self._fault = ""
         self._last_heard_s = 0.0
-        self._presence_sent_s = -PRESENCE_S
+        self._presence_sent_s = -PRESENCE_INTERVAL_S
         # highest number of the other table's messages that the hub has announced
         self._announced_number = 0
-        self._polled_s = -POLL_S
+        self._polled_s = -POLL_INTERVAL_S
         self._announcements: Subscription | None = None
         self._shown_trouble = ""
         self.code = ""
@@ -172,21 +177,24 @@ class PairLine:
     @property
     def pause_s(self) -> float:
         """Return the maximum time in seconds between two exchanges when nothing wakes the line."""
-        return POLL_S if self._pair is not None and self._table.remote.is_running else PRESENCE_S
+        is_playing = self._pair is not None and self._table.remote.is_running
+        return POLL_INTERVAL_S if is_playing else PRESENCE_INTERVAL_S
 
     def reset_connection(self) -> None:
         """Reset what holds for one connection. Called after each connect."""
         self._announcements = None
-        self._sent_count, self._presence_sent_s, self._polled_s = -1, -PRESENCE_S, -POLL_S
+        self._sent_count = -1
+        self._presence_sent_s = -PRESENCE_INTERVAL_S
+        self._polled_s = -POLL_INTERVAL_S
 
     async def claim(self, client: Client) -> None:
-        """Claim this table for this machine, at most every `CLAIM_S` seconds.
+        """Claim this table for this machine, at most every `CLAIM_INTERVAL_S` seconds.
 
         Raises `Illegal` if another machine is this table, or perhaps still is.
         """
         if line_time_s() < self._next_claim_s:
             return
-        self._next_claim_s = line_time_s() + CLAIM_S
+        self._next_claim_s = line_time_s() + CLAIM_INTERVAL_S
         try:
             answer = await self._request(client, SessionClaim(self._session))
         except (NatsTimeout, NoRespondersError):
@@ -216,11 +224,12 @@ class PairLine:
             return
         await self._subscribe(client, announcement_subject(self._own_table, pair.id, "*"))
         game = self._game(pair)
-        if line_time_s() >= self._presence_sent_s + PRESENCE_S:
+        if line_time_s() >= self._presence_sent_s + PRESENCE_INTERVAL_S:
             self._presence_sent_s = line_time_s()
             await client.publish(presence_subject(pair.id, self._own_table), b"")
         await self._send(stream, pair, game)
-        if game.received_count < self._announced_number or line_time_s() >= self._polled_s + POLL_S:
+        is_poll_due = line_time_s() >= self._polled_s + POLL_INTERVAL_S
+        if is_poll_due or game.received_count < self._announced_number:
             self._polled_s = line_time_s()
             await self._receive(stream, pair)
         self._show_trouble()
@@ -296,7 +305,7 @@ class PairLine:
                 log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
                 fault = error.message
         self._pair, self._sent_count, self._fault = pair, -1, fault
-        self._announced_number, self._polled_s = 0, -POLL_S
+        self._announced_number, self._polled_s = 0, -POLL_INTERVAL_S
         self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 
@@ -409,6 +418,6 @@ class PairLine:
             return ""
         if self._fault or lost:
             return self._fault or lost
-        if self._clock.monotonic_s() - self._last_heard_s >= SILENT_S:
+        if self._clock.monotonic_s() - self._last_heard_s >= SILENCE_TIMEOUT_S:
             return say("The other table is silent. The game goes on when it is back.")
         return ""

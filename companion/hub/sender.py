@@ -43,10 +43,12 @@ from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encode_public, read_record
 
 log = logging.getLogger(__name__)
+# Timeout in seconds for the hub's confirmation that it has stored a message.
 ANSWER_TIMEOUT_S = 3.0
-# Minimum and maximum pause in seconds before reconnecting. The hub's owner may be admitting this
-# table at this moment.
-RECONNECT_S, MAX_RECONNECT_S = 0.25, 5.0
+# Pause in seconds before reconnecting. It doubles at every failure up to the maximum, which is
+# short, because the hub's owner may be admitting this table at this moment.
+MIN_RECONNECT_PAUSE_S = 0.25
+MAX_RECONNECT_PAUSE_S = 5.0
 # Interval in seconds between two attempts to send to a hub that stores nothing.
 FULL_RETRY_S = 3.0
 # Timeout in seconds for finishing the current message at the end.
@@ -54,9 +56,11 @@ CLOSE_TIMEOUT_S = 0.5
 # Interval in seconds between two questions for our game at two tables, while a starting hub does
 # not answer them.
 PAIR_RETRY_S = 2.0
-# Polling interval in seconds, and an extra pause when there is news. An input does not wake this
-# thread, because the table's own work after it comes first.
-POLL_S, YIELD_S = 0.03, 0.02
+# Interval in seconds at which this thread looks for news. An input does not wake it.
+POLL_INTERVAL_S = 0.03
+# Extra pause in seconds when there is news, because the table's own work after an input comes
+# first.
+YIELD_PAUSE_S = 0.02
 # Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
 # table as lost.
 PULSE_S = 10.0
@@ -137,21 +141,23 @@ class HubLine:
             self._set_connection(False, "")
 
     async def _keep_connected(self) -> None:
-        pause_s = RECONNECT_S
+        pause_s = MIN_RECONNECT_PAUSE_S
         while not self._is_closing:
             try:
                 await self._connect_and_serve()
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
                 self._set_connection(False, _trouble_of(error))
-                pause_s = RECONNECT_S if was_connected else min(MAX_RECONNECT_S, pause_s * 2)
+                pause_s = min(MAX_RECONNECT_PAUSE_S, pause_s * 2)
+                if was_connected:
+                    pause_s = MIN_RECONNECT_PAUSE_S
             except Exception:
                 log.exception("Hub: the line broke")
                 trouble = say(
                     "Something went wrong with the connection to the hub: the log says more."
                 )
                 self._set_connection(False, trouble)
-                pause_s = MAX_RECONNECT_S
+                pause_s = MAX_RECONNECT_PAUSE_S
             if not self._is_closing:
                 await self._wait(pause_s)
 
@@ -201,7 +207,7 @@ class HubLine:
             pause_s = FULL_RETRY_S if retry_s > line_time_s() else PULSE_S
             await self._wait(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
-                await self._wait(YIELD_S)
+                await self._wait(YIELD_PAUSE_S)
             elif line_time_s() >= self._state_sent_s + PULSE_S:
                 self._sent_state = b""
 
@@ -297,7 +303,7 @@ class HubLine:
             left_s = end_s - line_time_s()
             if left_s <= 0:
                 return
-            await asyncio.sleep(min(POLL_S, left_s))
+            await asyncio.sleep(min(POLL_INTERVAL_S, left_s))
 
     def _set_connection(self, is_connected: bool, trouble: str) -> None:
         """Set whether the hub is connected and what is wrong, and report a change."""

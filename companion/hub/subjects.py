@@ -7,27 +7,30 @@ allow them: `may_publish`, `may_subscribe` and `may_publish_paired`.
 
 from __future__ import annotations
 
-# Names of the streams.
-#
-# The first one holds all inputs that tables have accepted, in order. The second one holds the
-# messages between the two tables of a game, by number.
-RECORDS, PAIRS = "RECORDS", "PAIRS"
+# Name of the stream of all inputs that tables have accepted, in order.
+RECORDS = "RECORDS"
+# Name of the stream of messages between the two tables of a game, by number.
+PAIRS = "PAIRS"
 
-ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
-# Subjects of all tables. The functions below return those of one table.
-ALL_REQUESTS, ALL_PAIRS, ALL_PRESENCE = "tables.*.pair", "pairs.*.*.*", "near.*.*"
-
+# Subjects of all tables, where `*` is any one word. The functions below return those of one table.
+ALL_RECORDS = "tables.*.record"
+ALL_STATES = "tables.*.state"
+ALL_REQUESTS = "tables.*.pair"
+ALL_PAIRS = "pairs.*.*.*"
+ALL_PRESENCE = "near.*.*"
+# Last word of an announcement that the other table is there.
 PRESENCE = "near"
 # Header of a message: the number of the last message of its subject. JetStream rejects it if
-# another one is the last.
-#
-# Messages have no id by which JetStream would find duplicates. All tables share these ids, so one
-# table could use another one's next id, and the other one's message would then count as stored.
+# another one is the last. Messages have no id by which JetStream would find duplicates. All tables
+# would share these ids, so one table could use another one's next id, and the other one's message
+# would then count as stored.
 SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
 # JetStream's error code for a message that does not follow the one it names.
 WRONG_SEQUENCE = 10071
 
-_GET_RECORDS, _GET_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
+# Beginnings of the subjects on which JetStream is asked for the last message of a subject.
+_GET_RECORDS = f"$JS.API.DIRECT.GET.{RECORDS}."
+_GET_PAIRS = f"$JS.API.DIRECT.GET.{PAIRS}."
 # Requests that the store answers itself.
 _STORE_REQUESTS = (f"{_GET_RECORDS}{ALL_RECORDS}", f"{_GET_PAIRS}{ALL_PAIRS}")
 # All subjects on which tables publish. Each table may use only its own.

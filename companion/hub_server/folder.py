@@ -20,9 +20,12 @@ from companion.core.files import replace_file, why_refused
 from companion.core.i18n import say
 from companion.hub.pairing import Pair
 
+# Name of the hub's file in its folder.
 FILE = "hub.json"
-# Maximum numbers of tables, and of stored games at two tables.
-MAX_TABLES, MAX_PAIRS = 500, 1000
+# Maximum number of tables.
+MAX_TABLES = 500
+# Maximum number of stored games at two tables.
+MAX_PAIRS = 1000
 
 
 @dataclass(frozen=True)

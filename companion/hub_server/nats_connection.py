@@ -69,22 +69,21 @@ MAX_RECORDS_PER_TABLE = 5000
 ROUND_S = 0.1
 # Interval in seconds of checks of the server and the disk.
 CHECK_INTERVAL_S = 1.0
-
+# Timeout in seconds for finishing the current message at the end.
 CLOSE_TIMEOUT_S = 1.0
 # Pause in seconds after an unanswered request to the server.
 RETRY_S = 0.25
 # Number of unanswered requests after which the server is restarted.
 MAX_UNANSWERED = 3
-
+# Timeout in seconds for an answer of the server.
 ANSWER_TIMEOUT_S = 5.0
 # Minimum free space in bytes. With less, the hub reports that its disk is full.
 MIN_FREE_BYTES = 32 * 1024 * 1024
-# Maximum size of a message between two tables in bytes with its headers, and of its number in
-# digits.
-#
-# So one table can store at most some 40 MB for a game, which does not displace other tables'
-# messages.
-MAX_PAIR_MESSAGE_BYTES, MAX_NUMBER_DIGITS = 4096, 4
+# Maximum size of a message between two tables in bytes, with its headers.
+MAX_PAIR_MESSAGE_BYTES = 4096
+# Maximum number of digits in the number of such a message. So one table can store at most some
+# 40 MB for a game, which does not displace other tables' messages.
+MAX_NUMBER_DIGITS = 4
 # Time in seconds for which JetStream looks for duplicate message ids, the shortest that it allows.
 # Our messages have no ids.
 DUPLICATE_WINDOW_S = 0.1
@@ -94,10 +93,11 @@ MAX_PAIR_AGE_S = 60 * 86_400.0
 # Rate limit of a table's messages: a burst, then messages a second. The burst covers what a long
 # outage has delayed, and the rate is higher than any table needs.
 FLOOD = Rate(20_000, 100.0)
-# Number of messages for which an invalid one counts, and a request about a game at two tables.
-#
-# A request that is accepted makes NATS load its permissions again.
-BAD_MESSAGE_COST, REQUEST_COST = 200, 20
+# Number of messages for which an invalid one counts.
+BAD_MESSAGE_COST = 200
+# Number of messages for which a request about a game at two tables counts. One that is accepted
+# makes NATS load its permissions again.
+REQUEST_COST = 20
 
 _DISK_FULL = say(
     "The hub’s disk is full: make room, then start the hub again. Tables keep what they have and "

@@ -30,28 +30,34 @@ from companion.hub.subjects import (
 )
 from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
 
-# Timeouts in seconds for the start of the server, and for one reload.
-READY_TIMEOUT_S, RELOAD_TIMEOUT_S = 15.0, 5.0
-# Interval in seconds at which the start is checked.
-POLL_S = 0.02
+# Timeout in seconds for the start of the server.
+READY_TIMEOUT_S = 15.0
+# Timeout in seconds for one reload.
+RELOAD_TIMEOUT_S = 5.0
+# Interval in seconds at which the start is checked. A reload is checked four times as often.
+POLL_INTERVAL_S = 0.02
 # Number of reloads after a change. NATS subscribes to the subjects of a new account only at the
 # second one.
 RELOADS = 2
 # Line in the log that confirms a reload.
 RELOADED = b"Reloaded server configuration"
-
+# The program, which is on the path or beside Python.
 PROGRAM = "nats-server"
 # Growth of the heap in percent that starts a garbage collection. It takes a quarter less memory
 # than Go's default of 100.
 GO_SETTINGS = {"GOGC": "50"}
 
-OWN_FILE, USERS_FILE, LOG_FILE = "nats.conf", "tables.conf", "nats.log"
+# Files in the server's folder: its configuration, which includes the accounts, and its log.
+CONFIGURATION_FILE = "nats.conf"
+ACCOUNTS_FILE = "tables.conf"
+LOG_FILE = "nats.log"
 # Maximum number of connections to the server: twice the number of tables that a hub may have.
 MAX_CONNECTIONS = 1000
-# Maximum number of connections with one table's key, and of subscriptions of each connection.
-#
-# A table uses one connection, but connections that broke unnoticed also count.
-MAX_CONNECTIONS_EACH, MAX_SUBSCRIPTIONS = 32, 64
+# Maximum number of connections with one table's key. A table uses one, but connections that broke
+# unnoticed also count.
+MAX_CONNECTIONS_EACH = 32
+# Maximum number of subscriptions of each connection.
+MAX_SUBSCRIPTIONS = 64
 # The hub's account at NATS, which owns all streams.
 OWN_ACCOUNT = "hub"
 
@@ -153,14 +159,14 @@ class NatsServer:
         """Return the process id of the child, or None if it is not running."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
-    def write(self, users: str) -> None:
-        """Write the configuration, and the accounts of `accounts_text`.
+    def write(self, accounts: str) -> None:
+        """Write the configuration, and the accounts, which `accounts_text` makes.
 
         Only this user may read the files.
         """
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(self._folder / USERS_FILE, users.encode())
-        replace_file(self._folder / OWN_FILE, self._configuration().encode())
+        replace_file(self._folder / ACCOUNTS_FILE, accounts.encode())
+        replace_file(self._folder / CONFIGURATION_FILE, self._configuration().encode())
 
     def start(self) -> None:
         """Start the server and wait until it accepts connections. Raises `SystemTrouble`."""
@@ -174,7 +180,7 @@ class NatsServer:
         # the kernel ends the child with its parent, even if the parent is killed
         setpriv = shutil.which("setpriv")
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
-        command = [*guard, program, "-c", str(self._folder / OWN_FILE)]
+        command = [*guard, program, "-c", str(self._folder / CONFIGURATION_FILE)]
         end_s = time.monotonic() + READY_TIMEOUT_S
         with (self._folder / LOG_FILE).open("ab") as log_file:
             self._process = subprocess.Popen(
@@ -187,7 +193,7 @@ class NatsServer:
         while self._process.poll() is None and time.monotonic() < end_s:
             if self._accepts_connections():
                 return
-            time.sleep(POLL_S)
+            time.sleep(POLL_INTERVAL_S)
         self.close()
         raise SystemTrouble(self._failure_sentence())
 
@@ -223,7 +229,7 @@ class NatsServer:
                 file.seek(log_size)
                 if RELOADED in file.read():
                     return
-            time.sleep(POLL_S / 4)
+            time.sleep(POLL_INTERVAL_S / 4)
 
     def close(self) -> None:
         """Stop the server. May be called twice."""
@@ -254,7 +260,7 @@ class NatsServer:
         if self._tls:
             options["tls"] = self._tls
         lines = [f"{name}: {json.dumps(value)}" for name, value in options.items()]
-        return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
+        return "\n".join([*lines, f"include ./{ACCOUNTS_FILE}", ""])
 
     def _accepts_connections(self) -> bool:
         address = reachable_host(self._host), self._port

@@ -27,18 +27,21 @@ from companion.league.tournament import (
     winner,
 )
 
-# Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
-# matches.
-#
-# They are for sides that somebody has had too often, different points, byes, and sides that
-# somebody must not play again.
-SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**20, 10**24
+# Weights of the costs of a match, the least important first. Each exceeds the sum of all less
+# important costs of 250 matches.
+
+# Both players should change to the same side.
+SIDE_COST = 10**9
+# The players have different points.
+POINTS_COST = 10**13
+# A player has a bye.
+BYE_COST = 10**20
+# Both players must change to the same side.
+CLASH_COST = 10**24
 # Upper bound of the cost of a match. It turns costs into positive weights.
 MAX_COST = 10**27
-# Minimum lean of a player who must change sides.
-#
-# A surplus of two games on one side, or two in a row, raises the lean above it (see
-# `_Player.lean`).
+# Minimum lean of a player who must change sides. A surplus of two games on one side, or two in a
+# row, raises the lean above it (see `_Player.lean`).
 MIN_FORCED_LEAN = 10
 # Numbers of the entrants at South and North of each match. North is None for a bye.
 Pairs = Sequence[tuple[int, int | None]]

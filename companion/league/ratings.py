@@ -19,10 +19,12 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.league.results import StoredResult
 
-# Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean.
-#
-# 24 points turn OpenSkill's initial deviation of 25/3 units into 200 points.
-INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
+# Rating of somebody without a game, which stands for OpenSkill's initial mean.
+INITIAL_RATING = 1500.0
+INITIAL_MEAN = 25.0
+# Points of a rating for one unit of OpenSkill. Its initial deviation of 25/3 units becomes 200
+# points.
+POINTS_PER_UNIT = 24.0
 # Number of deviations subtracted from a rating to order the list, so that nobody leads it after one
 # lucky game.
 CAUTION_DEVIATIONS = 2.0

@@ -24,9 +24,8 @@ from companion.league.results import (
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
-# Minimum interval in seconds between two writes of the positions in tables' records.
-#
-# After a crash, records behind the last written position are processed again.
+# Minimum interval in seconds between two writes of the positions in tables' records. After a crash,
+# records behind the last written position are processed again.
 SAVE_INTERVAL_S = 2.0
 
 

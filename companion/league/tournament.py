@@ -41,7 +41,8 @@ class BoardEnd(StrEnum):
 
 
 # Points of a win and of a draw, in halves.
-WIN_HALVES, DRAW_HALVES = 2, 1
+WIN_HALVES = 2
+DRAW_HALVES = 1
 # Points of South and of North for each verdict, in halves.
 VERDICT_HALVES: Mapping[BoardEnd, tuple[int, int]] = {
     BoardEnd.SOUTH: (2, 0),

@@ -28,10 +28,13 @@ from companion.league.tournament import (
     Tournament,
 )
 
-# Maximum numbers of entrants and of rounds, and of minutes for a round.
-#
-# The costs of a Swiss pairing are made for 500 entrants (see `companion.league.pairing`).
-MAX_ENTRANTS, MAX_ROUNDS, MAX_MINUTES = 500, 30, 600
+# Maximum number of entrants. The costs of a Swiss pairing are made for 500 (see
+# `companion.league.pairing`).
+MAX_ENTRANTS = 500
+# Maximum number of rounds.
+MAX_ROUNDS = 30
+# Maximum number of minutes for a round.
+MAX_MINUTES = 600
 # Tolerance in seconds for a game that began before its round was paired, since times in messages
 # are approximate.
 EARLY_START_S = 5.0

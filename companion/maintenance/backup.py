@@ -57,19 +57,22 @@ _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 STAGED_FOLDER = "restore"
 # Folder of the state directory with what the last restore replaced.
 FORMER_FOLDER = "before-restore"
-# Members of every backup, except that settings are optional.
-_NOTE, _GAMES, _SETTINGS = "backup.json", "games.jsonl", "settings.toml"
+# Members of every backup.
+_NOTE = "backup.json"
+_GAMES = "games.jsonl"
+# Optional members: the settings, measured lenses of cameras, and the last choices of options for
+# each game.
+_SETTINGS = "settings.toml"
+_LENSES = "lenses.json"
+_CHOICES = "choices.json"
+# Optional members that lie beside the journal, too.
+_JSON_FILES = (_LENSES, _CHOICES)
 # Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
 # themselves.
 _JOURNAL = "journal.sqlite"
-# Optional members: measured lenses of cameras, and the last choices of options for each game.
-_LENSES, _CHOICES = "lenses.json", "choices.json"
-
-_JSON_FILES = (_LENSES, _CHOICES)
-# Maximum size of each member in bytes.
-#
-# The note has six lines, settings with every comment have 30 KB, lenses and choices some KB each. A
-# game takes 0.1 MB, so a backup holds five thousand games, as many as a page accepts.
+# Maximum size of each member in bytes. The note has six lines, settings with every comment have
+# 30 KB, lenses and choices some KB each. A game takes 0.1 MB, so a backup holds five thousand
+# games, as many as a page accepts.
 MAX_MEMBER_BYTES = {
     _NOTE: 16_000,
     _SETTINGS: 256_000,
@@ -79,15 +82,15 @@ MAX_MEMBER_BYTES = {
 }
 # Maximum size of a photograph in bytes: the largest camera at the best quality.
 _MAX_PHOTOGRAPH_BYTES = 4_000_000
-# the game, then the moment, as in `photographs/12/3.2.jpg`
+# Name of a photograph: the game, then the moment, as in `photographs/12/3.2.jpg`.
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
-# Folders with files for the games of one journal: photographs, and pictures drawn of the games. The
-# second can be made again at any time.
-_ALBUM, _DRAWINGS = "photographs", "history"
+# Folder with the photographs of one journal's games.
+_ALBUM = "photographs"
+# Folder with pictures drawn of these games. They can be made again at any time.
+_DRAWINGS = "history"
 # File in the staged folder that marks a deletion: games and photographs are deleted, and nothing
 # replaces them.
 _DELETION_MARK = "forget"
-
 # Exceptions of `zipfile` for a file that it cannot read.
 _UNREADABLE = (
     zipfile.BadZipFile,

@@ -51,23 +51,25 @@ if TYPE_CHECKING:
     from vision.watcher import Watcher
 
 log = logging.getLogger(__name__)
-TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
-# The loops that must not hang, with the maximum time in seconds between two rounds. The table's
-# loop has ten a second, and the journal is checked every two seconds. The camera's loop has one for
-# every frame, or every ten seconds while it retries to open a camera, which may take a while
-# longer.
+# Names of the loops that must not hang.
+TABLE = "table"
+JOURNAL = "journal"
+CAMERA = "camera"
+# Maximum time in seconds between two rounds of a loop. The table's loop has ten rounds a second,
+# and the journal is checked every two seconds. The camera's loop has one for every frame, or every
+# ten seconds while it retries to open a camera, which may take a while longer.
 MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
 # Interval in seconds at which journal and camera are checked.
 PULSE_S = 2.0
 # Interval in seconds at which the machine is checked.
 CHECK_INTERVAL_S = 60.0
-# Words of `Health.camera`. For any other state it is `none`.
+# Words of `Health.camera` by state. Without a camera it is `none`.
 _CAMERA_WORDS = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
     CameraState.TROUBLE: "trouble",
 }
-
+# Grades of findings that make the service `DEGRADED`.
 _TROUBLE_GRADES = (Grade.WARN, Grade.FAIL)
 
 

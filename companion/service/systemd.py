@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from companion.table.table import Table
     from hardware.panel import Panel
 
-# File in the service's folder under `/run` that triggers companion-poweroff.path.
-#
-# The service itself may not switch off the machine.
+# File in the service's folder under `/run` that triggers companion-poweroff.path. The service
+# itself may not switch off the machine.
 POWER_FILE = "poweroff"
 # File with the word for the system lamp, in the service's folder under `/run`. Every check writes
 # it.

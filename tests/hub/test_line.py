@@ -182,9 +182,9 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
 def test_a_copied_card_is_said_on_both_machines(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("companion.hub.pair_line.CLAIM_S", 0.2)
-    monkeypatch.setattr("companion.hub.pair_line.PRESENCE_S", 0.2)
-    monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_S", 1.0)
+    monkeypatch.setattr("companion.hub.pair_line.CLAIM_INTERVAL_S", 0.2)
+    monkeypatch.setattr("companion.hub.pair_line.PRESENCE_INTERVAL_S", 0.2)
+    monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_PAUSE_S", 1.0)
     first = joined(hub, tmp_path / "card")
     whole(hub, first)
     first.close()

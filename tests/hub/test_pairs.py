@@ -235,8 +235,8 @@ def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.hub.pair_line.SILENT_S", 0.5)
-    monkeypatch.setattr("companion.hub.pair_line.POLL_S", 0.1)
+    monkeypatch.setattr("companion.hub.pair_line.SILENCE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("companion.hub.pair_line.POLL_INTERVAL_S", 0.1)
     with running(tmp_path / "hub") as hub, two(hub, tmp_path) as tables:
         agree(tables, turn_limit=4)
         south, north = tables

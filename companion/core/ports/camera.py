@@ -55,8 +55,8 @@ class Camera(Protocol):
 class Reading:
     """What the camera knows about the board in one frame. The reader prefers “unknown” to a guess.
 
-    - `at_s`, `frame`: the time and the number of the frame. Readings that differ only in these are
-      equal, so that a change is easily found.
+    Readings that differ only in `at_s` and `frame`, the time and the number of the frame, are
+    equal, so that a change is easily found.
     """
 
     seen: Mapping[Square, str]
@@ -70,7 +70,7 @@ class Reading:
     strangers: tuple[int, ...] = ()
     """Marker ids that belong to no piece of this game, or to a piece that is seen twice."""
     quiet: bool = False
-    """Whether nothing moves and `seen` has been stable over several frames."""
+    """Whether nothing moves, and `seen` has been the same over several frames."""
     game: str | None = None
     """The name of the game whose corner markers are seen, or None without a board in view."""
     at_s: float = field(default=0.0, compare=False)

@@ -34,20 +34,19 @@ from companion.maintenance.settings.words import (
 # Maximum length of a text for which the settings have no maximum of their own.
 MAX_TEXT = 200
 
-_LEVELS = say("Use letters, digits, _ and -, with slashes between.")
+_TOPIC_HELP = say("Use letters, digits, _ and -, with slashes between.")
 # Help for texts that have to match a pattern.
 _SPELLING_HELP = {
     "wifi.password": say(
         "Enter 8 to 63 letters, digits and signs without accents, or leave it empty."
     ),
-    "mqtt.topic": _LEVELS,
-    "mqtt.discovery": _LEVELS,
+    "mqtt.topic": _TOPIC_HELP,
+    "mqtt.discovery": _TOPIC_HELP,
 }
 
 
-# Settings that a hub may send: how a table looks and sounds.
-#
-# Anything else could let a hub have names, passwords or games sent or deleted.
+# Settings that a hub may send: how a table looks and sounds. Anything else could let a hub have
+# names, passwords or games sent or deleted.
 HUB_MAY_SET = frozenset(
     {
         "table.language",

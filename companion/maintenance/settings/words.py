@@ -21,10 +21,9 @@ class Words:
     choices: Mapping[Any, str] = field(default_factory=dict)
 
 
-# Regular expression of camera sources that are devices. The settings page writes no others.
-#
-# After `picamera:` follows a number, a sensor, or libcamera's id, which is not a file path.
-# Pictures as a source are for tests at the machine itself.
+# Regular expression of camera sources that are devices. The settings page writes no others, because
+# pictures as a source are for tests at the machine itself. After `picamera:` follows a number, a
+# sensor, or libcamera's id, which is not a file path.
 CAMERA_PATTERN = (
     r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
     r"|usb:[^/\\]{1,100}"
