@@ -302,13 +302,13 @@ def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
     """Return an area of the board from straight above, in colour if the camera has any."""
     left, bottom, right, top = area_mm
     scale = _PHOTOGRAPH_PX / max(right - left, top - bottom)
-    maps = pose.plane_maps((left, bottom), (right, top), 0.0, scale)
-    view, colours = maps.rectify(frame.luma), _colours_of(frame)
+    top_view = pose.top_view((left, bottom), (right, top), 0.0, scale)
+    view, colours = top_view.rectify(frame.luma), _colours_of(frame)
     if colours is None:
         return view
     # Colours have a lower resolution.
     share = colours.shape[1] / frame.luma.shape[1]
-    return combine_bgr(view, maps.rectify_colours(colours, share))
+    return combine_bgr(view, top_view.rectify_colours(colours, share))
 
 
 def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:

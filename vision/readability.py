@@ -22,7 +22,7 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import Board, Kit
 from companion.core.ports import Advice, Weakness
 from vision.detection.markers import Luma
-from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_outline_mm
+from vision.pose.pose import Points, Pose, at_height, corner_points_mm, square_outline_mm
 
 # Width of a marker in modules, with its black border.
 MODULES = 7
@@ -118,7 +118,7 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
 
     # Edges as they are, and after a known blur.
     slopes, reblurred = _slopes(luma), _slopes(_reblur(luma))
-    centres_mm = flat(np.array([board.centre_mm(square) for square in squares]))
+    centres_mm = at_height(np.array([board.centre_mm(square) for square in squares]))
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     modules_px = module_mm * pose.px_per_mm(centres_mm)
     measures = {}
@@ -224,7 +224,7 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
     # The strips lie below and above the squares.
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
     left, right = -margin_mm, board.width_mm + margin_mm
-    return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
+    return at_height(np.array([[left, high], [right, high], [right, low], [left, low]]))
 
 
 def name_places(kit: Kit, squares: Iterable[Square], total: int) -> str:

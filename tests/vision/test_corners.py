@@ -20,7 +20,7 @@ from vision.detection.markers import MarkerFinder
 from vision.pieces.regions import vague_squares
 from vision.pose.board_fit import Evidence, LensPrior, fit_board, fit_lines
 from vision.pose.optics import LENSES
-from vision.pose.pose import Pose, corner_points_mm, flat
+from vision.pose.pose import Pose, at_height, corner_points_mm
 from vision.pose.printed_lines import confirm_squares, lines_of
 from vision.reading.board_reader import board_reader
 from vision.reading.judge import judge
@@ -32,7 +32,7 @@ BOARD_VIEWS = (3, 6, 8, 27, 177, 229)
 alone were asked. In 177 the lines nearby pull the far ones in round by round, in 229 pairs of lines
 are pale."""
 KAHMATE = next(kit for kit in kits() if kit.game == "kahmate")
-ENDS = flat(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
+ENDS = at_height(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
 
 
 def far_px(pose: Pose, true: Pose, kit: object = KAHMATE) -> float:
@@ -158,10 +158,10 @@ def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -
     luma, true, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
     low, high = 3 * board.pitch_mm, 7 * board.pitch_mm
     right = board.width_mm + 90
-    box = flat(np.array([(-90.0, low), (right, low), (right, high), (-90.0, high)]))
+    box = at_height(np.array([(-90.0, low), (right, low), (right, high), (-90.0, high)]))
     rows = true.to_px(box)[:, 1].round().astype(int)
     luma[rows.min() : rows.max()] = 150
-    top = true.to_px(flat(np.array([(0.0, board.height_mm)])))[0, 1]
+    top = true.to_px(at_height(np.array([(0.0, board.height_mm)])))[0, 1]
     luma[: int(top)] = 150
     reader = board_reader({KAHMATE.game: KAHMATE})
     reading = reader.read_picture(luma)
@@ -184,7 +184,7 @@ def test_a_board_with_a_hidden_corner_is_read_whole(hidden: int) -> None:
     assert pose is not None
     assert pose.markers == 3
     width, height = board.width_mm, board.height_mm
-    ends = flat(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]))
+    ends = at_height(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]))
     assert np.linalg.norm(pose.to_px(ends) - true.to_px(ends), axis=1).max() < 1.5
     assert reading.seen == {}
     assert len(reading.unknown) <= 1, "the square at the hidden corner may be unsure"
@@ -205,7 +205,7 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
     x, y = kit.board.corner_centres_mm[marker]
     half = kit.board.corner_mm / 2
     edges = np.array([(x - half, y + 3 * half), (x - half, y + half), (x + 5 * half, y + half)])
-    cv2.polylines(luma, [true.to_px(flat(edges)).round().astype(np.int32)], False, (25,), 2)
+    cv2.polylines(luma, [true.to_px(at_height(edges)).round().astype(np.int32)], False, (25,), 2)
     found = {sighting.marker for sighting in MarkerFinder().find(luma).sightings}
     assert marker not in found, "nothing touches it"
     assert seen.reader.read_picture(luma).game == kit.game

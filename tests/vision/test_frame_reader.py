@@ -9,7 +9,7 @@ from reading_tools import KITS, Seen, lay, tops
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from vision.pieces.empty_squares import find_shaded
-from vision.pose.pose import flat
+from vision.pose.pose import at_height
 from vision.reading import detect, judge
 from vision.reading.look import Vote
 from vision.reading.vote import settle
@@ -68,7 +68,7 @@ def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_le
     across, along = np.meshgrid(
         np.linspace(0, board.width_mm, 5), np.linspace(0, board.height_mm, 5)
     )
-    places = flat(np.column_stack([across.ravel(), along.ravel()]))
+    places = at_height(np.column_stack([across.ravel(), along.ravel()]))
     true_px = camera_pose(seen.kit, seen.table.view).to_px(places)
     for hand in ("h1", "a1", "h11", "b1", "a11", "g2", "g1", "c1"):
         for square in (Square.parse(hand), None):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps
+from vision.pose.pose import TopView
 
 Mask = NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ _DARKEST = 20
 class CardView:
     """The board in one picture from straight above."""
 
-    maps: Maps
+    top_view: TopView
     """Where the view's pixels are in the picture."""
     in_picture: Mask
     """(h, w): which pixels are inside the picture."""
@@ -60,18 +60,18 @@ class CardView:
     """(h, w): which pixels glare hides."""
 
 
-def card_view(luma: Luma, maps: Maps, in_picture: Mask, reach_mm: float) -> CardView:
+def card_view(luma: Luma, top_view: TopView, in_picture: Mask, reach_mm: float) -> CardView:
     """Return the view of a (height, width) picture.
 
     Paper has to be visible within `reach_mm` of each place, as its brightness is measured there.
     """
-    view = maps.rectify(luma)
+    view = top_view.rectify(luma)
     # Normalise the brightness of the paper.
-    paper = _paper_of(view, reach_mm * maps.scale)
+    paper = _paper_of(view, reach_mm * top_view.scale)
     even = np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
     # Burnt out, and brighter than the paper around it.
     glare = np.asarray((view >= _GLARE) & (paper < _LIT), np.bool_)
-    return CardView(maps, in_picture, even, _bold_print(even, maps.scale), glare)
+    return CardView(top_view, in_picture, even, _bold_print(even, top_view.scale), glare)
 
 
 def _paper_of(view: Luma, reach_px: float) -> Luma:

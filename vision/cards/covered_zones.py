@@ -24,7 +24,7 @@ from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView, Mask
 from vision.cards.fans import OpenCard, zones_of
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps, Points, boxes_mm
+from vision.pose.pose import Points, TopView, boxes_mm
 
 # Factor by which views are reduced. It costs a quarter of the time, and edges stay visible.
 _REDUCTION = 2
@@ -83,7 +83,7 @@ class ZoneCover:
 
     def covered_zones(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards, or are cut off."""
-        scale = view.maps.scale / _REDUCTION
+        scale = view.top_view.scale / _REDUCTION
 
         # Areas in px of the small view.
         max_edges_px = _MAX_EDGES_MM2 * scale**2
@@ -93,31 +93,31 @@ class ZoneCover:
         in_picture = view.in_picture[::_REDUCTION, ::_REDUCTION]
 
         # Edges and bold print where neither the board nor a card that was read has any.
-        known = self._known_mask(small.shape, view.maps, cards)
+        known = self._known_mask(small.shape, view.top_view, cards)
         beyond = _outside_mask(view.in_picture, small.shape, scale)
         edges = _edge_mask(small, known | beyond, scale)
         bold = _threshold(_half_size(view.bold), 127) & ~known
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
         for zone in self._zones:
-            window = self._judged_window(zone, view.maps)
+            window = self._judged_window(zone, view.top_view)
             is_covered = cv2.countNonZero(edges[window]) > max_edges_px
             if zone not in with_cards:
                 # Print within its outline.
-                inner = _window(view.maps, *self._box_mm(zone, -_OUTLINE_MM))
+                inner = _window(view.top_view, *self._box_mm(zone, -_OUTLINE_MM))
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
                 is_printed = cv2.countNonZero(print_) > max_print_px
-                is_covered |= is_printed or not self._shows_sign(zone, small, view.maps)
+                is_covered |= is_printed or not self._shows_sign(zone, small, view.top_view)
                 # Cards that lie face down hide nothing that counts.
                 if is_covered and _is_face_down(window, scale, edges | print_, small):
                     is_covered = False
-            is_covered |= not in_picture[_window(view.maps, *self._box_mm(zone, 0.0))].all()
+            is_covered |= not in_picture[_window(view.top_view, *self._box_mm(zone, 0.0))].all()
             if is_covered or np.count_nonzero(glare[window]) > max_edges_px:
                 covered.add(zone)
         return covered
 
-    def _judged_window(self, zone: Square, maps: Maps) -> _Window:
+    def _judged_window(self, zone: Square, top_view: TopView) -> _Window:
         """Return the window that is judged for a zone: with half the gaps, and some of the strip
         beyond it.
         """
@@ -128,7 +128,7 @@ class ZoneCover:
             low[1] -= _BEYOND_MM
         if zone.rank == board.ranks - 1:
             high[1] += _BEYOND_MM
-        return _window(maps, low, high)
+        return _window(top_view, low, high)
 
     def _box_mm(self, zone: Square, margin_mm: float) -> tuple[Points, Points]:
         """Return the lower left and the upper right corner (2,) of a zone with a margin."""
@@ -136,17 +136,19 @@ class ZoneCover:
         half = np.array([self._board.square_mm, self._board.depth_mm]) / 2 + margin_mm
         return middle - half, middle + half
 
-    def _shows_sign(self, zone: Square, small: Luma, maps: Maps) -> bool:
+    def _shows_sign(self, zone: Square, small: Luma, top_view: TopView) -> bool:
         """Return whether something dark is visible where a bare zone has its sign and its words."""
         # The sign is where the first card of a fan would lie, next to the seat.
         up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
         x, y = self._board.centre_mm(zone)
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
-        window = _window(maps, first - _SIGN_MM, first + _SIGN_MM)
+        window = _window(top_view, first - _SIGN_MM, first + _SIGN_MM)
         dark = np.count_nonzero(small[window] < _MAX_SIGN * PAPER)
-        return bool(dark >= _MIN_SIGN_MM2 * (maps.scale / _REDUCTION) ** 2)
+        return bool(dark >= _MIN_SIGN_MM2 * (top_view.scale / _REDUCTION) ** 2)
 
-    def _known_mask(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[OpenCard]) -> Luma:
+    def _known_mask(
+        self, shape: tuple[int, ...], top_view: TopView, cards: Sequence[OpenCard]
+    ) -> Luma:
         """Return a mask that is 255 at the board's art, and at the cards with a margin.
 
         `shape` is (h, w) of the small view.
@@ -158,7 +160,7 @@ class ZoneCover:
         outwards = outlines - outlines.mean(axis=1, keepdims=True)
         outwards *= 1.5 * _TOUCH_MM / np.linalg.norm(outwards, axis=2, keepdims=True)
         for quad in np.vstack([self._art, outlines + outwards]):
-            corners = (maps.to_view(quad) / _REDUCTION).round().astype(np.int32)
+            corners = (top_view.to_view(quad) / _REDUCTION).round().astype(np.int32)
             cv2.fillConvexPoly(known, corners, 255)
         return known
 
@@ -188,10 +190,10 @@ def _is_face_down(window: _Window, scale: float, edges: Luma, tone: Luma) -> boo
     return bool(unexplained <= _MAX_EDGES_MM2 * scale**2)
 
 
-def _window(maps: Maps, low: Points, high: Points) -> _Window:
+def _window(top_view: TopView, low: Points, high: Points) -> _Window:
     """Return the window in the small view of a rectangle, given by two corners (2,) mm."""
     # The view's rows go from North to South.
-    ends = maps.to_view(np.array([low, high])) / _REDUCTION
+    ends = top_view.to_view(np.array([low, high])) / _REDUCTION
     (left, bottom), (right, top) = ends.round().astype(int).clip(0)
     return slice(top, bottom), slice(left, right)
 

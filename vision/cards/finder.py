@@ -77,7 +77,7 @@ class CardFinder:
 
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
-        side_px = self._deck.marker_mm * view.maps.scale
+        side_px = self._deck.marker_mm * view.top_view.scale
         apart_px = _APART * side_px
         named_quads: _Quads = defaultdict(list)
         undecoded = self._search(view.even, side_px, named_quads)
@@ -133,7 +133,7 @@ class CardFinder:
         """
         quads_mm = {}
         for name, quads in named_quads.items():
-            quads_mm[name] = [view.maps.to_board(quad) for quad in quads]
+            quads_mm[name] = [view.top_view.to_board(quad) for quad in quads]
         cards, duplicates = [], set()
         for name, card in cards_of_markers(self._deck, quads_mm).items():
             if card is not None:
@@ -159,7 +159,7 @@ class CardFinder:
         upper, lower = marker_places(self._deck).mean(axis=1)
         unread = []
         for quad in quads:
-            quad_mm = view.maps.to_board(quad)
+            quad_mm = view.top_view.to_board(quad)
             if not _is_near(quad_mm, known, _HIDDEN * self._deck.marker_mm):
                 unread.append(unread_card(quad_mm))
                 # The other marker of an upright card is no further card.
@@ -171,7 +171,7 @@ class CardFinder:
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
     """Return the smallest rectangles around bold print that may be markers."""
     # Close the white modules, so that a marker is one piece of print.
-    whole = close_dark(view.bold, _GAP_MM * view.maps.scale)
+    whole = close_dark(view.bold, _GAP_MM * view.top_view.scale)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
     return _marker_sized(np.array(squares, np.float64).reshape(-1, 4, 2), side_px)

@@ -20,7 +20,7 @@ from vision.cards.covered_zones import ZoneCover
 from vision.cards.fans import UNREAD, OpenCard, fan_order, zones_of
 from vision.cards.finder import CardFinder
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps, Points, Pose, flat, middle_mm
+from vision.pose.pose import Points, Pose, TopView, at_height, middle_mm
 
 # Height of a card's face above the board: the thickness of a playing card.
 CARD_Z_MM = 0.3
@@ -54,7 +54,7 @@ class OpenCards:
 class CardReader:
     """Reads the cards of one kit that has a deck.
 
-    The reader's memory keeps it while its board is seen. It caches the maps of the last pose, and
+    The reader's memory keeps it while its board is seen. It caches the view of the last pose, and
     nothing else from picture to picture.
     """
 
@@ -65,8 +65,8 @@ class CardReader:
         self.markers = frozenset(card.marker for card in deck.cards)
         """Ids of all cards' markers."""
         self._finder, self._cover = CardFinder(deck), ZoneCover(kit.board, deck)
-        # A pose, and the maps of the board and the pixels inside the picture for it.
-        self._maps: tuple[Pose, Maps, Mask] | None = None
+        # The view for the last pose, and which of its pixels are inside the picture.
+        self._top_view: tuple[Pose, TopView, Mask] | None = None
 
     def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> OpenCards:
         """Return the open cards of a (height, width) picture.
@@ -74,8 +74,8 @@ class CardReader:
         `moving_px` (N, 2) are places in which something moves. Their zones are unknown.
         """
         # View the board from straight above, with even paper.
-        maps, in_picture = self._view_from_above(pose)
-        view = card_view(luma, maps, in_picture, self._board.square_mm)
+        top_view, in_picture = self._view_from_above(pose)
+        view = card_view(luma, top_view, in_picture, self._board.square_mm)
         cards, duplicates = self._finder.find(view)
         # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._in_zones(cards, pose)
@@ -90,20 +90,20 @@ class CardReader:
                 fans[zone] = fan_order(zone_cards, seat_up, self._deck)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(duplicates)))
 
-    def _view_from_above(self, pose: Pose) -> tuple[Maps, Mask]:
-        """Return the maps of the board with a margin, and which pixels are inside the picture.
+    def _view_from_above(self, pose: Pose) -> tuple[TopView, Mask]:
+        """Return the view of the board with a margin, and the mask of its pixels in the picture.
 
         Computed once for each pose.
         """
-        if self._maps is None or self._maps[0] is not pose:
+        if self._top_view is None or self._top_view[0] is not pose:
             low = (-_MAX_OUTSIDE_MM, -_MAX_OUTSIDE_MM)
             high = (self._board.width_mm + _MAX_OUTSIDE_MM, self._board.height_mm + _MAX_OUTSIDE_MM)
             # Not much finer than the picture itself, so that a small picture costs less.
             picture_scale = float(pose.px_per_mm(middle_mm(self._board))[0])
             scale = min(MAX_SCALE, _MAGNIFICATION * picture_scale)
-            maps = pose.plane_maps(low, high, CARD_Z_MM, scale)
-            self._maps = pose, maps, maps.pixels_in_picture(pose.size)
-        return self._maps[1:]
+            top_view = pose.top_view(low, high, CARD_Z_MM, scale)
+            self._top_view = pose, top_view, top_view.pixels_in_picture(pose.size)
+        return self._top_view[1:]
 
     def _in_zones(
         self, cards: Iterable[OpenCard], pose: Pose
@@ -115,7 +115,7 @@ class CardReader:
         doubtful, beside = set[Square](), []
         for card in cards:
             # Sample the places where the card may be, given the uncertainty of the pose.
-            spread_mm = float(pose.spread_mm(flat(card.middle, CARD_Z_MM))[0])
+            spread_mm = float(pose.spread_mm(at_height(card.middle, CARD_Z_MM))[0])
             margin = _MIN_INSIDE_MM + 2 * spread_mm
             squares = set()
             for right, up in ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin)):

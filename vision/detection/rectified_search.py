@@ -27,7 +27,7 @@ from vision.detection.markers import (
     remove_shadows,
     sharpen,
 )
-from vision.pose.pose import Maps, Points, Pose, flat
+from vision.pose.pose import Points, Pose, TopView, at_height
 
 # Finds markers at the size that they have in a view.
 _FINDER = MarkerFinder(is_close_up=True)
@@ -71,7 +71,7 @@ class _View:
     """A part of the board from straight above."""
 
     # Where each pixel of the view is in the picture.
-    maps: Maps
+    top_view: TopView
     # The view itself, (h, w).
     luma: Luma
     # Side of a marker in the view.
@@ -91,13 +91,13 @@ class _SquaresView(_View):
         """Ids of all markers at this height."""
         ids = set[int]()
         for face in self.kit.faces:
-            if face.height_mm == self.maps.z_mm:
+            if face.height_mm == self.top_view.z_mm:
                 ids.update(face.markers)
         return ids
 
     def is_in_area(self, quad: Points) -> bool:
         """Return whether the middle of a quadrangle (4, 2) px is on a square of the area."""
-        x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
+        x, y = self.top_view.to_board(quad.mean(axis=0)[None])[0]
         return self.kit.board.square_at(x, y) in self.area
 
 
@@ -122,7 +122,7 @@ def read_from_above(
             wanted = view.markers - set(known) - set(sightings)
             for sighting in _sightings_in(view, wanted, view.is_in_area, preparations):
                 # From the view to the board, and from there to the picture.
-                corners_mm = flat(view.maps.to_board(sighting.corners_px), height_mm)
+                corners_mm = at_height(view.top_view.to_board(sighting.corners_px), height_mm)
                 corners_px = pose.to_px(corners_mm)
                 sightings[sighting.marker] = Sighting(sighting.marker, corners_px, sighting.score)
     return tuple(sightings.values())
@@ -142,10 +142,10 @@ def find_lost_corners(
         sides = _CORNER_SEARCH_SIDES if is_well_predicted else _WIDE_CORNER_SEARCH_SIDES
         reach = sides * board.corner_mm
         # A view around the predicted place.
-        maps = pose.plane_maps(
+        top_view = pose.top_view(
             (x - reach, y - reach), (x + reach, y + reach), 0.0, _MARKER_PX / board.corner_mm
         )
-        view = _View(maps, maps.rectify(luma), _MARKER_PX)
+        view = _View(top_view, top_view.rectify(luma), _MARKER_PX)
         # Match the print as a template, before the search for outlines.
         correlation, quad = _best_match(view.luma, marker)
         # Three corners predict the fourth well, so without a likely match it is not visible.
@@ -163,7 +163,7 @@ def find_lost_corners(
         for sighting in sightings:
             if sighting.marker == marker and sighting.score >= _MIN_CORNER_SCORE:
                 # It affects the pose of the whole board, so refine it in the picture itself.
-                corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
+                corners = pose.to_px(at_height(top_view.to_board(sighting.corners_px)))
                 recovered.append(
                     Sighting(marker, refine_corners(luma, [corners])[0], sighting.score)
                 )
@@ -263,8 +263,8 @@ def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: flo
     """Return the top view of these squares at the height of a piece's marker."""
     # In px per mm.
     scale = max(_SQUARE_PX / kit.board.pitch_mm, _MARKER_PX / kit.tag_mm)
-    maps = pose.plane_maps(*_extent_of(kit, area), height_mm, scale)
-    return _SquaresView(maps, maps.rectify(luma), kit.tag_mm * scale, kit, area)
+    top_view = pose.top_view(*_extent_of(kit, area), height_mm, scale)
+    return _SquaresView(top_view, top_view.rectify(luma), kit.tag_mm * scale, kit, area)
 
 
 def _extent_of(

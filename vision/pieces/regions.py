@@ -1,4 +1,4 @@
-"""Maps blocks of a picture to squares and back, and finds the squares for which a pose is too
+"""TopView blocks of a picture to squares and back, and finds the squares for which a pose is too
 uncertain.
 """
 
@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Sighting
 from vision.detection.stillness import BLOCK_PX, BlockMask
-from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_outline_mm
+from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm, square_outline_mm
 
 # Maximum height in mm of a piece above its marker. Pieces may stand a little higher than it.
 ABOVE_MM = 3.0
@@ -99,7 +99,7 @@ def blocks_over(
             *board.centre_mm(square), board.pitch_mm, board.rank_pitch_mm, 0.0
         )
         # From the paper to the top of the tallest piece.
-        corners = np.vstack([flat(cell), flat(cell, top_mm)])
+        corners = np.vstack([at_height(cell), at_height(cell, top_mm)])
         hull = cv2.convexHull((pose.to_px(corners) / BLOCK_PX).round().astype(np.int32))
         cv2.fillConvexPoly(mask, hull, 1)
     return np.asarray(mask, bool)

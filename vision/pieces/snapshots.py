@@ -21,7 +21,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pieces.square_cells import THIRDS, Mask, Places, SquareCells, cells_of
-from vision.pose.pose import Maps, Points, Pose
+from vision.pose.pose import Floats, Points, Pose, TopView
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
@@ -108,7 +108,7 @@ class SheetView(NamedTuple):
     """A view of a board with the strip around it from straight above. It is kept for its pose."""
 
     pose: Pose
-    maps: Maps
+    top_view: TopView
     is_in_picture: Mask
     """(h, w): which pixels of the view are inside the picture."""
 
@@ -164,16 +164,16 @@ def take_snapshot(
     numbers = list(map(cells.number_of.__getitem__, chosen))
     sheet = _with_view(sheet, cells, pose)
     assert sheet.view is not None
-    _, maps, visible = sheet.view
+    _, top_view, visible = sheet.view
     places = cells.places[numbers]
     if squares is not None and chosen:
         # For a few squares a part of the view is enough.
-        maps, visible, places = _part_around(cells, maps, visible, places)
-    view = maps.rectify(luma)
+        top_view, visible, places = _part_around(cells, top_view, visible, places)
+    view = top_view.rectify(luma)
     if squares is None:
-        sheet = _with_paper(sheet, cells, view, corners, maps)
-    white = _paper_over(sheet, maps)
-    visible = visible & ~_occlusion(cells, maps, bodies)
+        sheet = _with_paper(sheet, cells, view, corners, top_view)
+    white = _paper_over(sheet, top_view)
+    visible = visible & ~_occlusion(cells, top_view, bodies)
 
     # Brightness relative to paper, and the pixels that say something.
     relative = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
@@ -209,13 +209,13 @@ def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
     # The strips are part of the view, as corner markers are there.
     margin_mm = cells.strip_px / cells.scale + board.gap_mm / 2
     high_mm = board.width_mm + margin_mm, board.height_mm + margin_mm
-    maps = pose.plane_maps((-margin_mm, -margin_mm), high_mm, 0.0, cells.scale)
-    return replace(sheet, view=SheetView(pose, maps, maps.pixels_in_picture(pose.size)))
+    top_view = pose.top_view((-margin_mm, -margin_mm), high_mm, 0.0, cells.scale)
+    return replace(sheet, view=SheetView(pose, top_view, top_view.pixels_in_picture(pose.size)))
 
 
 def _part_around(
-    cells: SquareCells, maps: Maps, visible: Mask, places: Places
-) -> tuple[Maps, Mask, Places]:
+    cells: SquareCells, top_view: TopView, visible: Mask, places: Places
+) -> tuple[TopView, Mask, Places]:
     """Return the part of a view that contains the cells at these `places` (N, 2), its visible
     pixels, and the places within it.
     """
@@ -223,17 +223,17 @@ def _part_around(
     top, left = places.min(axis=0).tolist()
     bottom, right = (places.max(axis=0) + cells.side_px).tolist()
     part = slice(top, bottom), slice(left, right)
-    return maps.crop(*part), visible[part], places - (top, left)
+    return top_view.crop(*part), visible[part], places - (top, left)
 
 
-def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
+def _occlusion(cells: SquareCells, top_view: TopView, bodies: Points) -> Mask:
     """Return (h, w): which pixels of a view pieces hide, with a margin.
 
     `bodies` (N, K, 2) mm are points on the board. Pieces hide their convex hulls.
     """
-    hidden = np.zeros(maps.pixels.shape[:2], np.uint8)
+    hidden = np.zeros(top_view.source_px.shape[:2], np.uint8)
     for body in bodies:
-        hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
+        hull = cv2.convexHull(top_view.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
     return cv2.dilate(hidden, _AROUND, iterations=cells.margin_px).view(np.bool_)
 
@@ -269,7 +269,7 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
 
 
 def _with_paper(
-    sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], maps: Maps
+    sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], top_view: TopView
 ) -> Sheet:
     """Return the sheet with the brightness of paper from a view (h, w).
 
@@ -281,7 +281,7 @@ def _with_paper(
     # A corner marker and the white around it.
     half = (board.corner_mm / 2 + _QUIET_ZONE_MM) * cells.scale
     for marker in corners:
-        centre = maps.to_view(np.array([board.corner_centres_mm[marker]]))[0]
+        centre = top_view.to_view(np.array([board.corner_centres_mm[marker]]))[0]
         left, top = (centre - half).round().astype(int).clip(0)
         right, bottom = (centre + half).round().astype(int)
         patch = view[top:bottom, left:right]
@@ -308,14 +308,14 @@ def _with_paper(
     return replace(sheet, corner_whites=whites, white_plane=plane, white_limits=limits)
 
 
-def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
+def _paper_over(sheet: Sheet, top_view: TopView) -> Tone:
     """Return (h, w): the brightness of white paper over a view, of 255."""
-    height, width = maps.pixels.shape[:2]
+    height, width = top_view.source_px.shape[:2]
     # Evaluate the plane over the view, clipped to the limits for paper.
     level, right_slope, up_slope = sheet.white_plane
     # Offsets in mm from the middle of the board.
-    x = maps.low_mm[0] + (np.arange(width) + 0.5) / maps.scale - sheet.board.width_mm / 2
-    y = maps.high_mm[1] - (np.arange(height) + 0.5) / maps.scale - sheet.board.height_mm / 2
+    x = top_view.low_mm[0] + (np.arange(width) + 0.5) / top_view.scale - sheet.board.width_mm / 2
+    y = top_view.high_mm[1] - (np.arange(height) + 0.5) / top_view.scale - sheet.board.height_mm / 2
     by_column = (level + right_slope * x / _UNIT_MM).astype(np.float32)
     by_row = (up_slope * y / _UNIT_MM).astype(np.float32)
     return (by_column[None, :] + by_row[:, None]).clip(*sheet.white_limits)
@@ -334,7 +334,7 @@ def _with_outlines(sheet: Sheet, line_depths: Tone, line_tones: Tone) -> Sheet:
     return replace(sheet, expected_depths=_typical_depths(depths), expected_shares=shares)
 
 
-def _typical_depths(depths: Tone | Points) -> Tone:
+def _typical_depths(depths: Tone | Floats) -> Tone:
     """Return (12,): the median depth of horizontal lines for the parts above and below, and of
     vertical lines for left and right.
 

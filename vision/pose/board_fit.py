@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pose.optics import Lens
-from vision.pose.pose import Points, Pose, square_corners_mm
+from vision.pose.pose import Floats, Points, Pose, square_corners_mm
 from vision.pose.printed_lines import Lines, lines_of
 
 # Maximum number of steps of one fit, and maximum number of fits while lines are added. They bound
@@ -97,7 +97,7 @@ class LensPrior:
 
     lens: Lens
     """The most likely lens."""
-    spread: Points
+    spread: Floats
     """(3,): standard deviations of log focal length, k1 and k2."""
 
 
@@ -114,13 +114,13 @@ class Fit:
     """The printed lines as measured against the last pose. None if they were not measured."""
 
     @property
-    def lens_covariance(self) -> Points:
+    def lens_covariance(self) -> Floats:
         """(2, 2): covariance of log focal length and k1."""
         assert self.pose.covariance is not None
         return self.pose.covariance[6:8, 6:8]
 
 
-def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
+def fit_board(evidence: Evidence, start: Pose, lens_spread: Floats) -> Fit:
     """Return the best pose near `start` from markers alone. Tags that do not fit are dropped.
 
     `lens_spread` (3,): prior standard deviations of log focal length, k1 and k2, around the lens of
@@ -179,14 +179,14 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
     return replace(fit, lines=final)
 
 
-def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Points:
+def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Floats:
     """Return (T,): the root mean square error of each tag in px."""
     # Four corners per tag.
     squares = (_TagScene(tags).misfits_px(pose) ** 2).sum(axis=1)
     return np.asarray(np.sqrt(squares.reshape(-1, 4).mean(axis=1)), np.float64)
 
 
-def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
+def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Floats:
     """Return (N,) px: the standard deviation of each predicted point (N, 3) along its normal."""
     assert pose.covariance is not None
     # Derivatives of the points along their normals, by the nine numbers of a change.
@@ -242,7 +242,7 @@ class _Problem:
         self,
         evidence: Evidence,
         start: Pose,
-        lens_spread: Points,
+        lens_spread: Floats,
         prior_lens: Lens | None = None,
         lines: tuple[Points, Lines] | None = None,
     ) -> None:
@@ -262,7 +262,7 @@ class _Problem:
                 lens.k2 - prior_lens.k2,
             ]
         )
-        self._tag_derivatives: Points | None = None
+        self._tag_derivatives: Floats | None = None
         self._points_mm = evidence.points_mm
         self._lines_px = np.empty((0, 2))
         self._normals = np.empty((0, 2))
@@ -279,7 +279,7 @@ class _Problem:
         tags = len(self._evidence.tags)
         return 2 * self.corner_count + 8 * tags + len(self._lines_px)
 
-    def pose(self, change: Points) -> Pose:
+    def pose(self, change: Floats) -> Pose:
         """Return the start pose with a change applied."""
         return replace(
             self.start,
@@ -288,7 +288,7 @@ class _Problem:
             lens=self.start.lens.with_change(change[6:]),
         )
 
-    def linearise(self, change: Points) -> tuple[Points, Points]:
+    def linearise(self, change: Floats) -> tuple[Floats, Floats]:
         """Return the residuals (M,) after a change (9,), and their derivatives (M, 9) by it.
 
         The last three residuals are the prior of the lens.
@@ -319,7 +319,7 @@ class _Problem:
         ]
         return np.concatenate(residuals), np.vstack(all_slopes)
 
-    def _tag_slopes(self, change: Points, tags: Points) -> Points:
+    def _tag_slopes(self, change: Floats, tags: Floats) -> Floats:
         """Return (8 T, 9): derivatives of the tags' residuals (8 T,) by pose and lens."""
         slopes = np.empty((len(tags), 9))
         if not len(tags):
@@ -332,7 +332,7 @@ class _Problem:
         return slopes
 
 
-def _robust(residuals: Points) -> tuple[Points, float]:
+def _robust(residuals: Floats) -> tuple[Floats, float]:
     """Return Huber weights of the residuals, and half the robust sum of squares.
 
     The last three residuals (the prior) always have full weight.

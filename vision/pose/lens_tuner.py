@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from vision.pose.optics import Lens, Points
-from vision.pose.pose import Pose, refined_pose, solve_pose
+from vision.pose.optics import Floats, Lens, Points
+from vision.pose.pose import Pose, refine_pose, solve_pose
 
 # Prior information on log focal length and k1, before the first view: the inverse of their
 # variances. The nominal lenses of webcams are wrong by about an eighth.
@@ -62,9 +62,9 @@ class LensTuner:
     """Whether the estimate comes from a board with its printed lines, not from corner markers
     alone.
     """
-    information: Points = field(default_factory=lambda: np.zeros((2, 2)))
+    information: Floats = field(default_factory=lambda: np.zeros((2, 2)))
     """(2, 2): matrix of the normal equations for log focal length and k1, relative to `base`."""
-    vector: Points = field(default_factory=lambda: np.zeros(2))
+    vector: Floats = field(default_factory=lambda: np.zeros(2))
     """(2,): right side of the normal equations."""
 
     @classmethod
@@ -78,7 +78,7 @@ class LensTuner:
         return self.is_calibrated or self.views > 0
 
     @property
-    def spreads(self) -> Points:
+    def spreads(self) -> Floats:
         """(2,): standard deviations of the focal length, as a share of it, and of k1."""
         return np.asarray(np.sqrt(np.diag(np.linalg.inv(self.information + _PRIOR))))
 
@@ -122,7 +122,7 @@ class LensTuner:
             self, lens=lens, information=information, vector=vector, views=self.views + 1
         )
 
-    def with_fit(self, lens: Lens, covariance: Points, by_lines: bool = True) -> LensTuner:
+    def with_fit(self, lens: Lens, covariance: Floats, by_lines: bool = True) -> LensTuner:
         """Return the tuner that continues from a lens fitted to a whole board, of any model.
 
         `covariance` (2, 2) is that of log focal length and k1. `by_lines` is whether printed lines
@@ -137,13 +137,13 @@ class LensTuner:
 
 def _linearise(
     points_mm: Points, points_px: Points, guess: Pose, lens: Lens
-) -> tuple[Points, Points, Pose] | None:
+) -> tuple[Floats, Floats, Pose] | None:
     """Return how (N,) corners depend on the lens: derivatives (2N, 2), residuals (2N,) and a pose.
 
     The derivatives are those by log focal length and k1, while the pose follows the lens. The pose
     is solved for the given lens, starting from `guess`. Returns None if there is no such pose.
     """
-    pose = guess if guess.lens == lens else refined_pose(guess, points_mm, points_px, lens)
+    pose = guess if guess.lens == lens else refine_pose(guess, points_mm, points_px, lens)
     pose = pose or solve_pose(points_mm, points_px, lens, guess.size)
     if pose is None:
         return None

@@ -1,8 +1,10 @@
 """Lenses: focal length and distortion in OpenCV's two models, from rays to pixels and back.
 
-A *plane* coordinate is that of a ray at distance 1 in front of the camera, (x / z, y / z), with x
-to the right and y down. A *bent* coordinate is where the lens images that ray, in focal lengths
-from the centre of the picture.
+A *normalised* coordinate, OpenCV's word, is that of a ray at distance 1 in front of the camera:
+(x / z, y / z), with x to the right and y down. A *distorted* coordinate is where the lens images
+that ray, in focal lengths from the centre of the picture:
+
+    ray (x, y, z)  ->  normalised (x / z, y / z)  -- distort -->  distorted  -- matrix -->  pixel
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-# Coordinates (N, 2) or (N, 3).
+# Coordinates or vectors, (N, 2) or (N, 3) unless it says otherwise.
 Points = NDArray[np.float64]
 
-# Maximum angle in radians of a ray from the optical axis, 86 degrees. At 90 degrees a plane
+# Other numbers: matrices, covariances, or one value for each of N things.
+Floats = NDArray[np.float64]
+
+# Maximum angle in radians of a ray from the optical axis, 86 degrees. At 90 degrees a normalised
 # coordinate is infinite.
 _MAX_ANGLE = 1.5
 
@@ -35,9 +40,9 @@ _MIN_SLOPE = 0.2
 class Lens:
     """A lens in one of OpenCV's two models.
 
-    Let r be the distance from the axis on the plane, and a = atan r. An ordinary lens images a ray
-    at r (1 + k1 r^2 + k2 r^4), a fisheye at a (1 + k1 a^2 + k2 a^4). These are OpenCV's `calib3d`
-    and `fisheye` models (Kannala and Brandt 2006).
+    Let r be the distance of a normalised coordinate from the axis, and a = atan r the angle of its
+    ray. An ordinary lens images it at r (1 + k1 r^2 + k2 r^4), a fisheye at a (1 + k1 a^2 + k2
+    a^4). These are OpenCV's `calib3d` and `fisheye` models (Kannala and Brandt 2006).
     """
 
     focal_ratio: float
@@ -49,7 +54,7 @@ class Lens:
     is_fisheye: bool = False
     """Whether it is a fisheye, otherwise an ordinary lens."""
 
-    def matrix(self, size: tuple[int, int]) -> Points:
+    def matrix(self, size: tuple[int, int]) -> Floats:
         """Return the camera matrix (3, 3) in px for a picture of (width, height).
 
         The principal point is the picture's centre.
@@ -59,7 +64,7 @@ class Lens:
         return np.array([[focal, 0, (width - 1) / 2], [0, focal, (height - 1) / 2], [0, 0, 1]])
 
     @cached_property
-    def distortion(self) -> Points:
+    def distortion(self) -> Floats:
         """(4,): OpenCV's distortion coefficients k1, k2, and two zeros."""
         return np.array([self.k1, self.k2, 0.0, 0.0])
 
@@ -68,32 +73,33 @@ class Lens:
         """Whether the lens has distortion, so that straight lines appear curved."""
         return bool(self.k1 or self.k2 or self.is_fisheye)
 
-    def distort(self, plane: Points) -> Points:
-        """Return the bent coordinates (N, 2) of plane coordinates (N, 2)."""
+    def distort(self, normalised: Points) -> Points:
+        """Return the distorted coordinates (N, 2) of normalised ones (N, 2)."""
         if not self.has_distortion:
-            return plane
+            return normalised
         # The squared distance from the axis.
-        r2 = (plane**2).sum(axis=1, keepdims=True)
+        r2 = (normalised**2).sum(axis=1, keepdims=True)
         if not self.is_fisheye:
-            return np.asarray(plane * (1 + r2 * (self.k1 + self.k2 * r2)))
+            return np.asarray(normalised * (1 + r2 * (self.k1 + self.k2 * r2)))
         # A fisheye distorts by the angle from the axis.
         radii = np.sqrt(r2).clip(1e-9)
         angles = np.arctan(radii)
         a2 = angles**2
-        return np.asarray(plane * (angles / radii * (1 + a2 * (self.k1 + self.k2 * a2))))
+        return np.asarray(normalised * (angles / radii * (1 + a2 * (self.k1 + self.k2 * a2))))
 
-    def undistort(self, bent: Points) -> Points:
-        """Return the plane coordinates (N, 2) of bent coordinates (N, 2). This is the inverse of
-        `distort`.
+    def undistort(self, distorted: Points) -> Points:
+        """Return the normalised coordinates (N, 2) of distorted ones (N, 2).
+
+        This is the inverse of `distort`.
         """
-        if not self.has_distortion or not len(bent):
-            return bent
+        if not self.has_distortion or not len(distorted):
+            return distorted
         if not self.is_fisheye:
             # OpenCV inverts the ordinary model by iteration.
-            points = np.asarray(bent, np.float64).reshape(-1, 1, 2)
-            plane = cv2.undistortPoints(points, np.eye(3), self.distortion)
-            return np.asarray(plane, np.float64).reshape(-1, 2)
-        radii = np.linalg.norm(bent, axis=1, keepdims=True).clip(1e-9)
+            points = np.asarray(distorted, np.float64).reshape(-1, 1, 2)
+            normalised = cv2.undistortPoints(points, np.eye(3), self.distortion)
+            return np.asarray(normalised, np.float64).reshape(-1, 2)
+        radii = np.linalg.norm(distorted, axis=1, keepdims=True).clip(1e-9)
         angles = radii.copy()
         for _ in range(_NEWTON_STEPS):
             # The radius at which these angles are imaged, and its derivative by the angle.
@@ -102,9 +108,9 @@ class Lens:
             slope = 1 + a2 * (3 * self.k1 + 5 * self.k2 * a2)
             step = (imaged - radii) / np.maximum(slope, _MIN_SLOPE)
             angles = (angles - step).clip(0, _MAX_ANGLE)
-        return np.asarray(bent * (np.tan(angles) / radii))
+        return np.asarray(distorted * (np.tan(angles) / radii))
 
-    def with_change(self, change: Points) -> Lens:
+    def with_change(self, change: Floats) -> Lens:
         """Return the lens changed by (3,) differences of log focal length, k1 and k2."""
         log_focal, k1, k2 = map(float, change)
         focal_ratio = self.focal_ratio * math.exp(log_focal)

@@ -20,8 +20,9 @@ from companion.core.kit import Board
 from vision.pose import optics
 from vision.pose.optics import Lens
 
-# Coordinates (N, 2) or (N, 3).
+# Kinds of arrays, see `vision.pose.optics`.
 Points = optics.Points
+Floats = optics.Floats
 
 # Spacing in px of exactly computed positions in a view (twice that in views larger than
 # `_LARGE_VIEW_PX`). Positions between them are interpolated. The error is at most 0.02 px, for
@@ -41,9 +42,9 @@ _CORNER_PX, _FEW_CORNERS_PX = 0.4, 0.8
 class Pose:
     """Position and orientation of the camera relative to the board, and its lens."""
 
-    rotation: Points
+    rotation: Floats
     """Rotation from board axes to camera axes: a rotation vector (3, 1), or a matrix (3, 3)."""
-    translation: Points
+    translation: Floats
     """(3, 1) mm: origin of the board in camera axes."""
     lens: Lens
     size: tuple[int, int]
@@ -52,18 +53,18 @@ class Pose:
     """Number of corner markers from which it was found."""
     rms_px: float = 0.0
     """Root mean square distance of their corners from where the pose puts them."""
-    covariance: Points | None = None
+    covariance: Floats | None = None
     """(6, 6): covariance of rotation vector and translation, or (9, 9) with the lens as in
     `Lens.with_change`. None for an exact pose.
     """
 
     @cached_property
-    def matrix(self) -> Points:
+    def matrix(self) -> Floats:
         """(3, 3): the camera matrix in px."""
         return self.lens.matrix(self.size)
 
     @cached_property
-    def axes(self) -> Points:
+    def axes(self) -> Floats:
         """(3, 3): the rotation from board axes to camera axes."""
         return np.asarray(cv2.Rodrigues(self.rotation)[0], np.float64)
 
@@ -73,25 +74,26 @@ class Pose:
         return -self.axes.T @ self.translation.ravel()
 
     def to_px(self, points_mm: Points) -> Points:
-        """Project (N, 3) points to (N, 2) pixels. Points behind the camera give meaningless
-        results.
+        """Project (N, 3) mm in board axes to (N, 2) pixels.
+
+        Points behind the camera give meaningless results.
         """
         # OpenCV's own function also computes all derivatives, which takes ten times as long.
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         in_camera = points @ self.axes.T + self.translation.ravel()
         depth = in_camera[:, 2:]
-        plane = in_camera[:, :2] / np.where(depth == 0, 1.0, depth)
-        return np.asarray(self.lens.distort(plane) * self.matrix[0, 0] + self.matrix[:2, 2])
+        normalised = in_camera[:, :2] / np.where(depth == 0, 1.0, depth)
+        return np.asarray(self.lens.distort(normalised) * self.matrix[0, 0] + self.matrix[:2, 2])
 
-    def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
-        """Return (N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`.
+    def to_plane(self, points_px: Points, z_mm: float | Floats = 0.0) -> Points:
+        """Return (N, 2) mm in board axes: where the rays of (N, 2) pixels meet the plane at `z_mm`.
 
         `z_mm` is one height, or one for each pixel, (N,). NaN where a ray does not meet its plane.
         """
         points = np.asarray(points_px, np.float64).reshape(-1, 2)
         # The ray of each pixel in board axes.
-        plane = self.lens.undistort((points - self.matrix[:2, 2]) / self.matrix[0, 0])
-        rays = flat(plane, 1.0) @ self.axes
+        normalised = self.lens.undistort((points - self.matrix[:2, 2]) / self.matrix[0, 0])
+        rays = at_height(normalised, 1.0) @ self.axes
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
             # The distance to the plane along the ray. Behind the camera there is no intersection.
@@ -99,21 +101,25 @@ class Pose:
             distance = np.where(distance > 0, distance, np.nan)
         return eye[:2] + rays[:, :2] * distance[:, None]
 
-    def project(self, points_mm: Points) -> tuple[Points, Points, Points]:
+    def project(self, points_mm: Points) -> tuple[Points, Floats, Floats]:
         """Project (N, 3) points to (N, 2) pixels, and return the derivatives by pose and by lens.
 
         These are (2N, 6) by rotation vector and translation, and (2N, 3) by log focal length, k1
         and k2.
         """
         points = np.asarray(points_mm, np.float64).reshape(-1, 1, 3)
-        place = self.rotation.reshape(3, 1), self.translation.reshape(3, 1)
-        camera = self.matrix, self.lens.distortion
+        camera = (
+            self.rotation.reshape(3, 1),
+            self.translation.reshape(3, 1),
+            self.matrix,
+            self.lens.distortion,
+        )
         # OpenCV's columns are derivatives by both focal lengths, by k1 and k2, and by the pose.
         if self.lens.is_fisheye:
-            projected, slopes = cv2.fisheye.projectPoints(points, *place, *camera)
+            projected, slopes = cv2.fisheye.projectPoints(points, *camera)
             by_focal, by_distortion, by_pose = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
         else:
-            projected, slopes = cv2.projectPoints(points, *place, *camera)
+            projected, slopes = cv2.projectPoints(points, *camera)
             by_focal, by_distortion, by_pose = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
         # The derivative by the logarithm is that by the focal length, times the focal length.
         by_log_focal = self.matrix[0, 0] * by_focal.sum(axis=1)
@@ -128,9 +134,10 @@ class Pose:
         last = np.array(self.size) - 1
         return np.asarray(((points_px >= 0) & (points_px <= last)).all(axis=-1))
 
-    def px_per_mm(self, points_mm: Points) -> Points:
-        """Return (N,): the smaller scale of the picture at (N, 3) points, along the board's two
-        axes.
+    def px_per_mm(self, points_mm: Points) -> Floats:
+        """Return (N,): the scale of the picture at (N, 3) points.
+
+        Of the scales along the board's two axes, this is the smaller one.
         """
         # Each point, and those one millimetre beside it.
         around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
@@ -138,7 +145,7 @@ class Pose:
         sides = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2)
         return np.asarray(sides.min(axis=1))
 
-    def spread_mm(self, points_mm: Points) -> Points:
+    def spread_mm(self, points_mm: Points) -> Floats:
         """Return (N,): the standard deviation in mm of (N, 3) points, as the pose predicts them.
 
         It is that of the worst direction on the board. 0 for an exact pose.
@@ -155,14 +162,14 @@ class Pose:
         largest = np.linalg.eigvalsh(errors)[:, 1]
         return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self.px_per_mm(points), 1e-6))
 
-    def plane_maps(
+    def top_view(
         self,
         low_mm: tuple[float, float],
         high_mm: tuple[float, float],
         z_mm: float,
         scale: float,
-    ) -> Maps:
-        """Return the maps of the view of a rectangle at height `z_mm` from straight above.
+    ) -> TopView:
+        """Return the view of a rectangle at height `z_mm` from straight above.
 
         The rectangle is given by its lower left and upper right corner, and `scale` is in px per
         mm. Row 0 of the view is at the rectangle's high y, so South is at the bottom.
@@ -173,9 +180,9 @@ class Pose:
 
         # The spacing in px of exactly computed positions.
         every = _SPACING_PX if max(width, height) <= _LARGE_VIEW_PX else 2 * _SPACING_PX
-        # A point (x, y) of the plane lies on the ray plane @ (x, y, 1).
-        plane = self.axes.copy()
-        plane[:, 2] = plane[:, 2] * z_mm + self.translation.ravel()
+        # A point (x, y) mm at this height lies on the ray to_rays @ (x, y, 1), in camera axes.
+        to_rays = self.axes.copy()
+        to_rays[:, 2] = to_rays[:, 2] * z_mm + self.translation.ravel()
 
         # From pixels of the view to mm, with row 0 at the top.
         step = 1 / scale
@@ -185,17 +192,18 @@ class Pose:
         first = -(every + 1) / 2
         to_view = np.array([[every, 0, first], [0, every, first], [0, 0, 1]])
         size = math.ceil(width / every) + 2, math.ceil(height / every) + 2
-        sparse = self._rectified_places(plane @ to_mm @ to_view, size)
+        sparse = self._source_px(to_rays @ to_mm @ to_view, size)
 
         # Interpolate the positions between, and cut off the margin.
         dense = cv2.resize(sparse, None, fx=every, fy=every, interpolation=cv2.INTER_LINEAR)
-        pixels = np.asarray(dense[every : every + height, every : every + width], np.float32)
-        return Maps(pixels, low_mm, high_mm, z_mm, scale)
+        source_px = np.asarray(dense[every : every + height, every : every + width], np.float32)
+        return TopView(source_px, low_mm, high_mm, z_mm, scale)
 
-    def _rectified_places(self, to_rays: Points, size: tuple[int, int]) -> NDArray[np.float32]:
-        """Return (h, w, 2) px: the place in the picture of each pixel of a view of (width, height).
+    def _source_px(self, to_rays: Floats, size: tuple[int, int]) -> NDArray[np.float32]:
+        """Return (h, w, 2): which pixel (x, y) of the picture each pixel of a view shows.
 
-        `to_rays` (3, 3) maps pixels (x, y, 1) of the view to rays in camera axes.
+        `size` is the view's (width, height), and `to_rays` (3, 3) maps its pixels (x, y, 1) to rays
+        in camera axes.
         """
         # OpenCV accepts any invertible matrix as the new camera's, and is twenty times as fast as
         # numpy here.
@@ -205,33 +213,41 @@ class Pose:
                 self.matrix, self.lens.distortion, np.eye(3), camera, size, cv2.CV_32FC1
             )
             return np.dstack(both).astype(np.float32)
-        places = cv2.initUndistortRectifyMap(
+        source_px, _ = cv2.initUndistortRectifyMap(
             self.matrix, self.lens.distortion, None, camera, size, cv2.CV_32FC2
         )
-        return np.asarray(places[0], np.float32)
+        return np.asarray(source_px, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
-class Maps:
-    """A view of a rectangle of the board from straight above: where its pixels are in the picture.
+class TopView:
+    """The geometry of a view of the board from straight above, without its picture.
 
-    The maps of one pose serve all pictures while the camera stays where it is.
+    It converts between pixels of the view and millimetres, and cuts the view out of pictures. That
+    of one pose serves all pictures while the camera stays where it is.
+
+        North
+        +---------+ high_mm     the view: pixel (0, 0) is in the upper left corner,
+        |         |             x right, y down
+        |         |
+        +---------+             the board: mm, x right, y up
+     low_mm    South
     """
 
-    pixels: NDArray[np.float32]
-    """(h, w, 2) px: the position (x, y) in the picture of each pixel of the view."""
+    source_px: NDArray[np.float32]
+    """(h, w, 2): which pixel (x, y) of the picture each pixel of the view shows."""
     low_mm: tuple[float, float]
-    """Lower left corner (x, y) of the view on the board."""
+    """Lower left corner (x, y) in board axes."""
     high_mm: tuple[float, float]
-    """Upper right corner (x, y) of the view on the board."""
+    """Upper right corner (x, y) in board axes."""
     z_mm: float
-    """Height of the view's plane above the board."""
+    """Height above the board at which the view is undistorted."""
     scale: float
     """Scale in px per mm."""
 
     def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the view (h, w) of a (height, width) picture. Pixels outside it are black."""
-        view = cv2.remap(luma, self.pixels, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
+        view = cv2.remap(luma, self.source_px, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, np.uint8)
 
     def rectify_colours(self, colours: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
@@ -239,8 +255,9 @@ class Maps:
 
         The size of `colours` (height, width, 2) is `scale` times that of the picture.
         """
-        pixels = ((self.pixels + 0.5) * scale - 0.5).astype(np.float32)
-        view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
+        # The centre of the first pixel is (0, 0) in both sizes.
+        source_px = ((self.source_px + 0.5) * scale - 0.5).astype(np.float32)
+        view = cv2.remap(colours, source_px, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, np.uint8)
 
     def pixels_in_picture(self, size: tuple[int, int]) -> NDArray[np.bool_]:
@@ -248,33 +265,33 @@ class Maps:
         height.
         """
         last = np.array(size) - 1.0
-        return cv2.inRange(self.pixels, (0.0, 0.0), tuple(last.tolist())).astype(bool)
+        return cv2.inRange(self.source_px, (0.0, 0.0), tuple(last.tolist())).astype(bool)
 
-    def crop(self, rows: slice, columns: slice) -> Maps:
+    def crop(self, rows: slice, columns: slice) -> TopView:
         """Return the part of the view in these rows and columns."""
         (left, high), step = (self.low_mm[0], self.high_mm[1]), 1 / self.scale
         low_mm = left + columns.start * step, high - rows.stop * step
         high_mm = left + columns.stop * step, high - rows.start * step
-        return Maps(self.pixels[rows, columns], low_mm, high_mm, self.z_mm, self.scale)
+        return TopView(self.source_px[rows, columns], low_mm, high_mm, self.z_mm, self.scale)
 
     def to_view(self, points_mm: Points) -> Points:
-        """Convert (N, 2) board coordinates to (N, 2) pixels of the view."""
+        """Convert (N, 2) mm in board axes to (N, 2) pixels of the view."""
         corner = np.array([self.low_mm[0], self.high_mm[1]])
         return np.asarray((points_mm.reshape(-1, 2) - corner) * (self.scale, -self.scale) - 0.5)
 
-    def to_board(self, points: Points) -> Points:
-        """Convert (N, 2) pixels of the view to (N, 2) board coordinates."""
+    def to_board(self, points_px: Points) -> Points:
+        """Convert (N, 2) pixels of the view to (N, 2) mm in board axes."""
         corner = np.array([self.low_mm[0], self.high_mm[1]])
-        return corner + (points.reshape(-1, 2) + 0.5) / (self.scale, -self.scale)
+        return corner + (points_px.reshape(-1, 2) + 0.5) / (self.scale, -self.scale)
 
 
 def middle_mm(board: Board) -> Points:
-    """Return (1, 3): the middle of a board."""
+    """Return (1, 3): the middle of a board, on its paper."""
     return np.array([[board.width_mm / 2, board.height_mm / 2, 0.0]])
 
 
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
-    """Return (4, 2): corners of a square around (x, y), upper left first, clockwise.
+    """Return (4, 2) mm: corners of a square around (x, y), upper left first, clockwise.
 
     This is OpenCV's order for a marker. `turn_deg` is counter-clockwise.
     """
@@ -282,43 +299,49 @@ def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float 
 
 
 def rectangle_corners_mm(
-    x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float
+    x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn_rad: float
 ) -> Points:
-    """Return (4, 2): corners of a rectangle around (x, y), upper left first, clockwise.
+    """Return (4, 2) mm: corners of a rectangle around (x, y), upper left first, clockwise.
 
-    `turn` is in radians, counter-clockwise.
+    `turn_rad` is counter-clockwise.
     """
     # Upper left, upper right, lower right, lower left.
     across, along = width_mm / 2, height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
     # The rows are the directions of the rectangle's axes.
-    axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    axes = np.array(
+        [[math.cos(turn_rad), math.sin(turn_rad)], [-math.sin(turn_rad), math.cos(turn_rad)]]
+    )
     return np.asarray(corners @ axes + (x_mm, y_mm), np.float64)
 
 
-def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
-    """Return (N, 3): points (N, 2) of the board, at height `z_mm`."""
+def at_height(points_mm: Points, z_mm: float = 0.0) -> Points:
+    """Return (N, 3): points (N, 2) with `z_mm` as their third coordinate."""
     points = np.asarray(points_mm, np.float64).reshape(-1, 2)
     return np.column_stack([points, np.full(len(points), z_mm)])
 
 
-def boxes_mm(middles: Points, width_mm: float, height_mm: float) -> Points:
-    """Return (N, 4, 2): corners of upright rectangles around (N, 2) centres, upper left first,
-    clockwise.
+def boxes_mm(centres_mm: Points, width_mm: float, height_mm: float) -> Points:
+    """Return (N, 4, 2) mm: corners of upright rectangles around (N, 2) centres.
+
+    The upper left corner comes first, the others follow clockwise.
     """
-    return middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0)
+    return centres_mm[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0)
 
 
 def square_outline_mm(board: Board, square: Square) -> Points:
-    """Return (4, 3): corners of a square on the board's plane, upper left first, clockwise."""
+    """Return (4, 3) mm: corners of a square on the paper, upper left first, clockwise."""
     depth = board.depth_mm or board.square_mm
-    return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
+    return at_height(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
 
 
 @lru_cache(maxsize=64)
 def corner_points_mm(board: Board, marker: int) -> Points:
-    """Return (4, 3): the printed corners of one corner marker of the board. Read-only."""
-    corners = flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
+    """Return (4, 3) mm: the corners of one corner marker as printed, upper left first, clockwise.
+
+    The array is cached and read-only.
+    """
+    corners = at_height(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
     corners.flags.writeable = False
     return corners
 
@@ -335,11 +358,11 @@ def solve_pose(
     `size` is the picture's (width, height), and `guess` a pose that may be near. Returns None if
     the camera would be below the board.
     """
-    pose = nearest_pose(points_mm, points_px, lens, size, guess)
+    pose = fit_pose(points_mm, points_px, lens, size, guess)
     return None if pose is None else _with_covariance(pose, points_mm)
 
 
-def nearest_pose(
+def fit_pose(
     points_mm: Points,
     points_px: Points,
     lens: Lens,
@@ -348,8 +371,8 @@ def nearest_pose(
 ) -> Pose | None:
     """Return the pose as in `solve_pose`, without its covariance.
 
-    Two poses explain a plane almost equally well. The one above the table with the smaller error is
-    returned.
+    Two poses explain points of a plane almost equally well. Of those above the table, the one with
+    the smaller error is returned.
     """
     # Refine each start, and the last pose if there is one.
     starts = _starts(points_mm, points_px, lens, size)
@@ -357,7 +380,7 @@ def nearest_pose(
         starts.append(Pose(guess.rotation, guess.translation, lens, size, len(points_mm) // 4))
     best: Pose | None = None
     for start in starts:
-        pose = refined_pose(start, points_mm, points_px, lens)
+        pose = refine_pose(start, points_mm, points_px, lens)
         if pose is not None and (best is None or pose.rms_px < best.rms_px):
             best = pose
     return best
@@ -366,25 +389,25 @@ def nearest_pose(
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
     """Return the one or two poses from which points of a plane look alike, the better one first."""
     matrix = lens.matrix(size)
-    plane = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
+    normalised = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
     # IPPE (Collins and Bartoli 2014) returns both poses of a plane.
     _, rotations, translations, errors = cv2.solvePnPGeneric(
-        points_mm[:, None], plane[:, None], np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
+        points_mm[:, None], normalised[:, None], np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
     )
     starts = []
     errors = np.ravel(errors)
+    # Each marker has four corners.
+    markers = len(points_mm) // 4
     for rotation, translation, error in zip(rotations, translations, errors, strict=True):
         if error <= _MAX_ERROR_RATIO * errors[0]:
-            number = len(points_mm) // 4
-            starts.append(Pose(np.asarray(rotation), np.asarray(translation), lens, size, number))
+            starts.append(Pose(np.asarray(rotation), np.asarray(translation), lens, size, markers))
     return starts
 
 
-def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
-    """Return the pose near `start` that fits points (N, 3) at pixels (N, 2) best, with its
-    residual.
+def refine_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
+    """Return the pose near `start` that fits points (N, 3) at pixels (N, 2) best.
 
-    Returns None if the camera would be below the board.
+    Its residual is `rms_px`. Returns None if the camera would be below the board.
     """
     matrix, distortion = lens.matrix(start.size), lens.distortion
     points = points_px
@@ -392,11 +415,20 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
         # OpenCV refines for ordinary lenses only, so undistort fisheye points first.
         points = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
         matrix, distortion = np.eye(3), np.zeros(4)
-    place = start.rotation.copy(), start.translation.copy()
-    refined = cv2.solvePnPRefineLM(points_mm[:, None], points[:, None], matrix, distortion, *place)
-    rotation = np.asarray(refined[0], np.float64)
-    translation = np.asarray(refined[1], np.float64)
-    pose = replace(start, rotation=rotation, translation=translation, lens=lens)
+    rotation, translation = cv2.solvePnPRefineLM(
+        points_mm[:, None],
+        points[:, None],
+        matrix,
+        distortion,
+        start.rotation.copy(),
+        start.translation.copy(),
+    )
+    pose = replace(
+        start,
+        rotation=np.asarray(rotation, np.float64),
+        translation=np.asarray(translation, np.float64),
+        lens=lens,
+    )
     if pose.eye_mm[2] <= 0:
         return None
     # The root mean square residual.

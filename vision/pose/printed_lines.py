@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import FRAME_MM, LINE_MM, Board
 from vision.detection.markers import Luma
-from vision.pose.pose import Points, Pose, flat
+from vision.pose.pose import Floats, Points, Pose, at_height
 
 # Sampling interval across a line. A parabola finds the peak between the samples.
 _STEP_PX = 0.5
@@ -91,7 +91,7 @@ class Lines:
     """(N,): whether each half side is inside the picture."""
     is_found: NDArray[np.bool_]
     """(N,): whether each line was found unambiguously."""
-    off_px: Points
+    off_px: Floats
     """(N,): offset of each line from the predicted middle, along `normals`. Only valid if found."""
     points_px: Points
     """(N, 2): the predicted middles."""
@@ -161,14 +161,14 @@ class PrintedLines:
             # The vector along the side.
             length = np.eye(2)[1 - side.axis] * pitch
             for half, sign in enumerate((-1, 1)):
-                samples.append(flat(side.middle_mm + sign * _SAMPLE_OFFSETS[:, None] * length))
+                samples.append(at_height(side.middle_mm + sign * _SAMPLE_OFFSETS[:, None] * length))
                 self._borders[side.squares, 2 * number + half] = 1
 
         self._samples_mm = np.array(samples)
         self.middles_mm = self._samples_mm.mean(axis=1)
         """(N, 3): middles of the half sides."""
         # (N, 3) each: one mm across and along the half sides.
-        self._across = flat(np.eye(2)[axes])
+        self._across = at_height(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
 
         self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
@@ -194,7 +194,7 @@ class PrintedLines:
             cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
         )
 
-    def geometry(self, pose: Pose) -> tuple[Points, Points, Points]:
+    def geometry(self, pose: Pose) -> tuple[Points, Points, Floats]:
         """Return (N, 2) middles in the picture, (N, 2) normals, and (N,) px per mm along the
         normals.
         """
@@ -211,7 +211,7 @@ class PrintedLines:
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
         return middles, normals, np.abs(scale)
 
-    def measure(self, luma: Luma, pose: Pose, reach_px: Points) -> Lines:
+    def measure(self, luma: Luma, pose: Pose, reach_px: Floats) -> Lines:
         """Measure all lines in a picture, each at most `reach_px` (N,) from its predicted place.
 
         Lines with a reach of NaN are not searched.
@@ -237,8 +237,8 @@ class PrintedLines:
 
 
 def _offsets(
-    luma: Luma, places: Points, normals: Points, sizes: Points
-) -> tuple[Points, NDArray[np.bool_]]:
+    luma: Luma, places: Points, normals: Points, sizes: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Return (N,) twice: the offset of each line along its normal in px, and whether it was found
     unambiguously.
 
@@ -276,7 +276,7 @@ def _offsets(
     return offsets[columns] + sub_steps * _STEP_PX, is_alone & is_deep & is_within
 
 
-def _shift(values: Points, by_px: Points) -> Points:
+def _shift(values: Floats, by_px: Floats) -> Floats:
     """Return (N, K): rows of values, each replaced by those `by_px` (N,) farther along it."""
     # To the nearest step, repeating the value at the ends.
     columns = np.arange(values.shape[1])
@@ -284,7 +284,7 @@ def _shift(values: Points, by_px: Points) -> Points:
     return np.take_along_axis(values, sources.clip(0, columns[-1]), axis=1)
 
 
-def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
+def _peaks(depth: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
     """Return (N,) three times: the column of the maximum of each row (N, K), its sub-pixel offset
     in columns, and whether it has no rival.
     """

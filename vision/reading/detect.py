@@ -25,7 +25,7 @@ from vision.detection.markers import (
 from vision.detection.rectified_search import find_lost_corners
 from vision.detection.stillness import dilate
 from vision.pieces.regions import extend_by_markers
-from vision.pose.pose import Points, corner_points_mm, middle_mm, nearest_pose
+from vision.pose.pose import Points, corner_points_mm, fit_pose, middle_mm
 from vision.reading.locate import confirm_board
 from vision.reading.look import NO_SQUARES, Look, Memory
 
@@ -154,7 +154,7 @@ def _add_lost_corners(
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
     points_px, lens = np.vstack(list(corners.values())), memory.located.tuner.lens
-    pose = nearest_pose(points_mm, points_px, lens, size)
+    pose = fit_pose(points_mm, points_px, lens, size)
     more = find_lost_corners(kit.board, pose, luma, corners) if pose else ()
     sightings = (*sightings, *more)
     if more and len(corners) == 1:

@@ -37,7 +37,15 @@ from vision.pose.lens_choice import (
 )
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
-from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, refined_pose, solve_pose
+from vision.pose.pose import (
+    Floats,
+    Points,
+    Pose,
+    corner_points_mm,
+    fit_pose,
+    refine_pose,
+    solve_pose,
+)
 from vision.reading.look import (
     NO_SQUARES,
     SPENT_BUDGET,
@@ -379,7 +387,7 @@ def _drop_moved_marker(
     least_px = _MIN_MISFIT * pose.size[0]
     is_good = off_px <= max(least_px, _OUTLIER_FACTOR * float(np.median(off_px)))
     points_mm, points_px = points_mm[is_good], points_px[is_good]
-    refined = refined_pose(pose, points_mm, points_px, pose.lens)
+    refined = refine_pose(pose, points_mm, points_px, pose.lens)
     return replace(evidence, points_mm=points_mm, points_px=points_px), refined
 
 
@@ -391,7 +399,7 @@ def _pose_of(
     # Uneven paper and an assumed lens leave larger residuals on large boards.
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     limit_px = max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px)
-    return nearest_pose(points_mm, points_px, lens, size), limit_px
+    return fit_pose(points_mm, points_px, lens, size), limit_px
 
 
 # ---- printed lines -------------------------------------------------------------------------------
@@ -420,7 +428,7 @@ def _refine_by_lines(located: Located, board: Board, luma: Luma) -> Located:
     return _use_fit(replace(located, is_aligned=True), board, fit)
 
 
-def _lens_spread(tuner: LensTuner) -> Points:
+def _lens_spread(tuner: LensTuner) -> Floats:
     """Return (3,): standard deviations of log focal length, k1 and k2 of the assumed lens."""
     if tuner.is_calibrated:
         return _CALIBRATED_SPREADS

@@ -24,7 +24,7 @@ from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import ABOVE_MM, squares_under
 from vision.pieces.snapshots import Sheet
-from vision.pose.pose import Points, Pose, rectangle_corners_mm
+from vision.pose.pose import Floats, Points, Pose, rectangle_corners_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
 
 # Maximum excess in mm of a piece's width and depth over `Kit.tops_mm`. Larger: more of the board
@@ -225,7 +225,7 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
 
 def _intersect_rays(
     pose: Pose, marked: Sequence[_MarkedPiece]
-) -> tuple[Points, Points, list[float]]:
+) -> tuple[Points, Floats, list[float]]:
     """Return where the markers' rays meet the planes of their heights.
 
     These are centres (N, 2, 2) mm, sides (N,) mm, and rotations in degrees, counter-clockwise. Of

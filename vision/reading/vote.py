@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.kit import Layout
 from vision.cards.fans import join_fans
 from vision.detection.stillness import dilate
-from vision.pose.pose import Pose, flat, square_corners_mm
+from vision.pose.pose import Pose, at_height, square_corners_mm
 from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
 
@@ -27,7 +27,7 @@ AGREEING_PICTURES = 3
 _SAME_PX = 2.0
 
 # (4, 3) mm: corners of a square on the board at which two poses are compared.
-_PROBE_MM = flat(square_corners_mm(0.0, 0.0, 200.0))
+_PROBE_MM = at_height(square_corners_mm(0.0, 0.0, 200.0))
 
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Seat
-from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
+from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm
 from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, lit
 
@@ -64,7 +64,7 @@ class RenderedBlock:
     def outline(self, pose: Pose, top: bool = True) -> Points:
         """Return (4, 2) pixels of the outline of the top, or of the base."""
         height_mm = self.height_mm if top else 0.0
-        return pose.to_px(flat(self.corners_mm(), self.z_mm + height_mm))
+        return pose.to_px(at_height(self.corners_mm(), self.z_mm + height_mm))
 
 
 # ---- pieces --------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     scenery = lit_table.view.scenery
     strips = []
     for quad_mm, start, end in scenery.strips_mm(
-        flat(block.corners_mm(), block.z_mm + block.height_mm)
+        at_height(block.corners_mm(), block.z_mm + block.height_mm)
     ):
         strips.append((lit_table.pose.to_px(quad_mm), (start, end)))
     top = block.outline(lit_table.pose)
@@ -201,7 +201,7 @@ def hand_px(lit_table: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> P
     for length_mm in range(500, 60, -40):
         elbow, beyond = y_mm - forward * length_mm, y_mm + forward * 1000
         ys = shape[:, 1].clip(min(elbow, beyond), max(elbow, beyond))
-        arm = flat(np.column_stack([shape[:, 0], ys]))
+        arm = at_height(np.column_stack([shape[:, 0], ys]))
         from_camera = arm @ lit_table.pose.axes.T + lit_table.pose.translation.ravel()
         off_axis = np.linalg.norm(from_camera[:, :2], axis=1)
         if (off_axis < 1.4 * from_camera[:, 2]).all():

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Kit
-from vision.pose.pose import Points
 
 # Colour picture (height, width, 3): blue, green, red.
 Bgr = NDArray[np.uint8]
@@ -31,7 +30,7 @@ class PrintedSheet:
     size_px: tuple[int, int]
     """Width and height of the picture."""
 
-    def to_texture(self) -> Points:
+    def to_texture(self) -> Floats:
         """Return the matrix (3, 3) from board coordinates to pixels of the picture."""
         (left, low), (right, high) = self.low_mm, self.high_mm
         x_px_per_mm = self.size_px[0] / (right - left)

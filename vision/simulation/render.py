@@ -13,7 +13,7 @@ import numpy as np
 
 from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens
-from vision.pose.pose import Points, Pose, flat
+from vision.pose.pose import Floats, Points, Pose, at_height
 from vision.simulation.printed import Bgr, PrintedSheet, unpacked
 from vision.simulation.scenery import Shade
 from vision.simulation.view import View
@@ -88,7 +88,7 @@ def _area_mm(kit: Kit) -> Points:
         beyond_mm += BESIDE_ROW_MM + kit.order_tiles.row_depth_mm
     left, right = -beside_mm, board.width_mm + beside_mm
     low, high = -beyond_mm, board.height_mm + beyond_mm
-    return flat(np.array([(left, low), (right, low), (right, high), (left, high)]))
+    return at_height(np.array([(left, low), (right, low), (right, high), (left, high)]))
 
 
 def _pose_looking_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
@@ -118,7 +118,7 @@ def _shift_board(pose: Pose, view: View, board: Board) -> Pose:
     return _pose(pose.axes @ turn, translation, pose.lens, pose.size)
 
 
-def _pose(axes: Points, translation: Points, lens: Lens, size: tuple[int, int]) -> Pose:
+def _pose(axes: Floats, translation: Floats, lens: Lens, size: tuple[int, int]) -> Pose:
     rotation = np.asarray(cv2.Rodrigues(axes)[0], np.float64)
     return Pose(rotation, translation.reshape(3, 1), lens, size)
 
@@ -146,10 +146,10 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     columns = (np.arange(count_across) - 0.5) * step - 0.5
     grid = np.stack(np.meshgrid(columns, rows), axis=-1)
     pixels = (grid.reshape(-1, 2) + 0.5) / factor - 0.5 + (left, top)
-    places = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
+    board_mm = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
 
     # texture coordinates of the grid, interpolated between its points
-    texture_px = places @ to_texture[:2, :2].T + to_texture[:2, 2]
+    texture_px = board_mm @ to_texture[:2, :2].T + to_texture[:2, 2]
     sparse_px = texture_px.astype(np.float32).reshape(grid.shape)
     dense_px = cv2.resize(sparse_px, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
     # without the margin
@@ -168,7 +168,7 @@ def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
     ys = low + (high - low) * shares
     edges = [np.column_stack([xs, np.full(20, y)]) for y in (low, high)]
     edges += [np.column_stack([np.full(20, x), ys]) for x in (left, right)]
-    points_px = pose.to_px(flat(np.vstack(edges)))
+    points_px = pose.to_px(at_height(np.vstack(edges)))
     size = np.array(pose.size)
     first = np.floor(points_px.min(axis=0)).astype(int).clip(0, size - 8) - 4
     last = np.ceil(points_px.max(axis=0)).astype(int).clip(8, size) + 4
@@ -256,7 +256,7 @@ def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: fl
     """
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
     ring = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
-    pixels = pose.to_px(flat(ring))
+    pixels = pose.to_px(at_height(ring))
     mask = np.zeros((view.height, view.width), np.float32)
     cv2.fillPoly(mask, [pixels.round().astype(np.int32)], 1.0)
     half_width_px = float(np.ptp(pixels[:, 0])) / 2

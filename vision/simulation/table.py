@@ -24,7 +24,7 @@ from companion.core.ports import WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.source import Capture, Source
-from vision.pose.pose import Points, flat
+from vision.pose.pose import Points, at_height
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.printed import Bgr, PrintKit
@@ -359,7 +359,7 @@ class SimulatedTable:
     def to_px(self, points_mm: Points) -> Points:
         """Convert (N, 2) points of the board to (N, 2) pixels."""
         with self._lock:
-            return self.lit_table().pose.to_px(flat(points_mm))
+            return self.lit_table().pose.to_px(at_height(points_mm))
 
     def square_px(self, square: Square) -> tuple[float, float]:
         """Return the pixel of the middle of a square."""

@@ -17,7 +17,7 @@ from companion.core.kit import Board
 from companion.core.ports import Frame
 from vision.cameras.colours import Colours
 from vision.detection.markers import Luma, marker_modules, module_means
-from vision.pose.pose import Pose, corner_points_mm, flat
+from vision.pose.pose import Pose, at_height, corner_points_mm
 from vision.readability import board_outline_mm
 
 # Paper around the outer markers that is shown, in mm. They cannot be read without it.
@@ -94,7 +94,7 @@ class BoardOnly:
             outline = np.vstack(sides)
             width, height = pose.size
             mask = np.zeros((height, width), np.uint8)
-            cv2.fillPoly(mask, [pose.to_px(flat(outline)).round().astype(np.int32)], 255)
+            cv2.fillPoly(mask, [pose.to_px(at_height(outline)).round().astype(np.int32)], 255)
             self._mask = pose, mask
         return self._mask[1]
 

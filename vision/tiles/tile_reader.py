@@ -27,7 +27,7 @@ from companion.core.kit import (
 )
 from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpen
 from vision.pose.board_copies import without_duplicates
-from vision.pose.pose import Points, Pose, square_corners_mm
+from vision.pose.pose import Floats, Points, Pose, square_corners_mm
 
 # Number of pictures in a row that have to agree. With two of them one wrong picture makes a tie.
 AGREEING_PICTURES = 3
@@ -254,7 +254,7 @@ class _RowFrame:
     """
 
     # (2, 2): rotation from the axes of the row to those of the board.
-    rotation: Points
+    rotation: Floats
     # (2,) mm: middle of the strip in board axes.
     origin: Points
 

@@ -25,7 +25,7 @@ from bench.reading.scenes import (
 )
 from companion.core.kit import Kit
 from vision.detection.markers import Luma
-from vision.pose.pose import Pose, flat
+from vision.pose.pose import Pose, at_height
 from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 
@@ -77,7 +77,7 @@ def _tried(number: int, rng: Random) -> CornerView | None:
     pose = camera_pose(kit, view)
     covered = () if is_out else tuple(rng.sample(kit.board.corners, 2))
     ends = {
-        marker: pose.to_px(flat(np.array([kit.board.corner_centres_mm[marker]])))[0]
+        marker: pose.to_px(at_height(np.array([kit.board.corner_centres_mm[marker]])))[0]
         for marker in kit.board.corners
     }
     inside = [
@@ -102,7 +102,7 @@ def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> 
     x, y = kit.board.corner_centres_mm[marker]
     half = _COVER * kit.board.corner_mm / 2
     deep = kit.board.strip_mm / 2 - 0.5
-    corners = flat(
+    corners = at_height(
         np.array(
             [(x - half, y - deep), (x + half, y - deep), (x + half, y + deep), (x - half, y + deep)]
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
-from vision.pose.pose import Points, corner_points_mm, flat, square_corners_mm
+from vision.pose.pose import Points, at_height, corner_points_mm, square_corners_mm
 from vision.simulation.objects import RenderedBlock, fill_outline
 from vision.simulation.pieces import Piece
 from vision.simulation.render import LitTable
@@ -65,7 +65,7 @@ def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
     found = []
     for marker in kit.board.corners:
         x, y = kit.board.corner_centres_mm[marker]
-        quiet = pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * _QUIET)))
+        quiet = pose.to_px(at_height(square_corners_mm(x, y, kit.board.corner_mm * _QUIET)))
         corners = pose.to_px(corner_points_mm(kit.board, marker))
         shown = _shown(stage, quiet, [*hulls, *over])
         found.append(Print(marker, None, (), corners, shown, _veil(stage, corners)))
@@ -92,7 +92,7 @@ def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:
 def _marker_px(stage: LitTable, block: RenderedBlock, side_mm: float) -> Points:
     """(4, 2): a square in the middle of a block's top."""
     corners = square_corners_mm(block.x_mm, block.y_mm, side_mm, block.turn_deg)
-    return stage.pose.to_px(flat(corners, block.z_mm + block.height_mm))
+    return stage.pose.to_px(at_height(corners, block.z_mm + block.height_mm))
 
 
 def _hull(stage: LitTable, block: RenderedBlock) -> Points:
