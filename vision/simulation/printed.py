@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Kit
+from vision.pose.pose import Floats
 
 # Colour picture (height, width, 3): blue, green, red.
 Bgr = NDArray[np.uint8]
