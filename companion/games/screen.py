@@ -21,43 +21,46 @@ from companion.core.kit import Seat
 
 @dataclass(frozen=True)
 class Tally:
-    """The sum of a seat in a fight, shown part by part as it builds up.
-
-    `parts` are pairs of a part and its value, such as a card and `5`. `total` is their sum, and
-    without one only the parts are shown. `worth` says in words what the sum counts for, such as
-    “power 3”. `ladder` is a row of numbers (2 4 8 16 …), of which the first `reached` are filled.
-    `is_greater` marks the greater of two sums. `lost` holds the parts that the seat loses.
-    """
+    """The sum of a seat in a fight, shown part by part as it builds up."""
 
     seat: Seat
     parts: tuple[tuple[str, str], ...]
+    """Pairs of a part and its value, such as a card and `5`."""
     total: str
+    """Sum of the parts. If it is empty, only the parts are shown."""
     worth: str = ""
+    """What the sum counts for, in words such as “power 3”."""
     ladder: tuple[int, ...] = ()
+    """Row of numbers on which the sum is shown, such as 2 4 8 16 32."""
     reached: int = 0
+    """How many numbers of the `ladder` are filled, from the left."""
     is_greater: bool = False
+    """Whether this is the greater of two sums."""
     lost: frozenset[str] = frozenset()
+    """Parts that the seat loses, which are crossed out."""
 
 
 @dataclass(frozen=True)
 class Headline:
     """A sentence for both sides on what happened, read while nobody has to act.
 
-    `text` has at most 40 characters and calls people by their sides. `scene` names a picture that
-    is drawn large and shown twice as long. It is empty if the sentence is enough. `faces` are the
-    pieces in it from left to right, where the first acts on the second.
-
-    In a hit, the last of `faces` is on `square`. It has just lost `lost` hit points, has `left` of
-    them now, and began with `most`.
+    The last four fields are for the scene `hit` alone.
     """
 
     text: str
+    """The sentence, in at most 40 characters. It calls people by their sides."""
     scene: Literal["", "bump", "hit", "taken", "sums"] = ""
+    """Picture that is drawn large and shown twice as long. Empty if the sentence is enough."""
     faces: tuple[str, ...] = ()
+    """Pieces in the picture, from left to right. The first acts on the second."""
     square: Square | None = None
+    """Square of the piece that is hit, which is the last of `faces`."""
     lost: int = 0
+    """Hit points that the hit has cost."""
     left: int = 0
+    """Hit points that the piece still has."""
     most: int = 0
+    """Hit points with which the piece began the game."""
 
 
 # ---- games of pieces -----------------------------------------------------------------------------
@@ -65,103 +68,105 @@ class Headline:
 
 @dataclass(frozen=True)
 class ChessClock:
-    """Time control: the seconds of each seat for the whole game, and those that each of its turns
-    adds.
-    """
+    """The time control of a game in which each seat has its own clock."""
 
     seconds: float
+    """Time of each seat for the whole game."""
     increment_s: float = 0.0
+    """Time that a seat gains by each of its turns."""
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A small label on a piece: a text such as `18`, and a bar filled to a share from 0 to 1."""
+    """A small label on a piece, such as its hit points."""
 
     text: str = ""
     share: float | None = None
+    """Filled part of the bar below the text, from 0 to 1. None for no bar."""
 
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """A key on a page. It is a play of its own, such as the end of a turn, or begins one.
-
-    A play refers to it by `name`. `hint` says when it can be used. `is_main` makes it large.
-    `is_final` marks a key that ends the game and asks for confirmation.
-    """
+    """A key on a page. It is a play of its own, such as the end of a turn, or begins one."""
 
     name: str
+    """Name by which `Play.key` and `CardChoice.key` refer to this key."""
     label: str
     hint: str = ""
+    """When the key can be used, as a sentence."""
     is_main: bool = False
+    """Whether the key is drawn large."""
     is_final: bool = False
+    """Whether the key ends the game, so that the page asks for confirmation."""
 
 
 @dataclass(frozen=True)
 class Play:
-    """A legal action as taps: a key where one is needed, then a piece and its target.
-
-    `text` is the notation and `label` a text of at most 40 characters, such as “Jump c1 to e3”.
-    `squares` are all squares of the path, or those that a placed piece covers. `key` is the name of
-    the `ChoiceKey` that begins the play, or empty. `meets` are the squares of the path on which a
-    piece of the other side can stop it.
-    """
+    """A legal action as taps: a key where one is needed, then a piece and its target."""
 
     text: str
+    """The action in notation."""
     squares: tuple[Square, ...]
+    """All squares of the path, or those that a placed piece covers."""
     label: str
+    """The action in at most 40 characters, such as “Jump c1 to e3”."""
     key: str = ""
+    """Name of the `ChoiceKey` that begins the play, or empty."""
     taps: tuple[Square, ...] = ()
-    """Squares to tap in order, if they are not the first and the last square.
+    """Squares to tap in order, if they are not the first and the last of `squares`.
 
-    A square beyond the last rank stands for the goal.
+    A square beyond the last rank stands for the goal. Read `touches` for the squares of any play.
     """
     meets: tuple[Square, ...] = ()
+    """Squares of the path on which a piece of the other side can stop it."""
     is_by_hand: bool = True
     """Whether the board shows the action. False for one such as the end of a turn."""
 
     @property
     def touches(self) -> tuple[Square, ...]:
-        """Return the squares to tap, in order."""
-        return self.taps or (
-            self.squares if len(self.squares) < 2 else (self.squares[0], self.squares[-1])
-        )
+        """Return the squares to tap in order: `taps`, or the first and the last of `squares`."""
+        if self.taps or len(self.squares) < 2:
+            return self.taps or self.squares
+        return self.squares[0], self.squares[-1]
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece with an order of its own: its name in the notation, its square, and a short note."""
+    """A piece with an order of its own, on an order sheet."""
 
     name: str
+    """Name of the piece in the notation, such as `1`."""
     square: Square
     note: str = ""
+    """A few words on the piece, such as its hit points."""
 
 
 @dataclass(frozen=True)
 class OrderKind:
-    """An order for a unit: its letter in the notation, its label, and whether a direction follows.
-
-    `drawing` is shown over the unit or, with a direction, over the edge to the target square.
-    """
+    """An order that a sheet offers for each unit."""
 
     letter: str
+    """Letter in the notation. It may be empty if a direction follows."""
     label: str
     drawing: str
+    """Drawing over the unit or, with a direction, over the edge to the target square."""
     has_direction: bool = False
+    """Whether a direction follows the order."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A direction on the board: its letter, its name, its step (files, ranks) and its drawing.
-
-    The drawing is the one for a board with South below. `initial` is the letter in the players'
-    language, or empty if it is that of the notation.
-    """
+    """A direction on the board, for orders of a sheet."""
 
     letter: str
+    """Letter in the notation."""
     label: str
     step: tuple[int, int]
+    """The (files, ranks) to the next square, such as (0, 1) for north."""
     drawing: str
+    """Drawing of the direction on a board with South below."""
     initial: str = ""
+    """Letter in the players' language, or empty if it is `letter`."""
 
 
 @dataclass(frozen=True)
@@ -169,54 +174,55 @@ class OrderSheet:
     """A sheet with one order for each piece of a seat. Together they are one action.
 
     In notation that is `1:N 2:aE 3:D`, in the sequence of `units`. A unit without an order is left
-    out. `nothing` is the order of the first unit if no unit has one.
+    out.
     """
 
     units: tuple[Unit, ...]
     kinds: tuple[OrderKind, ...]
     directions: tuple[Direction, ...]
     nothing: str = "-"
+    """Order of the first unit if no unit has one, because an action is never empty."""
 
 
 @dataclass(frozen=True)
 class UnitOrder:
-    """A revealed order of a piece: its notation, words and a drawing.
-
-    `order` is None before the reveal. On a picture with South below, the drawing is turned
-    clockwise by `degrees`. Without a drawing the piece does nothing.
-    """
+    """An order of one piece, hidden or revealed."""
 
     unit: str
+    """Name of the piece in the notation."""
     order: str | None = None
+    """The order in notation. None before the reveal."""
     words: str = ""
+    """The order in words."""
     drawing: str = ""
+    """Drawing of the order. Empty if the piece does nothing."""
     degrees: int = 0
+    """Clockwise turn of the drawing on a picture with South below."""
 
 
 @dataclass(frozen=True)
 class Placing:
-    """Pieces that a seat places freely as one action: `R@b1 R@d1 …`, in the order of `pieces`.
-
-    Each piece is a pair of its letter and the name of its face. `squares` are those that are
-    allowed. `proposal` has a square for each piece, with which the page starts.
-    """
+    """Pieces that a seat places freely as one action: `R@b1 R@d1 …`, in the order of `pieces`."""
 
     pieces: tuple[tuple[str, str], ...]
+    """Pairs of a piece's letter in the notation and the name of its face."""
     squares: tuple[Square, ...]
+    """Squares that are allowed."""
     proposal: tuple[Square, ...]
+    """A square for each piece, with which the page starts."""
 
 
 @dataclass(frozen=True)
 class Duellist:
-    """One side of a face-off: its piece and square, what the piece does, and its strengths.
-
-    The side's sum is that of its `strengths` and its secret card.
-    """
+    """One side of a face-off."""
 
     face: str
+    """Name of the face of its piece."""
     square: Square
     text: str
+    """What the piece does, in a few words."""
     strengths: tuple[int, ...]
+    """Numbers that are added to the side's secret card."""
 
 
 @dataclass(frozen=True)
@@ -230,11 +236,10 @@ class Duel:
 
 @dataclass(frozen=True)
 class HandCard:
-    """A card of a hand that everybody sees: its value, which is also its notation, and whether it
-    is spent.
-    """
+    """A card of a hand that everybody sees."""
 
     value: str
+    """Value on the card, which is also its notation."""
     is_spent: bool = False
 
 
@@ -242,26 +247,32 @@ class HandCard:
 class BoardUi:
     """What a viewer sees beside the board of a game with pieces, and the controls for acting.
 
-    `sign` says in at most 40 characters what the table waits for, and `hint` gives the reason or
-    rule. `facts` are a few words on each seat, such as “play 2 of 2”. `open_action` is the action
-    that anybody at the table may take for the seat on turn, as on a chess clock, or empty. `badges`
-    are labels on pieces. `hands` are the public cards of each seat. `keys` are plays or begin them.
-
     `sheet`, `placing` and `duel` are ways of acting. Each is present while the viewer may use it,
     and at most one at a time.
     """
 
     sign: str
+    """What the table waits for, in at most 40 characters."""
     hint: str = ""
+    """The reason or rule behind the sign."""
     open_action: str = ""
+    """Action that anybody at the table may take for the seat on turn, as on a chess clock."""
     facts: Mapping[Seat, str] = field(default_factory=dict)
+    """A few words on each seat, such as “play 2 of 2”."""
     kept: Mapping[Seat, tuple[str, ...]] = field(default_factory=dict)
-    """Faces that each seat still has beside the board."""
+    """Faces of the pieces that each seat still has beside the board."""
     plays: Mapping[Seat, tuple[bool, ...]] = field(default_factory=dict)
-    """For each play of the seat on turn, whether it has been made."""
+    """Marks for the plays of a turn, drawn as small icons of the seat on turn.
+
+    There is one for each play that the seat may make in this turn, in order: True if it has been
+    made. `(True, False)` shows that the first of two plays has been made. Not to be confused with
+    `Game.plays`, which lists the legal actions.
+    """
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
+    """Cards of each seat that everybody sees."""
     keys: tuple[ChoiceKey, ...] = ()
+    """Keys for the viewer. Each is a play of its own or begins plays."""
     sheet: OrderSheet | None = None
     placing: Placing | None = None
     duel: Duel | None = None
@@ -269,17 +280,18 @@ class BoardUi:
 
 @dataclass(frozen=True)
 class Possible:
-    """One answer to “What can I do now?”: a drawing if there is one, a word, and its effect.
-
-    `result` is the effect in a few words. `squares` are its start or target squares. `is_barred`
-    marks an option that would be refused or have no effect now.
-    """
+    """One possibility of a seat, in the answer to “What can I do now?”."""
 
     drawing: str
+    """Name of a drawing, or empty."""
     word: str
+    """Word on the key or the sheet, such as “shoot”."""
     result: str
+    """Effect in a few words."""
     squares: tuple[Square, ...] = ()
+    """Squares on which it starts or ends."""
     is_barred: bool = False
+    """Whether it would be refused or have no effect now."""
 
 
 # ---- games of cards and counters: what their screens show ----------------------------------------
@@ -287,14 +299,14 @@ class Possible:
 
 @dataclass(frozen=True)
 class Count:
-    """The big counter of a table screen: `number` of `total` are left, such as 63 of 110 turns.
-
-    `label` says what is counted, such as “turns left”.
-    """
+    """The big counter of a table screen, such as 63 of 110 turns left."""
 
     number: int
+    """How many are left."""
     total: int
+    """How many there were at the start."""
     label: str
+    """What is counted, such as “turns left”."""
 
 
 # Cards in a pile from bottom to top. None for a card of which the viewer sees only the back.
@@ -316,10 +328,12 @@ class Lane:
 
 @dataclass(frozen=True)
 class CardChoice:
-    """A legal action in notation, and its taps: a key, then a card and a lane where needed."""
+    """A legal action as taps: a key, then a card and a lane where needed."""
 
     text: str
+    """The action in notation."""
     key: str
+    """Name of the `ChoiceKey`."""
     card: str | None = None
     lane: str | None = None
 
@@ -329,12 +343,8 @@ class CardEntry:
     """A form in which somebody enters the face-up cards of both seats by taps.
 
     It is for real cards, which people hold. The action is the text `NORTH CARDS / SOUTH CARDS`. A
-    prefix `LANE: ` is possible where `zones` are known. The lane is the file of its zones, counted
-    from 0 at South's left.
-
-    A card is its value and its suit, without a space. If the stack of `open_seat` was face up
-    before, each of its cards carries the suffix `open_mark`. With `marks_single` single cards of
-    the other seat may carry it. With `may_be_empty` North may have no cards.
+    card is its value and its suit, without a space. A prefix `LANE: ` is possible where `zones` are
+    known. The lane is the file of its zones, counted from 0 at South's left.
     """
 
     values: tuple[str, ...]
@@ -342,31 +352,38 @@ class CardEntry:
     zones: Mapping[Seat, Square]
     """Square where the camera sees each seat's cards. Empty while no lane is known."""
     open_seat: Seat | None = None
+    """Seat whose stack lies face up or face down as a whole."""
     open_mark: str = ""
+    """Suffix of a card that was face up before, on all cards of `open_seat` or on none."""
     marks_single: bool = False
+    """Whether single cards of the other seat may carry `open_mark`."""
     may_be_empty: bool = False
+    """Whether North may have no cards."""
 
 
 @dataclass(frozen=True)
 class CardUi:
-    """What a viewer may see of a game of cards and counters, and the controls for acting.
-
-    `count` is the big counter. `acting` names the side that acts. `piles` are those beside the
-    lanes, by name. `facts` are a few words on each seat. `hands` holds the viewer's own cards by
-    name and the other's as backs. `choices` are the legal actions of the viewer. For the viewer
-    None they are those that anybody at the table may take for the seat on turn. `keys` are the keys
-    of these choices. `entry` asks for face-up cards.
-    """
+    """What a viewer may see of a game of cards and counters, and the controls for acting."""
 
     count: Count | None = None
     acting: str = ""
+    """Name of the side or the player that acts."""
     lanes: tuple[Lane, ...] = ()
     piles: Mapping[str, Pile] = field(default_factory=dict)
+    """Piles beside the lanes, by name."""
     hands: Mapping[Seat, Pile] = field(default_factory=dict)
+    """Hand of each seat. Cards that the viewer may not see are backs."""
     facts: Mapping[Seat, str] = field(default_factory=dict)
+    """A few words on each seat, such as “hand 3”."""
     keys: tuple[ChoiceKey, ...] = ()
+    """Keys of the seat, including those that no choice needs now."""
     choices: tuple[CardChoice, ...] = ()
+    """Legal actions of the viewer.
+
+    For the viewer None they are those that anybody at the table may take for the seat on turn.
+    """
     entry: CardEntry | None = None
+    """Form for face-up cards, while they are asked for."""
     sign: str = ""
     """What is due, in at most 40 characters. If empty, the table uses its own words."""
     hint: str = ""
