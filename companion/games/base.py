@@ -334,7 +334,7 @@ class PadMixin(Generic[S]):
         """
 
     def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible] | None:
-        """Return the next options of a seat after the orders that it has planned.
+        """Return the possibilities of a seat after the orders of its draft.
 
         For games in which `help_words` are not enough.
         """

@@ -1,8 +1,8 @@
-"""The answer to “What can I do now?”: each option of a seat as a word with its effect.
+"""The answer to “What can I do now?”: the possibilities of a seat, each a word with its effect.
 
 There is an answer for the seat itself, on its phone, and one for everybody, on the table screen.
-Most games only declare `Game.help_words`. The options then follow from the controls that the game
-offers: keys, an order sheet, or plays on the board.
+Most games only declare `Game.help_words`. The possibilities then follow from the controls that the
+game offers: keys, an order sheet, or plays on the board.
 """
 
 from __future__ import annotations
@@ -19,62 +19,62 @@ from companion.games.screen import BoardUi, Possible
 
 
 def possibilities(game: AnyGame, state: Any, seat: Seat, entered: str = "") -> tuple[Possible, ...]:
-    """Return the present options of a seat that must act. Only the seat itself may see them.
+    """Return the possibilities of a seat that must act. Only the seat itself may see them.
 
     `entered` is its draft in notation.
     """
-    own = tuple(game.possible(state, seat, entered) or ())
-    return own or tuple(_options_by_controls(game, state, seat, is_public=False))
+    named_by_game = tuple(game.possible(state, seat, entered) or ())
+    return named_by_game or tuple(_possibilities_by_controls(game, state, seat, is_public=False))
 
 
 def public_possibilities(game: AnyGame, state: Any) -> tuple[Possible, ...]:
-    """Return the options under the rules for a seat that must act, without its secrets.
+    """Return the possibilities under the rules for a seat that must act, without its secrets.
 
-    If both must act, their options are the same.
+    If both must act, their possibilities are the same.
     """
     due = sorted(game.to_act(state))
     if due:
-        return tuple(_options_by_controls(game, state, due[0], is_public=True))
+        return tuple(_possibilities_by_controls(game, state, due[0], is_public=True))
     return ()
 
 
-def _options_by_controls(
+def _possibilities_by_controls(
     game: AnyGame, state: Any, seat: Seat, *, is_public: bool
 ) -> Iterator[Possible]:
-    """Yield one option for each control that the game offers to a seat in this state."""
+    """Yield one possibility for each control that the game offers to a seat in this state."""
 
-    def possible(word: str, drawing: str = "") -> Possible:
+    def possibility(word: str, drawing: str = "") -> Possible:
         return Possible(drawing, word, game.help_words.get(str(word), ""))
 
     card_ui = game.card_ui(state, seat)
     board_ui = game.board_ui(state, seat)
     if card_ui:
-        usable = {choice.key for choice in card_ui.choices}
+        usable_keys = {choice.key for choice in card_ui.choices}
         for key in card_ui.keys:
             # Which keys a seat can use now is its secret.
-            is_barred = not is_public and key.name not in usable
-            yield replace(possible(key.label), is_barred=is_barred)
+            is_barred = not is_public and key.name not in usable_keys
+            yield replace(possibility(key.label), is_barred=is_barred)
     elif board_ui and board_ui.sheet:
         for kind in board_ui.sheet.kinds:
-            yield possible(kind.label, kind.drawing)
+            yield possibility(kind.label, kind.drawing)
     elif board_ui and board_ui.duel:
-        yield possible(say("A card"))
+        yield possibility(say("A card"))
     elif board_ui and board_ui.placing:
-        yield possible(say("Place"))
+        yield possibility(say("Place"))
     elif board_ui:
-        for word, squares in _words_of_plays(game, state, seat, board_ui).items():
-            yield replace(possible(word), squares=tuple(squares))
+        for word, squares in _starts_by_word(game, state, seat, board_ui).items():
+            yield replace(possibility(word), squares=tuple(squares))
     elif grammar := game.pad(state, seat):
         for pad_key in grammar.keys:
-            yield possible(pad_key.label, pad_key.drawing)
+            yield possibility(pad_key.label, pad_key.drawing)
 
 
-def _words_of_plays(
+def _starts_by_word(
     game: AnyGame, state: Any, seat: Seat, board_ui: BoardUi
 ) -> dict[str, dict[Square, None]]:
-    """Return the distinct words of all plays, each with its start squares.
+    """Return the distinct words of all plays, each with the start squares of its plays.
 
-    The inner dictionaries serve as ordered sets.
+    A play that begins with a key adds no square. The inner dictionaries serve as ordered sets.
     """
     labels = {key.name: key.label for key in board_ui.keys}
     starts_by_word: dict[str, dict[Square, None]] = {}
