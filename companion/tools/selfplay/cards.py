@@ -9,12 +9,11 @@ from typing import Any
 
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
-from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import SimulatedGame, Stuck
 
-# Probability that a player takes an action back first, where that is allowed. Chosen by eye: often
-# enough for some times in a game.
+# Probability that a player takes an action back and hands it in again, where that is allowed.
+# Chosen by eye, so that it happens a few times in a game.
 CHANGED_MIND_CHANCE = 0.1
 
 
@@ -24,12 +23,6 @@ class SimulatedCardGame(SimulatedGame):
     def finish_set_up(self) -> None:
         """Start the clock with the table button."""
         self.press_button("table")
-
-    def compare_layouts(self, before: TableView, after: TableView) -> None:
-        """Do nothing, because no cards are moved by hand."""
-
-    def straighten(self) -> None:
-        """Do nothing, because no cards lie on the table."""
 
     def follow_stage(self) -> None:
         """Wait until all stages of a combat have been shown."""
@@ -41,23 +34,24 @@ class SimulatedCardGame(SimulatedGame):
         raise Stuck(f"The combat does not end: the table says “{self.view().sign.text}”")
 
     def give_orders(self) -> None:
-        """Take a turn. Check that the table shows every viewer the same as the people's game."""
+        """Take a turn, then compare the cards that the table shows each viewer with the truth."""
         super().give_orders()
         for viewer in (None, *SEATS):
             shown = self.companion.table.view(viewer).board.card_ui
             self.report.misread_layouts += shown != self.game.card_ui(self.state, viewer)
 
     def act(self, seat: Seat) -> Any:
-        """Hand in a random action. Sometimes take it back first, where that is allowed."""
+        """Hand in a random action. Sometimes take it back and hand it in again."""
         player = self.players[seat]
         action = self.game.random_action(self.state, seat, player.rng)
         text = self.game.format(action)
-        is_reversible = self.game.is_reversible(self.state, seat, action)
         moment = self.view().moment
         self.hand_in(seat, text)
         # the table has played the action at once, so taking it back undoes a turn
-        is_possible = is_reversible and self.view().phase is Phase.ORDERS
-        if player.phone and is_possible and player.rng.random() < CHANGED_MIND_CHANCE:
+        may_undo = (
+            self.game.is_reversible(self.state, seat, action) and self.view().phase is Phase.ORDERS
+        )
+        if player.phone and may_undo and player.rng.random() < CHANGED_MIND_CHANCE:
             player.phone.post("take-back", {"moment": moment})
             self.hand_in(seat, text)
         return action

@@ -2,6 +2,8 @@
 
 They use the game's own rules and keep their own state, so that the table can be checked against it.
 Time passes in frames, the interval at which the table is stepped. A `SimulatedGame` is one game.
+Its subclasses are in `pieces` (orders for pieces on a board), `plays` (turns on a board) and
+`cards`.
 """
 
 from __future__ import annotations
@@ -38,27 +40,24 @@ MAX_TURNS = 400
 
 
 class Report(msgspec.Struct):
-    """The result of one game.
-
-    :param winners: seats that won, none for a draw. None if the game did not end
-    :param reason: why it ended, or what the table was waiting for
-    :param frames: number of frames that were run
-    :param wrong_placements_made: how often hands put a piece on a wrong square on purpose
-    :param wrong_placements_noticed: how often the table reported it
-    :param misread_layouts: how often the table accepted what was not on the board
-    :param seconds: real time that it took
-    """
+    """The result of one game."""
 
     game: str
     seed: int
     winners: list[str] | None = None
+    """Seats that won, none for a draw. None if the game did not end."""
     reason: str = ""
+    """Why the game ended, or what the table was waiting for."""
     turns: int = 0
     frames: int = 0
     wrong_placements_made: int = 0
+    """How often hands put a piece on a wrong square on purpose."""
     wrong_placements_noticed: int = 0
+    """How often the table reported such a piece."""
     misread_layouts: int = 0
+    """How often the table accepted what was not on the board, or showed other cards."""
     seconds: float = 0.0
+    """Real time that the game took."""
 
     def is_good(self) -> bool:
         """Return whether the game ended without a misread layout or an unnoticed placement."""
@@ -135,10 +134,20 @@ class SimulatedPlayer:
 
 @dataclass
 class SimulatedGame(ABC):
-    """One game that simulated people play. Subclasses say how a seat acts, and what hands do.
+    """One game that simulated people play, from taking the seats to the end.
 
-    `state` is the simulated people's own copy of the game, `world` the rendered table, and `report`
-    the report that grows during the game. One thread runs a whole game.
+    `play` runs it in one thread and returns the `report`. `state` is the people's own copy of the
+    game, `world` the rendered table, and `kit` the game's kit.
+
+    A subclass says what people and hands do. It must define `finish_set_up`, `follow_stage` and
+    `act`. Where pieces lie on a board, it also defines `compare_layouts`, `correct_layout` and
+    `straighten`, which do nothing by default. For this it may use:
+
+    - `view`: what the table shows now.
+    - `hand_in`, `press`, `press_button`: act by phone or pad.
+    - `run_frames`: let time pass.
+    - `wait_for_progress`: run frames until `progress_key` changes, or report the game as stuck.
+    - `turn_rng`: the random numbers that the table uses in this turn.
     """
 
     companion: Companion
@@ -192,17 +201,33 @@ class SimulatedGame(ABC):
             else:
                 self.follow_stage()
 
+    # ---- what subclasses define ------------------------------------------------------------------
+
     @abstractmethod
     def finish_set_up(self) -> None:
         """Do what the table waits for after the set-up."""
 
     @abstractmethod
     def follow_stage(self) -> None:
-        """Do once what the table asks hands to do before the next stage or turn."""
+        """Do what the table asks for in the present stage, and wait until the table moves on."""
 
     @abstractmethod
     def act(self, seat: Seat) -> Any:
         """Decide for a seat that is due, and let the table know. Return the action."""
+
+    def compare_layouts(self, before: TableView, after: TableView) -> None:  # noqa: B027 - optional
+        """Compare what the table has just accepted with the truth, and count differences.
+
+        Called after each frame in which the table has moved on, with its views around that frame.
+        """
+
+    def correct_layout(self, view: TableView) -> None:  # noqa: B027 - optional
+        """Correct pieces that the table reports as misplaced."""
+
+    def straighten(self) -> None:  # noqa: B027 - optional
+        """Straighten pieces that the camera cannot see."""
+
+    # ---- what people do --------------------------------------------------------------------------
 
     def give_orders(self) -> None:
         """Act for all seats that are due, in random order."""
@@ -244,17 +269,6 @@ class SimulatedGame(ABC):
         for key in (*correction, *keys, "ready"):
             self.press(seat, key)
 
-    @abstractmethod
-    def compare_layouts(self, before: TableView, after: TableView) -> None:
-        """Compare what the table has just accepted with the truth, and count differences."""
-
-    def correct_layout(self, view: TableView) -> None:  # noqa: B027 - nothing, where hands never go ahead
-        """Correct pieces that the table reports as misplaced."""
-
-    @abstractmethod
-    def straighten(self) -> None:
-        """Straighten pieces that the camera cannot see."""
-
     def view(self) -> TableView:
         """Return the table's public view."""
         return self.companion.table.view()
@@ -282,9 +296,8 @@ class SimulatedGame(ABC):
     def wait_for_progress(self, done: str, key_before: object) -> None:
         """Run frames until the table moves on: until `progress_key` differs from `key_before`.
 
-        Raises `Stuck` with what the table waits for.
-
-        :param done: what people have done, as a sentence without full stop
+        `done` says what people have done, as a sentence without full stop. Raises `Stuck` with that
+        and what the table still waits for.
         """
         for frame in range(PATIENCE_FRAMES):
             if self.progress_key() != key_before:

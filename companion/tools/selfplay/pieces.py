@@ -1,6 +1,6 @@
-"""Simulated hands on the rendered board.
+"""Simulated games whose pieces stand on a board, and the hands that move them.
 
-They follow the instructions, sometimes make mistakes, and correct them as the table asks.
+Hands follow the table's instructions, sometimes make mistakes, and correct them as the table asks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import SimulatedGame, Stuck
 
-# Chosen by eye: as carelessly as people put pieces down, with mistakes a few times in a game.
+# All of these were chosen by eye: as carelessly as people put pieces down, with mistakes a few
+# times in a game.
 
 # Maximum offset of a piece that is put down, as a share of a square's width.
 MAX_OFFSET_SHARE = 0.12
@@ -29,21 +30,18 @@ MAX_OFFSET_SHARE_BESIDE = 0.06
 MAX_ANGLE_DEG, MAX_ANGLE_BESIDE_DEG = 40.0, 10.0
 # Maximum offset and rotation of a piece that covers several squares.
 MAX_BIG_OFFSET_MM, MAX_BIG_ANGLE_DEG = 2.0, 5.0
-# Probability that a piece is put on a wrong square.
-#
-# Larger: longer games. Smaller: some games without a mistake.
+# Probability that a piece is put on a wrong square. Larger: longer games. Smaller: some games
+# without a mistake.
 WRONG_SQUARE_CHANCE = 0.15
 # Probability that a player takes an order back first.
 CHANGED_MIND_CHANCE = 0.2
 
 
 class SimulatedPieceGame(SimulatedGame):
-    """A game whose pieces stand on the squares of a board.
+    """A game whose pieces stand on the squares of a board. Both seats hand in sealed orders.
 
-    The base class provides the rendered table (`world`), the `kit`, the `report`, the random
-    numbers (`rng`), and the game's own copy of its `state`. `view` returns what the table shows,
-    `run_frames` lets time pass, `wait_for_progress` waits until `progress_key` changes, and
-    `hand_in` sends an action.
+    It defines everything that `SimulatedGame` leaves open. In a game of turns only `act` differs:
+    see `plays`.
     """
 
     def finish_set_up(self) -> None:
@@ -106,7 +104,7 @@ class SimulatedPieceGame(SimulatedGame):
     ) -> None:
         """Make one move towards a layout.
 
-        :param wrong_chance: probability that it first goes to a wrong square
+        With the probability `wrong_chance` the piece first goes to a wrong square.
         """
         face = move.faces[-1]
         if self._is_big(face):

@@ -1,4 +1,4 @@
-"""Simulated hands that make plays under the camera, and people who tap them instead."""
+"""Simulated games of turns on a board: plays are made under the camera, or tapped."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import SimulatedPieceGame
 
-# Probability that a play is made on the board. Otherwise it is tapped, and hands follow. Chosen by
-# eye, so that a game has both.
+# Probability that a play is made on the board. Otherwise it is tapped, and hands follow.
+#
+# Chosen by eye, so that a game has both.
 BY_HAND_CHANCE = 0.75
 
 
 class SimulatedTurnGame(SimulatedPieceGame):
-    """A game in which seats take turns.
+    """A game on a board in which seats take turns.
 
-    A play is made on the board and recognised, or tapped and then followed by hands.
+    A play is made on the board and recognised, or tapped and then followed by hands. Two hooks of
+    `SimulatedGame` differ from those of `SimulatedPieceGame`: `give_orders`, called once for each
+    decision, and `act`, which it calls for each seat that is due.
     """
 
     def give_orders(self) -> None:
-        """Make one decision: of both seats together, or of the seat on turn."""
+        """Start a paused chess clock, then let the seats that are due act."""
         clock = self.view().time.clock
         # a chess clock waits for a key
         if clock and clock.paused:
@@ -31,7 +34,10 @@ class SimulatedTurnGame(SimulatedPieceGame):
         super().give_orders()
 
     def act(self, seat: Seat) -> Any:
-        """Make a play on the board, or hand it in."""
+        """Make a play on the board, or hand it in, and wait until the table has carried it out.
+
+        If both seats are due, as in a set-up, the action is handed in as sealed orders are.
+        """
         if len(self.game.to_act(self.state)) > 1:
             return super().act(seat)
         play = self._choose_play(seat)
@@ -40,8 +46,8 @@ class SimulatedTurnGame(SimulatedPieceGame):
         layouts = self.game.layouts_by_hand(self.state, seat, action, step)
         key_before = self.progress_key()
         # only a play that changes the board can be made there
-        is_seen = bool(layouts) and dict(layouts[0]) != dict(self.view().board.layout)
-        if play.is_by_hand and is_seen and self.players[seat].rng.random() <= BY_HAND_CHANCE:
+        changes_board = bool(layouts) and dict(layouts[0]) != dict(self.view().board.layout)
+        if play.is_by_hand and changes_board and self.players[seat].rng.random() <= BY_HAND_CHANCE:
             self._play_on_board(seat, play, layouts[0])
         else:
             self.hand_in(seat, play.text)
@@ -63,9 +69,10 @@ class SimulatedTurnGame(SimulatedPieceGame):
     # ---- hands -----------------------------------------------------------------------------------
 
     def _play_on_board(self, seat: Seat, play: Play, layout: Layout) -> None:
-        """Make a play on the board, and choose it on the page if the board is ambiguous.
+        """Make a play on the board by moving pieces until they form `layout`.
 
-        :param layout: the layout after the play
+        If the board fits several plays, choose this one on the page. Raises `Stuck` if the table
+        does not offer it.
         """
         key_before = self.progress_key()
         for move in hand_moves(self.kit, self.view().board.layout, layout):
