@@ -1,8 +1,9 @@
 """Actions of the full game of BINMAT: their notation, which are legal, and why others are not.
 
 An action is its notation, a `str` such as `p8&3`: the kind's letter, the card if there is one, and
-the lane. `ACTION_PARTS` takes it apart. Source: the rulebook's sections "Drawing a Card" and
-"Playing a Card", and the rulings.
+the lane. `ACTION_PARTS` takes it apart. A card is a value and a suit (see `cards.py`), so `card[0]`
+is its value. Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the
+rulings.
 """
 
 from __future__ import annotations
@@ -25,42 +26,42 @@ PLAY_UP = "u"
 COMBAT = "c"
 DISCARD = "x"
 _PLAYS = (PLAY_DOWN, PLAY_UP)
-# Value of `ActionParts.lane` for the attacker deck and its discard pile, written `a`.
+# Value of `ActionParts.lane` for the attacker deck and its discard pile.
 ATTACKER_PILE = 6
-# Notation of the lanes and of `ATTACKER_PILE`, by `ActionParts.lane`.
-_PLACES = "012345a"
+# Character of each lane in the notation, by its number. The last one is that of `ATTACKER_PILE`.
+_LANE_CHARACTERS = "012345a"
 
 
 class ActionParts(NamedTuple):
-    """The parts of an action: its kind, the card, and the lane.
-
-    The kind is `DRAW`, `PLAY_DOWN`, `PLAY_UP`, `COMBAT`, `DISCARD`, or `-` for a pass. The card is
-    empty for a draw and a combat. A pass has no card and the lane -1.
-    """
+    """The parts of an action: its kind, the card, and the lane."""
 
     kind: str
+    """`DRAW`, `PLAY_DOWN`, `PLAY_UP`, `COMBAT`, `DISCARD`, or `-` for a pass."""
     card: str = ""
+    """Card that is played or discarded, else empty."""
     lane: int = -1
+    """Lane from 0 to 5 or `ATTACKER_PILE`, and -1 for a pass."""
 
 
 def _all_action_parts() -> dict[str, ActionParts]:
-    """Return the parts of every action that can be written, by its notation."""
     parts = {PASS: ActionParts("-")}
-    for lane, place in enumerate(_PLACES):
-        plain_kinds = [DRAW]
-        card_kinds = [DISCARD]
+    for lane, character in enumerate(_LANE_CHARACTERS):
+        kinds_without_card = [DRAW]
+        kinds_with_card = [DISCARD]
         if lane != ATTACKER_PILE:
-            plain_kinds.append(COMBAT)
-            card_kinds += _PLAYS
-        parts |= {kind + place: ActionParts(kind, "", lane) for kind in plain_kinds}
-        for kind in card_kinds:
-            parts |= {kind + card + place: ActionParts(kind, card, lane) for card in DECK}
+            kinds_without_card.append(COMBAT)
+            kinds_with_card += _PLAYS
+        for kind in kinds_without_card:
+            parts[kind + character] = ActionParts(kind, "", lane)
+        for kind in kinds_with_card:
+            parts |= {kind + card + character: ActionParts(kind, card, lane) for card in DECK}
     return parts
 
 
-# The parts of every action that can be written, by its notation.
+# The parts of every action that can be written, legal or not, by its notation.
 ACTION_PARTS: Mapping[str, ActionParts] = _all_action_parts()
 
+# Sentence on the expected form, by the first letter of a text that is no action.
 _EXPECTED_FORMS = {
     DRAW: say("d needs a lane from 0 to 5, or a for the attacker deck, such as d3"),
     COMBAT: say("c needs a lane from 0 to 5, such as c3"),
@@ -90,24 +91,35 @@ def parse_action(text: str) -> str:
 
 
 class Reason(StrEnum):
-    """Why the rules do not allow an action."""
+    """Why the rules do not allow an action. Programs read it, people read the message."""
 
+    # A deck and its discard pile are both empty.
     NOTHING_TO_DRAW = "nothing_to_draw"
+    # A defender stack blocks the lane deck for the attacker.
     LANE_DEFENDED = "lane_defended"
+    # The defender may not do this.
     ATTACKER_ONLY = "attacker_only"
     NOT_IN_HAND = "not_in_hand"
+    # The card must be played with its other face up.
     WRONG_FACE = "wrong_face"
+    # A BREAK needs a card below it.
     STACK_EMPTY = "stack_empty"
+    # A BOUNCE goes face up only on an empty stack.
     STACK_NOT_EMPTY = "stack_not_empty"
+    # The stack shows a BREAK already.
     BREAK_LIES_OPEN = "break_lies_open"
+    # Combat needs an attacker stack.
     NO_ATTACKER_STACK = "no_attacker_stack"
+    # Only the hackmud edition has this action.
     OTHER_EDITION = "other_edition"
+    # This side discards to another pile.
     OTHER_PILE = "other_pile"
+    # Only a game with real cards has this action.
     OTHER_WAY = "other_way"
 
 
-# Reason, message and rule id of a refusal, or None for a legal action.
-_Refusal = tuple[Reason, str, str] | None
+# Reason, message and rule id of a refusal.
+_Refusal = tuple[Reason, str, str]
 
 
 def legal_actions(state: State, seat: Seat) -> list[str]:
@@ -116,12 +128,12 @@ def legal_actions(state: State, seat: Seat) -> list[str]:
     Draws come first, then plays by card, combats and discards. The pass is last.
     """
     hand = state.hands[seat.number]
-    lanes = _PLACES[:ATTACKER_PILE]
-    written = [DRAW + place for place in _PLACES]
-    written += [kind + card + lane for card in hand for lane in lanes for kind in _PLAYS]
-    written += [COMBAT + lane for lane in lanes]
-    written += [DISCARD + card + place for card in hand for place in _PLACES]
-    legal = [text for text in written if _refusal(state, seat, ACTION_PARTS[text]) is None]
+    lanes = _LANE_CHARACTERS[:ATTACKER_PILE]
+    candidates = [DRAW + lane for lane in _LANE_CHARACTERS]
+    candidates += [kind + card + lane for card in hand for lane in lanes for kind in _PLAYS]
+    candidates += [COMBAT + lane for lane in lanes]
+    candidates += [DISCARD + card + lane for card in hand for lane in _LANE_CHARACTERS]
+    legal = [text for text in candidates if _refusal(state, seat, ACTION_PARTS[text]) is None]
     return [*legal, PASS]
 
 
@@ -141,8 +153,8 @@ def check_action(state: State, seat: Seat, action: str) -> None:
         raise Illegal(*refusal)
 
 
-def _refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
-    """Return the reason, message and rule that forbid this action, or None if it is legal."""
+def _refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal | None:
+    """Return why an action is not legal, or None if it is."""
     kind = parts.kind
     if kind == DRAW:
         return _draw_refusal(state, seat, parts.lane)
@@ -163,7 +175,11 @@ def has_combat_stack(state: State, lane: int) -> bool:
     return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
 
 
-def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
+def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal | None:
+    """Return why a seat may not draw (rulebook, "Drawing a Card").
+
+    The defender draws from any lane, the attacker from undefended lanes and the attacker deck.
+    """
     if lane == ATTACKER_PILE:
         if seat is DEFENDER:
             return (
@@ -178,9 +194,10 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
             say("The attacker deck and its discard pile are empty"),
             "reshuffle",
         )
-    may_draw = bool(state.decks[lane] or state.discards[lane])
     if seat is ATTACKER:
         may_draw = can_draw(state, lane)
+    else:
+        may_draw = bool(state.decks[lane] or state.discards[lane])
     if may_draw:
         return None
     if seat is ATTACKER and state.defence[lane]:
@@ -200,7 +217,8 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     )
 
 
-def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
+def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal | None:
+    """Return why a seat may not declare combat (rulebook, "Combat", and rulings)."""
     if seat is DEFENDER and state.is_hackmud:
         return (
             Reason.ATTACKER_ONLY,
@@ -216,7 +234,7 @@ def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     return Reason.NO_ATTACKER_STACK, text, "combat"
 
 
-def _hand_refusal(state: State, seat: Seat, card: str) -> _Refusal:
+def _hand_refusal(state: State, seat: Seat, card: str) -> _Refusal | None:
     if card in state.hands[seat.number]:
         return None
     return (
@@ -226,8 +244,8 @@ def _hand_refusal(state: State, seat: Seat, card: str) -> _Refusal:
     )
 
 
-def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
-    """Return the refusal of a card of the hand that is played on a stack."""
+def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal | None:
+    """Return why a card of the hand may not be played (rulebook, "Playing a Card")."""
     is_attacker = seat is ATTACKER
     stack = (state.attack if is_attacker else state.defence)[parts.lane]
     if parts.card[0] == BREAK and not stack:
@@ -243,7 +261,12 @@ def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
     return _defender_play_refusal(state, parts, stack)
 
 
-def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal:
+def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal | None:
+    """Return why the attacker may not play a card with this face.
+
+    Every card may be played face down. The hackmud edition also allows every card face up, except
+    that a BOUNCE needs an empty stack (ruling).
+    """
     is_face_up = parts.kind == PLAY_UP
     value = parts.card[0]
     if is_face_up and value == BOUNCE and stack:
@@ -265,7 +288,11 @@ def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     return None
 
 
-def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal:
+def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal | None:
+    """Return why the defender may not play a card with this face.
+
+    A card takes the face of its stack. A BREAK may also be played face up, which begins combat.
+    """
     lane = parts.lane
     is_stack_up = state.defence_up[lane]
     if parts.kind == PLAY_DOWN:
@@ -301,7 +328,11 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     return None
 
 
-def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal:
+def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal | None:
+    """Return why a seat may not discard a card, which only the hackmud edition allows (rulings).
+
+    The defender discards to a lane. The attacker discards to the attacker discard and draws two.
+    """
     if not state.is_hackmud:
         return (
             Reason.OTHER_EDITION,

@@ -1,7 +1,7 @@
 """The 78 cards of BINMAT: their notation, their text for people, and the parsing of both.
 
 A card is a `str` of two characters, its value and its suit: `5&`, `a#` (a ten), `>+` (a BREAK).
-Source: the rulebook's section "The Binmat Deck".
+So `card[0]` is its value and `card[1]` its suit. Source: the rulebook's section "The Binmat Deck".
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ SUITS = "&%+!^#"
 # Values of a suit: the numbers 2 to 10, where `a` is 10, and the four modifiers.
 VALUES = "23456789a@*?>"
 
+# Values of the four modifiers, and what they do. `combat.py` carries out their rules, and `turn.py`
+# those of a card that is played face up.
+
 # Takes the top card of the other stack: `Combat._spring_trap`.
-# What each modifier does. The rules are carried out in `combat.py`, and in `turn.py` for a card
-# that is played face up.
 TRAP = "@"
 # Lifts the sum of its own stack to the next power of two: `combat.sum_of`.
 WILD = "*"
-# Ends a combat without damage, and goes to the other side's discard: `Combat._end_by_bounce`.
-#
-# In the rulebook edition the attacker may also play it face up on an empty stack. That begins no
+# Ends a combat without damage, and goes to the other side's discard: `Combat._end_by_bounce`. In
+# the rulebook edition the attacker may also play it face up on an empty stack. That begins no
 # combat but turns the defender stack face up: `turn.py`, `_turn_up_defender_by_bounce`.
 BOUNCE = "?"
-# Makes the attacker's whole power the damage: `Combat._damage`. Played face up, it begins combat.
-#
-# In the hackmud edition a larger defender stack makes the damage larger still.
+# Makes the attacker's whole power the damage: `Combat._damage`. In the hackmud edition a larger
+# defender stack makes the damage larger still. Played face up, it begins combat.
 BREAK = ">"
 
 # All cards, suit by suit. The index of a card gives its marker.

@@ -51,19 +51,21 @@ class CombatSetup:
     The attacker stack may be empty only in the hackmud edition, and only if the defender stack is
     not. Raises `Malformed` if a card appears twice.
 
-    `initiator` began the combat, and its TRAPs spring first. TRAPs that lay face up before the
-    combat do not spring. `is_defender_open` says whether the defender stack lay face up, whose
-    cards all have one face. `open_attacker_cards` are the attacker cards that did, which only the
-    hackmud edition has. A card that begins the combat because it is played face up is the top of
-    its stack, and counts in neither. `lane` is None if it is not known.
+    A stack is open if it lay face up before the combat, so that its TRAPs do not spring. A card
+    that begins the combat because it is played face up is the top of its stack, and does not count
+    as open.
     """
 
     attacker: Cards
     defender: Cards
     initiator: Seat = ATTACKER
+    """Seat that began the combat. Its TRAPs spring first."""
     is_defender_open: bool = False
+    """Whether the defender stack was open. All its cards have one face."""
     open_attacker_cards: frozenset[str] = frozenset()
+    """Attacker cards that were open. Only the hackmud edition has such."""
     lane: int | None = None
+    """Number of the lane, or None if it is not known."""
 
     def __post_init__(self) -> None:
         both = self.attacker + self.defender
@@ -74,22 +76,21 @@ class CombatSetup:
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum of a stack, its attack power, and the share of each card. Cards are displayed texts.
-
-    `parts` has each card with what it adds, such as `("5&", "5")` or `("*%", "to 8")`. `lifts` has
-    each WILD with the sum after it.
-    """
+    """The sum of a stack, its attack power, and what each card adds. Cards are displayed texts."""
 
     parts: tuple[tuple[str, str], ...]
+    """Each card with what it adds, such as `("5&", "5")` or `("*%", "to 8")`."""
     total: int
     power: int
     lifts: tuple[tuple[str, int], ...] = ()
+    """Each WILD with the sum after it."""
 
 
 def sum_of(stack: Cards) -> Sum:
-    """Return the sum and attack power of a stack: number cards first, then WILDs one by one.
+    """Return the sum and attack power of a stack (rulebook, "Combat" and "The Wild Modifier").
 
-    Other cards add nothing. Without number cards the first WILD counts 2.
+    Number cards are added first. Then each WILD lifts the sum to the next power of two. Without
+    number cards the first WILD counts 2. Other cards add nothing.
 
     >>> sum_of(("5&", "3%", ">+")).power, sum_of(("*&", "*%")).total, sum_of(("4^", "2#")).power
     (3, 4, 0)
@@ -145,8 +146,8 @@ def explain_sum(stack: Cards, stack_sum: Sum) -> str | None:
         clauses.append(f"{' + '.join(map(str, numbers))} = {sum(numbers)}")
     elif numbers and stack_sum.lifts:
         clauses.append(str(numbers[0]))
-    for place, (card, lifted) in enumerate(stack_sum.lifts):
-        counts_two = not numbers and place == 0
+    for index, (card, lifted) in enumerate(stack_sum.lifts):
+        counts_two = not numbers and index == 0
         if counts_two:
             clauses.append(say("{card} counts 2", card=card))
         else:
@@ -206,6 +207,7 @@ class Combat(TurnLog):
         return self.stacks[DEFENDER]
 
     def _reveal(self) -> None:
+        """Report the cards of both stacks, which are turned face up."""
         for seat, stack in self.stacks.items():
             parts = {"role": ROLES[seat], "cards": cards_text(stack)}
             if not stack:
@@ -368,7 +370,10 @@ class Combat(TurnLog):
         self.add_stage(say("Damage"), None)
 
     def _damage(self, attack_power: int, defence_power: int) -> tuple[int, str]:
-        """Return the damage of an attack that is not weaker, and its formula in words."""
+        """Return the damage of an attack that is not weaker, and its formula in words.
+
+        Rulebook, "Combat". A BREAK, and in the hackmud edition two powers of 0, change the formula.
+        """
         no_power = say("Both powers are 0.")
         # an attacker stack that was empty, or that TRAPs emptied, does no damage (ruling)
         if not self.stacks[ATTACKER]:

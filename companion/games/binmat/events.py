@@ -31,24 +31,34 @@ class BinmatEvent(EventKind):
     PLAY_UP = "play_up"
     DISCARD = "discard"
     PASS = "pass"
-    HAND_LOST = "hand_lost"  # a second pass in a row costs the hand (hackmud edition)
-    TURN_DONE = "done"  # real cards: the program counts the turn, but does not see the action
+    # A second pass in a row costs the hand (hackmud edition).
+    HAND_LOST = "hand_lost"
+    # Real cards: the program counts the turn, but does not see the action.
+    TURN_DONE = "done"
     COMBAT = "combat", Look(), _COMBAT_CUE, _COMBAT_HIGHLIGHT
+    # A stack is turned face up.
     REVEAL = "reveal"
+    # A TRAP takes a card.
     TRAP = "trap"
-    TRAP_IDLE = "trap_idle"  # a TRAP that takes nothing
+    # A TRAP takes nothing.
+    TRAP_IDLE = "trap_idle"
+    # The sum and the power of a stack.
     SUM = "sum"
-    REPELLED = "repelled"  # the attack is weaker than the defence
+    # The attack is weaker than the defence.
+    REPELLED = "repelled"
     DAMAGE = "damage", Look(), None, _DAMAGE_HIGHLIGHT
-    CARDS_OWED = "due"  # the damage exceeds the defender stack, so the lane deck owes the rest
-    STACK_KEPT = "kept"  # what is left of the defender stack stays in the lane
-    CARDS_DISCARDED = "moved"  # cards of a stack go to a discard pile
+    # The damage exceeds the defender stack, so the lane deck owes the rest.
+    CARDS_OWED = "due"
+    # What is left of the defender stack stays in the lane.
+    STACK_KEPT = "kept"
+    # Cards of a stack go to a discard pile.
+    CARDS_DISCARDED = "moved"
 
 
 DEFENDER = Seat.SOUTH
 ATTACKER = Seat.NORTH
-# Name of each seat's role. Where a player's name is known, it replaces the role, but not in names
-# of piles.
+# Name of each seat's role. Where a player's name is known, pages show it instead, except in names
+# of piles such as “attacker deck”.
 ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
 
 

@@ -45,10 +45,11 @@ SUIT_DRAWINGS: Mapping[str, str] = {
 # Marker id of the first card. Cards begin at 100, as `companion/core/kit.py` says.
 FIRST_MARKER = 100
 
-# Each lane has two zones: the defender's stack on rank 1, the attacker's on rank 2.
+# The six lanes as a board, as the camera sees it. Each lane is a file with two zones: the
+# defender's stack on rank 1, the attacker's on rank 2.
 #
-# A zone is as deep as a fan of eight cards: seven steps of 17 mm and a card of 88 mm. Across, a
-# card of 63 mm has 7 mm of play.
+# A zone is as deep as a fan of eight cards: seven steps of 17 mm and a card of 88 mm. Its width
+# leaves a card of 63 mm a play of 7 mm.
 BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
 )
@@ -78,14 +79,14 @@ KIT = Kit(
     ),
     deck=Deck(
         tuple(
-            Card(card, CARD_TEXTS[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + place)
-            for place, card in enumerate(DECK)
+            Card(card, CARD_TEXTS[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + index)
+            for index, card in enumerate(DECK)
         ),
         zones={DEFENDER: 0, ATTACKER: 1},
     ),
 )
 
-# The only action with a key of its own.
+# The only action that has a key of its own beside that of its kind.
 _DRAW_FROM_ATTACKER_DECK = "da"
 # Keys of a page, by the kind of their actions, or by the action itself.
 _KEYS = {
