@@ -61,11 +61,6 @@ class Engine:
         self._state: Any = None
         self._rng = Random(0)
 
-    @property
-    def state(self) -> Any:
-        """Return the state of the game, or None before the first `new`."""
-        return self._state
-
     def answer(self, line: bytes) -> bytes:
         """Return the reply to one request, both without a newline."""
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -103,26 +103,25 @@ def opened(
 
     After the last stage all orders are open. See `Game.opened`.
     """
-    shown = {str(part.title) for part in stages[: stage + 1]}
+    shown_titles = {str(part.title) for part in stages[: stage + 1]}
     is_last_stage = stage + 1 >= len(stages)
-    orders = {}
+    opened_orders = {}
     for seat, robots in zip(SEATS, state.robots, strict=True):
         codes = dict(actions[seat].given)
-        orders[seat] = tuple(
-            _open_order(
-                str(robot.number),
-                codes.get(robot.number, NOTHING),
-                shown,
-                is_last_stage=is_last_stage,
-            )
-            for robot in robots
-        )
-    return orders
+        orders = []
+        for robot in robots:
+            title, order = _REVEALED[codes.get(robot.number, NOTHING)]
+            if not is_last_stage and title not in shown_titles:
+                order = _HIDDEN
+            orders.append(replace(order, unit=str(robot.number)))
+        opened_orders[seat] = tuple(orders)
+    return opened_orders
 
 
-# For each order the title of the stage that carries it out, and what is then shown of it.
-#
-# The loops below add moves and attacks. Each robot's number replaces the empty `unit`.
+# What is shown of an order before its stage. A robot's number replaces the empty `unit`.
+_HIDDEN = UnitOrder("")
+# For each order the title of the stage that carries it out, and what is then shown of it. The loops
+# below add moves and attacks.
 _REVEALED = {
     DEFEND: (DEFEND_STAGE, UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
@@ -144,13 +143,6 @@ for _code, _number in ATTACKS.items():
 def order_words(number: int, code: str) -> str:
     """Return the order of a robot in words, such as “2: attack north”."""
     return say("{unit}: {order}", unit=str(number), order=_REVEALED[code][1].words)
-
-
-def _open_order(unit: str, code: str, shown: Collection[str], *, is_last_stage: bool) -> UnitOrder:
-    stage, order = _REVEALED[code]
-    if is_last_stage or stage in shown:
-        return replace(order, unit=unit)
-    return UnitOrder(unit)
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:

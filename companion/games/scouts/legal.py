@@ -333,26 +333,21 @@ def _check_rock(position: Position, decision: Decision) -> None:
         )
     elif hit := position.scouts & covered:
         reason = Reason.ROCK_ON_SCOUT
-        square = _first_square(hit)
+        square = next(squares_in(hit))
         why = say("A scout is on {square}.", square=NAMES[square])
     elif hit := position.rock_squares & covered:
         reason = Reason.ROCK_ON_ROCK
-        square = _first_square(hit)
+        square = next(squares_in(hit))
         why = _covered_text(position, square)
     elif hit := position.rock_squares & neighbours_of(covered):
         reason = Reason.ROCK_TOUCHES
-        square = _first_square(hit)
+        square = next(squares_in(hit))
         rock = _rock_on(position, square)
         why = say("It would touch the {rock} on {square}.", rock=rock, square=NAMES[square])
     else:
         return
     text = joined(" ", (say("The {rock} does not fit on {squares}.", **parts), why))
     raise Illegal(reason, text, "rocks", NAMES[square])
-
-
-def _first_square(mask: int) -> int:
-    """Return the number of the lowest square in a mask."""
-    return next(squares_in(mask))
 
 
 # ---- what hands have attempted -------------------------------------------------------------------

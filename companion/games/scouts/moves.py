@@ -29,39 +29,25 @@ Chain = tuple[int, ...]
 # ---- scouts --------------------------------------------------------------------------------------
 
 
-def placing_squares(position: Position) -> int:
-    """Return the mask of squares on which the seat on turn may place a scout (rulebook,
-    "Setup").
-    """
-    if position.to_place:
-        return HOME[position.seat] & ~position.own
-    return 0
-
-
 def movable_scouts(position: Position) -> int:
-    """Return the mask of scouts that may still make a play in this turn (rulebook, "Turns and
-    Plays").
+    """Return the mask of scouts that may still make a play in this turn.
 
-    It does not check whether they have a legal one.
+    The plays of a turn are made by different scouts (rulebook, "Turns and Plays"). Whether a scout
+    has a legal play is not checked.
     """
     if position.plays_due and not position.is_won:
         return position.own & ~position.last_mover
     return 0
 
 
-def squares_closed_to_dashes(position: Position) -> int:
-    """Return the mask of squares on which no dash may end (ruling, "Stacks").
-
-    These are rocks and stacks, or rocks and all scouts if stacking is off.
-    """
-    if position.may_stack:
-        return position.rock_squares | position.own_low | position.foe_low
-    return position.rock_squares | position.scouts
-
-
 def dash_targets(position: Position, square: int) -> int:
-    """Return the mask of squares to which a scout may dash (rulebook, "Dash")."""
-    return AROUND[square] & ~squares_closed_to_dashes(position)
+    """Return the mask of squares to which a scout may dash (rulebook, "Dash").
+
+    A dash goes to any of the eight neighbours without a rock. It may end on a single scout, but not
+    on a stack. If stacking is off, it ends on no scout (ruling, "Stacks").
+    """
+    closed = position.own_low | position.foe_low if position.may_stack else position.scouts
+    return AROUND[square] & ~(closed | position.rock_squares)
 
 
 def jump_chains(position: Position, square: int) -> Iterator[Chain]:
@@ -120,13 +106,19 @@ def has_play(position: Position) -> bool:
 
 
 def has_rock(position: Position, kind: Kind) -> bool:
-    """Return whether the seat on turn may still lay its boulder or its rock."""
+    """Return whether the seat on turn may still lay its boulder or its rock.
+
+    Each of the two may be laid once in a game, at any moment of the own turn (ruling).
+    """
     index = 2 * position.seat + ROCK_KINDS.index(kind)
     return not (position.to_place or position.is_won or position.rocks[index])
 
 
 def _free_for_rocks(position: Position) -> int:
-    """Return the mask of squares without scouts and rocks, and not orthogonally next to a rock."""
+    """Return the mask of squares that a rock may cover.
+
+    They hold no scout and no rock, and are not orthogonally next to a rock (ruling, "Rocks").
+    """
     return ALL_SQUARES & ~(
         position.scouts | position.rock_squares | neighbours_of(position.rock_squares)
     )
@@ -141,9 +133,7 @@ def boulder_corners(position: Position) -> int:
 
 
 def rock_first_squares(position: Position) -> tuple[int, int]:
-    """Return the masks of possible first squares of a rock along a rank, and of one along a
-    file.
-    """
+    """Return the masks of possible first squares of a rock along a rank, and along a file."""
     free = _free_for_rocks(position)
     # A shift by one wraps at the last file, so that file is excluded.
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
@@ -173,7 +163,8 @@ def decisions(
     if position.is_won:
         return
     if position.to_place:
-        for square in squares_in(placing_squares(position)):
+        # Any empty square of the own home rank (rulebook, "Setup").
+        for square in squares_in(HOME[position.seat] & ~position.own):
             yield Decision(Kind.PLACE, (square,))
         return
     is_due = False
