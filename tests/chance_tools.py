@@ -45,6 +45,6 @@ def place_pieces(place: Place, most: int = 1) -> None:
         moment = place.table.view().moment
         session = session_of(place.table)
         for seat in sorted(session.awaited):
-            play = next(iter(session.playing.legal_actions(session.state, seat)))
-            place.table.hand_in(seat, moment, session.playing.format(play))
+            play = next(iter(session.require_game().legal_actions(session.state, seat)))
+            place.table.hand_in(seat, moment, session.require_game().format(play))
         hands_follow(place.table)

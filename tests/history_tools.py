@@ -16,7 +16,8 @@ from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.games.base import plain_outcome
-from companion.table.session import Phase, receipt_of, turn_random
+from companion.table.chance.fairness import turn_random
+from companion.table.session import Phase, receipt_of
 from companion.table.table import Table
 
 SHORT: Mapping[str, dict[str, Any]] = {

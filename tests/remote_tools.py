@@ -86,15 +86,15 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
     if session.phase in (Phase.SETUP, Phase.STAGES):
         if session.remote.has_reported_stage:
             return False
-        table.confirm("host", session.moment, session.stage)
+        table.confirm("host", session.moment, session.stage_index)
         return True
     if seat not in session.awaited:
         return False
     if session.paused_by:
         table.resume(seat)
-    action = session.playing.random_action(session.state, seat, rng)
+    action = session.require_game().random_action(session.state, seat, rng)
     table.hand_in(
-        seat, session.moment, session.playing.format(action), f"{rng.getrandbits(64):016x}"
+        seat, session.moment, session.require_game().format(action), f"{rng.getrandbits(64):016x}"
     )
     return True
 
@@ -245,7 +245,8 @@ def same_game(*tables: Table) -> None:
     assert _game(south) == _game(north)
     assert south.outcome
     is_agreed = (
-        south.outcome != south.playing.outcome(south.state) and "time" not in south.outcome.reason
+        south.outcome != south.require_game().outcome(south.state)
+        and "time" not in south.outcome.reason
     )
     if (
         not is_agreed

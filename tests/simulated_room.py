@@ -108,7 +108,7 @@ class PadRoom(SimulatedRoom):
     def hand_moves(self, seat: Seat, text: str) -> None:
         """The piece is moved on the board as this order says."""
         session = session_of(self.table)
-        game = session.playing
+        game = session.require_game()
         action = game.parse(text)
         step = game.apply(session.state, {seat: action}, Random(0))
         self.world.set_up(game.layouts_by_hand(session.state, seat, action, step)[0])

@@ -255,7 +255,7 @@ class Tour:
 
     def _lay(self) -> None:
         """Hands lay the rendered table as the game has it."""
-        target = session_of(self.table).target
+        target = session_of(self.table).expected_layout
         if self.companion.simulation and target is not None:
             self.companion.simulation.world.set_up(target)
         self._look()
@@ -277,8 +277,8 @@ class Tour:
         """A random action of a seat that is awaited; the walk plays for both sides."""
         session = session_of(self.table)
         seat = next(seat for seat in SEATS if seat in session.awaited)
-        action = session.playing.random_action(session.state, seat, self._rng)
-        return seat, session.playing.format(action)
+        action = session.require_game().random_action(session.state, seat, self._rng)
+        return seat, session.require_game().format(action)
 
 
 @contextmanager

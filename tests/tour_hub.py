@@ -262,15 +262,15 @@ class TablesTour:
             ):
                 with suppress(Stale):  # what the other table told meanwhile began the next step
                     self.tables[seat].table.confirm(
-                        "host", session.moment, session.stage, force=True
+                        "host", session.moment, session.stage_index, force=True
                     )
 
     def _hand_in(self, seat: Seat) -> None:
         session, table = self._session(seat), self.tables[seat].table
         if session.paused_by:
             table.resume(seat)
-        action = session.playing.random_action(session.state, seat, Random(3))
-        table.hand_in(seat, session.moment, session.playing.format(action))
+        action = session.require_game().random_action(session.state, seat, Random(3))
+        table.hand_in(seat, session.moment, session.require_game().format(action))
 
 
 @contextmanager

@@ -14,17 +14,14 @@ from companion.core.i18n import Verbatim, in_language, joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
-from companion.table.chance.fairness import FairChance
-from companion.table.chance.game_chance import ChanceView, reveal_chance
-from companion.table.session import (
-    Phase,
-    Session,
+from companion.table.chance.fairness import FairChance, stream_number, turn_random
+from companion.table.chance.game_chance import (
+    ChanceView,
     chosen_words,
-    first_draw_of,
-    random_place,
-    receipt_of,
-    turn_random,
+    reveal_chance,
+    when_drawn,
 )
+from companion.table.session import Phase, Session, receipt_of
 
 
 class SealedAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,7 +97,7 @@ def game_file(
         outcome = plain_outcome(session.outcome)
     fair_chance = session.chance
     return GameFile(
-        session.playing.name,
+        session.require_game().name,
         dict(session.chosen_options),
         fair_chance.seed if fair_chance else session.seed,
         turns,
@@ -143,8 +140,8 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
                         order=Verbatim(sealed.action),
                     )
                 )
-        place = random_place(played.chance, played.is_seed_chosen, number, tick)
-        step = game.apply(state, actions, turn_random(played.seed, place))
+        stream = stream_number(played.chance, played.is_seed_chosen, number, tick)
+        step = game.apply(state, actions, turn_random(played.seed, stream))
         yield state, turn, step
         state = step.state
     with in_language("en"):
@@ -169,7 +166,7 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     game = game_named(played.game)
     options = game.options(played.options)
     chosen = chosen_words(game, options, played.is_seed_chosen)
-    if first_draw_of(game, options) is Drawn.NEVER and not chosen:
+    if when_drawn(game, options) is Drawn.NEVER and not chosen:
         return None
     if played.chance is None:
         return ChanceView(number, chosen=chosen, seed=played.seed)

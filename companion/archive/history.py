@@ -39,7 +39,8 @@ from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.games.base import OptionRow
 from companion.storage.journal import Journal
-from companion.table.session import MACHINE, chosen_words
+from companion.table.chance.game_chance import chosen_words
+from companion.table.session import MACHINE
 
 # Maximum number of replays in memory, and of drawn pictures on disk.
 MAX_REPLAYS, MAX_PICTURES = 6, 40

@@ -16,8 +16,8 @@ from companion.games import game_named
 from companion.games.action_words import SpelledOrder, spell_legal_action
 from companion.games.base import Game, Outcome, Step
 from companion.table.board_check import hand_moves
+from companion.table.chance.fairness import turn_random
 from companion.table.seats.machine_seats import MachineTurn, plain_json
-from companion.table.session import turn_random
 
 # Reasons of a game that the owner ended, in this version's words and in those of version 1.0.
 OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")

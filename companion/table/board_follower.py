@@ -16,6 +16,7 @@ from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal, signal_to
 from companion.table import board_check
 from companion.table.board_check import NO_READING, BoardBefore, Problems
+from companion.table.lesson_progress import wanted_action
 from companion.table.prompts.sign import sign_of
 from companion.table.records import HandIn, StageDone
 from companion.table.remote.fold import advance
@@ -119,10 +120,10 @@ class BoardFollower:
         """Accept the set-up or the stage that the camera shows as finished."""
         live = self._store.live
         session = live.session
-        if session.target is None or not live.sees_board or session.awaits_other_table:
+        if session.expected_layout is None or not live.sees_board or session.awaits_other_table:
             return
         if session.phase is Phase.SETUP:
-            is_done = live.shows_target
+            is_done = live.shows_expected_layout
         else:
             is_done = session.has_moves and self._is_stage_shown()
         if is_done:
@@ -138,11 +139,11 @@ class BoardFollower:
         live, session = self._store.live, self._store.session
         if live.headline:
             return False  # people read the headline first
-        if live.shows_target:
+        if live.shows_expected_layout:
             return True
         # A turn of both seats is revealed stage by stage, so no stage may be skipped.
         is_of_one_seat = len(session.last_turn.sealed) == 1
-        later_stages = session.stages[session.stage + 1 :]
+        later_stages = session.stages[session.stage_index + 1 :]
         return is_of_one_seat and any(live.shows_layout(stage.expected) for stage in later_stages)
 
     def _is_played_on(self) -> bool:
@@ -150,13 +151,13 @@ class BoardFollower:
         action on the board.
         """
         session = self._store.session
-        is_last = session.stage == len(session.stages) - 1
+        is_last = session.stage_index == len(session.stages) - 1
         is_of_one_seat = len(session.last_turn.sealed) == 1
         is_waiting = session.awaits_other_table or session.paused_by or session.shown_stage.tallies
         if not is_last or not is_of_one_seat or is_waiting:
             return False
         # Fold the end of the stage without accepting it, to see what may be played after it.
-        stage_done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
+        stage_done = StageDone(session.moment, session.stage_index, "camera", self._store.now_s())
         after_stage, _ = advance(session, stage_done)
         return self._is_next_action_shown(after_stage)
 
@@ -173,7 +174,7 @@ class BoardFollower:
             ending = next(endings, None)
             if ending is None:
                 return False
-            notation = session.playing.format(ending)
+            notation = session.require_game().format(ending)
             session, _ = advance(session, HandIn(seat, session.moment, notation, "0", now_s=now_s))
             seat = _seat_on_turn(session)
         if seat is None or session.paused_by or not session.is_played_here(seat):
@@ -197,7 +198,7 @@ class BoardFollower:
                 problems = ()
             self._publish(replace(live, problems=problems), live.problems)
             return
-        game, before = session.playing, _board_before(live, session)
+        game, before = session.require_game(), _board_before(live, session)
         shown, possible = board_check.match_actions(
             actions_with_layouts(session, seat), reading, before
         )
@@ -267,7 +268,7 @@ class BoardFollower:
 
 def _board_before(live: TableState, session: Session) -> BoardBefore:
     """Return the layout and the markers of the board before an action in this session."""
-    kit = session.playing.kit(session.options)
+    kit = session.require_game().kit(session.options)
     return BoardBefore(kit, session.board or {}, live.markers_before)
 
 
@@ -286,7 +287,7 @@ def _seat_on_turn(session: Session) -> Seat | None:
 
     None in a turn of both seats, whose actions are sealed, even if only one of them is missing.
     """
-    due = session.playing.to_act(session.state)
+    due = session.require_game().to_act(session.state)
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
 
 
@@ -295,7 +296,7 @@ def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tu
 
     These include layouts after its stages, such as a piece that is already turned over.
     """
-    game, lesson_action = session.playing, session.lesson_action(seat)
+    game, lesson_action = session.require_game(), wanted_action(session, seat)
     for play in game.plays(session.state, seat):
         if lesson_action is not None and play.text != lesson_action:
             continue
@@ -311,7 +312,7 @@ def _laid_actions(live: TableState) -> dict[Seat, str]:
 
     The caller makes sure that the reading is quiet and that nothing is hidden.
     """
-    session, game, laid = live.session, live.session.playing, {}
+    session, game, laid = live.session, live.session.require_game(), {}
     for seat in filter(session.is_played_here, session.awaited):
         action = None
         if live.has_cards:

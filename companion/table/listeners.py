@@ -158,7 +158,7 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     elif has_question:
         lit = {2}
     elif session.phase is Phase.STAGES:
-        lit = {session.stage % 3 + 1}
+        lit = {session.stage_index % 3 + 1}
     return SeatLamps(frozenset(lit), turn_lamp)
 
 

@@ -71,7 +71,7 @@ def return_to_lobby(store: TableStore) -> None:
     """Return to the lobby with its list of all games. Raises `Illegal` during a game."""
     if not store.session.is_between_games:
         raise wrong_phase(say("A game is on: end it before you start another one"))
-    session = store.session.in_lobby() if store.session.phase is Phase.OVER else store.session
+    session = store.session.lobby if store.session.phase is Phase.OVER else store.session
     live = with_session(store.live, session, store.now_s())
     store.publish(replace(live, chosen_game=None, stage_since_s=store.now_s()))
     seating.free_lone_machines(store)
@@ -126,7 +126,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
         seating.swap_seats(store)
         # The wins follow the people who change places.
         south, north = north, south
-    name = session.playing.name
+    name = session.require_game().name
     options = _options_of(store, name) if session.is_guided else session.chosen_options
     begin_game(store, name, options, None, (south, north, ties))
 

@@ -23,8 +23,14 @@ from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.action_words import lesson_reminder
 from companion.games.base import Drawn, Outcome
-from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
+from companion.table.chance.fairness import (
+    Contribution,
+    FairChance,
+    chance_of_orders,
+    turn_random,
+)
 from companion.table.clocks.countdown import Countdown, next_chess_clocks
+from companion.table.lesson_progress import lesson_step_index, wanted_action
 from companion.table.records import (
     BY_RESTART,
     Abandon,
@@ -69,7 +75,6 @@ from companion.table.session import (
     receipt_of,
     stage_signals,
     turn_is_over,
-    turn_random,
 )
 from companion.table.undo import ask_back, decline, take_back, undo, with_lasting_parts
 
@@ -141,7 +146,12 @@ def _begin(session: Session, record: Begin) -> Advance:
 def _await_orders(session: Session, now_s: float) -> Advance:
     """Begin a new turn: nothing is sealed, and every seat in `to_act` is asked."""
     awaiting = replace(
-        session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_taken_back=False
+        session,
+        phase=Phase.ORDERS,
+        tick=session.tick + 1,
+        sealed={},
+        stage_index=0,
+        has_taken_back=False,
     )
     return _with_clock(awaiting, now_s)
 
@@ -152,8 +162,8 @@ def _with_clock(session: Session, now_s: float) -> Advance:
     A lesson has no clock. The first clock of a game, or after its lesson, is paused until somebody
     starts it. A chess clock keeps running for the same seat, or passes to the other.
     """
-    game, due, clocks_before = session.playing, session.awaited, session.chess_clocks
-    is_learning = session.is_guided and session.lesson_number is not None
+    game, due, clocks_before = session.require_game(), session.awaited, session.chess_clocks
+    is_learning = session.is_guided and lesson_step_index(session) is not None
     chess_clock = None if is_learning else game.chess_clock(session.state)
     limit_s = None if is_learning else game.time_limit(session.state)
     countdown = Countdown(limit_s, limit_s) if limit_s is not None else None
@@ -192,7 +202,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         after, signals = _hand_in(earlier, record)
         # The tick still advances, so that pages that show the time-out are out of date.
         return replace(after, tick=session.tick + 1), signals
-    game, seat = session.playing, record.seat
+    game, seat = session.require_game(), record.seat
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
     if session.undo_requester:
@@ -213,7 +223,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
     text = game.format(action)
-    wanted = session.lesson_action(seat) if session.is_guided else None
+    wanted = wanted_action(session, seat) if session.is_guided else None
     if wanted is not None and text != wanted:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, wanted))
     # A later player of this seat may take the order back, but never see it.
@@ -233,7 +243,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
 
 def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
     """Leave the lesson. The decision that is due gets the clock of a normal game."""
-    if session.lesson_number is None:
+    if lesson_step_index(session) is None:
         raise wrong_phase(say("No lesson is on"))
     session = replace(session, has_left_lesson=True)
     return _with_clock(session, record.now_s) if session.phase is Phase.ORDERS else (session, ())
@@ -272,7 +282,7 @@ def _reveal(
     if session.remote is not None:
         session = _with_chance_of_actions(session, session.remote)
     next_clock_s = now_s if next_clock_s is None else next_clock_s
-    game, countdown = session.playing, session.countdown
+    game, countdown = session.require_game(), session.countdown
     actions = {}
     for seat, sealed in session.sealed.items():
         actions[seat] = game.parse(sealed.action)
@@ -296,7 +306,7 @@ def _reveal(
         turns=(*session.turns, turn),
         sealed={},
         phase=Phase.STAGES,
-        stage=0,
+        stage_index=0,
         draw_offer=None,
         undo_requester=None,
         before_turn=before,
@@ -320,27 +330,30 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
     last = session.last_turn
     if last.moment == record.moment and record.stage >= max(len(last.stages), 1):
         return session, ()  # an older version split this turn into more stages
-    is_shown = (record.moment, record.stage) == (session.moment, session.stage)
+    is_shown = (record.moment, record.stage) == (session.moment, session.stage_index)
     if session.phase is not Phase.STAGES or not is_shown:
         raise Stale(say("That step is already done"))
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
-    if session.stage + 1 < len(session.stages):
-        shown = replace(session, stage=session.stage + 1, board=session.shown_stage.expected)
+    if session.stage_index + 1 < len(session.stages):
+        shown = replace(
+            session, stage_index=session.stage_index + 1, board=session.shown_stage.expected
+        )
         return shown, (agreed, *stage_signals(shown))
-    board = session.playing.expected(session.state)
+    board = session.require_game().expected(session.state)
     after, signals = _next_turn(replace(session, board=board), record.now_s)
     return after, (agreed, *signals)
 
 
 def _next_turn(session: Session, now_s: float) -> Advance:
     """End the game if it has an outcome. Otherwise begin a new turn."""
-    outcome = session.playing.outcome(session.state)
+    outcome = session.require_game().outcome(session.state)
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
 
 
 def _with_chance_of_actions(session: Session, remote: RemoteGame) -> Session:
     """Draw the chance of a game at two tables from the first sealed actions of both."""
-    if session.chance is not None or session.first_draw is not Drawn.PLAY:
+    game = session.require_game()
+    if session.chance is not None or game.drawn(session.options) is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
     fair = chance_of_orders(remote.remote_seat.id, salts)
@@ -376,7 +389,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
         raise turn_is_over()
-    game = session.playing
+    game = session.require_game()
     (seat,) = session.awaited
     expired = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
     if session.chess_clocks:
@@ -467,7 +480,7 @@ def _offer_draw(session: Session, record: OfferDraw) -> Advance:
 
 
 def _resign(session: Session, record: Resign) -> Advance:
-    reason = say("{side!c} resigns.", side=session.playing.sides[record.seat].name)
+    reason = say("{side!c} resigns.", side=session.require_game().sides[record.seat].name)
     return _finish(session, Outcome(frozenset({record.seat.other}), reason))
 
 

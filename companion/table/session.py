@@ -17,9 +17,8 @@ from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import Cue, Signal
-from companion.games.base import Drawn, Event, Game, Outcome, Stage
-from companion.games.lesson import Lesson, LessonStep
-from companion.table.chance.fairness import FairChance
+from companion.games.base import Event, Game, Outcome, Stage
+from companion.table.chance.fairness import FairChance, stream_number, turn_random
 from companion.table.clocks.countdown import ChessClocks, Countdown
 from companion.table.records import GameOptions, Score
 from companion.table.remote.messages import REMOTE, RemoteGame
@@ -43,9 +42,6 @@ class Phase(StrEnum):
     ORDERS = "orders"
     STAGES = "stages"
     OVER = "over"
-
-
-# ---- the session ---------------------------------------------------------------------------------
 
 
 # Number of timed-out turns in a row, two of each side, after which the clock is stopped.
@@ -114,8 +110,14 @@ class Session:
     It never changes. Never give it to a page: `views` filters it for a viewer.
     """
 
+    # The players, and the result between them.
     seats: Mapping[Seat, Sitter] = field(default_factory=dict)
     """The players of the taken seats."""
+    score: Score = (0, 0, 0)
+    coached_seats: frozenset[Seat] = frozenset()
+    """Seats that have asked the coach in this game."""
+
+    # The game, as it was begun.
     number: int = 0
     """Number of the game in the journal, counted from 1. 0 before the first game."""
     game: Game[Any, Any] | None = None
@@ -124,6 +126,12 @@ class Session:
     """The game's options, in a type of the game's own."""
     chosen_options: GameOptions = field(default_factory=dict)
     """The options that were chosen, by name, from which `options` was made."""
+    is_guided: bool = False
+    """Whether this game began with a lesson. Its progress is in `lesson_progress`."""
+    has_left_lesson: bool = False
+    """Whether the lesson was left before its end."""
+
+    # Chance.
     seed: int = 0
     """The seed of all chance."""
     chance: FairChance | None = None
@@ -132,25 +140,27 @@ class Session:
     """
     is_seed_chosen: bool = False
     """Whether the owner chose the seed."""
-    is_guided: bool = False
-    """Whether this game began with a lesson."""
-    has_left_lesson: bool = False
-    """Whether the lesson was left before its end."""
     commitment: str = ""
     """The commitment to the chance of the next game. Empty if there is none yet."""
+
+    # How far the game has come.
+    phase: Phase = Phase.LOBBY
     state: Any = None
     """The position, in a type of the game's own."""
-    phase: Phase = Phase.LOBBY
     tick: int = 0
     """Second part of the moment. It rises with every decision, even if a turn is taken back, and
     never falls during a game.
     """
     sealed: Mapping[Seat, Sealed] = field(default_factory=dict)
     """Actions of the decision that is due, as far as they are handed in."""
-    stage: int = 0
-    """Place of the stage that is shown, counted from 0."""
     turns: tuple[Turn, ...] = ()
     """Turns that were revealed and not taken back."""
+    stage_index: int = 0
+    """Index of the stage that is shown, in the stages of the last turn."""
+    outcome: Outcome | None = None
+    """How the game ended. None while it is running."""
+
+    # The board.
     board: Layout | None = None
     """Layout that is expected before the current stage is carried out. None if the board is not
     checked.
@@ -159,17 +169,22 @@ class Session:
     """Layout from which hands put a turn back, during a set-up for that. Empty in the set-up of a
     new game.
     """
-    outcome: Outcome | None = None
-    """How the game ended. None while it is running."""
-    score: Score = (0, 0, 0)
-    draw_offer: Seat | None = None
-    """The seat that offers a draw."""
+
+    # Taking back, and offers.
+    before_turn: Session | None = None
+    """The session when the last turn was complete, just before its effect, for taking it back. Its
+    clock is stopped at that time.
+    """
+    has_taken_back: bool = False
+    """Whether the action of this turn was already taken back once."""
     undo_requester: Seat | None = None
     """The seat that wants to undo the last turn and waits for the other's consent."""
     undo_requested_s: float = 0.0
     """Monotonic time of that request."""
-    coached_seats: frozenset[Seat] = frozenset()
-    """Seats that have asked the coach in this game."""
+    draw_offer: Seat | None = None
+    """The seat that offers a draw."""
+
+    # The clock.
     countdown: Countdown | None = None
     """The clock of the decision that is due. None without a time limit."""
     chess_clocks: ChessClocks | None = None
@@ -182,74 +197,34 @@ class Session:
     """
     turns_before_resume: int = 0
     """Number of turns taken when the clock was last resumed."""
-    has_taken_back: bool = False
-    """Whether the action of this turn was already taken back once."""
+
+    # The other table.
     remote: RemoteGame | None = None
     """State of the table at which the other seat is played. None if both are played here."""
-    before_turn: Session | None = None
-    """The session when the last turn was complete, just before its effect, for taking it back. Its
-    clock is stopped at that time.
-    """
+
+    # ---- the moment ----
 
     @property
     def moment(self) -> str:
         """Return the moment that an action must name to be in time, such as `3.2` for the second
-        decision of game 3. It changes with every turn only.
+        decision of game 3.
+
+        It changes when another decision is due, when a turn is taken back, and when the game ends.
+        It stays while the stages of a turn are shown, and while one of two seats has handed in.
         """
         return f"{self.number}.{self.tick}"
+
+    def require_moment(self, moment: str) -> None:
+        """Raise `Stale` unless this is the current moment."""
+        if moment != self.moment:
+            raise turn_is_over()
 
     @property
     def stage_key(self) -> tuple[int, int, Phase, int]:
         """Return what identifies the shown stage, set-up or decision: both numbers of the moment,
-        the phase and the stage.
+        the phase and the index of the stage.
         """
-        return self.number, self.tick, self.phase, self.stage
-
-    @property
-    def due_turn_number(self) -> int:
-        """Return the game's number of the turn for which actions are collected. 0 during the game's
-        set-up.
-        """
-        number = self.game.turn_number(self.state) if self.game and self.state is not None else None
-        return len(self.turns) + 1 if number is None else number
-
-    @property
-    def lesson(self) -> Lesson | None:
-        """Return the lesson, unless it was left."""
-        return (
-            self.game.lesson if self.game and self.is_guided and not self.has_left_lesson else None
-        )
-
-    @property
-    def lesson_number(self) -> int | None:
-        """Return the number of the current lesson step, counted from 0. None without a lesson."""
-        lesson = self.lesson
-        if lesson is None or self.is_between_games:
-            return None
-        # While a turn is shown, the step that asked for it is still current.
-        number = len(self.turns) - (self.phase is Phase.STAGES)
-        return number if number < len(lesson.steps) else None
-
-    @property
-    def is_first_after_lesson(self) -> bool:
-        """Return whether the first decision after a lesson is due."""
-        lesson = self.lesson
-        if lesson is None or self.phase is not Phase.ORDERS:
-            return False
-        return len(self.turns) == len(lesson.steps)
-
-    @property
-    def lesson_step(self) -> LessonStep | None:
-        """Return the current lesson step. None without a lesson."""
-        lesson, number = self.lesson, self.lesson_number
-        return lesson.steps[number] if lesson and number is not None else None
-
-    def lesson_action(self, seat: Seat) -> str | None:
-        """Return the one action, in notation, that the lesson wants from a seat now. None if the
-        choice is free.
-        """
-        step = self.lesson_step if self.phase is Phase.ORDERS else None
-        return step.orders.get(seat) if step else None
+        return self.number, self.tick, self.phase, self.stage_index
 
     @property
     def is_between_games(self) -> bool:
@@ -261,28 +236,13 @@ class Session:
         """Return whether orders are collected, or carried out."""
         return self.phase in (Phase.ORDERS, Phase.STAGES)
 
-    @property
-    def first_draw(self) -> Drawn:
-        """Return when the game first draws from its seed."""
-        return first_draw_of(self.game, self.options) if self.game else Drawn.NEVER
+    # ---- the game ----
 
-    @property
-    def rng(self) -> Random:
-        """Return the random generator of the turn that is due. A turn that was taken back draws the
-        same again.
-        """
-        place = random_place(self.chance, self.is_seed_chosen, len(self.turns) + 1, self.tick)
-        return turn_random(self.seed, place)
-
-    @property
-    def can_undo(self) -> bool:
-        """Return whether the last turn can be undone.
-
-        Not at two tables, and not once the end of a game has shown everything that it hid.
-        """
-        if self.before_turn is None or self.game is None or self.remote is not None:
-            return False
-        return self.phase is not Phase.OVER or not self.game.hides(self.options)
+    def require_game(self) -> Game[Any, Any]:
+        """Return the game. Raises `Illegal` if none is chosen."""
+        if self.game is None:
+            raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
+        return self.game
 
     @property
     def kit(self) -> Kit | None:
@@ -290,37 +250,14 @@ class Session:
         return self.game.kit(self.options) if self.game else None
 
     @property
-    def last_turn(self) -> Turn:
-        """Return the turn that was revealed last, or an empty one."""
-        return self.turns[-1] if self.turns else NO_TURN
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """Return the stages of the turn that was revealed last."""
-        return self.turns[-1].stages if self.turns else ()
-
-    @property
-    def shown_stage(self) -> Stage:
-        """Return the stage that is shown, or an empty one."""
-        return self.stages[self.stage] if self.phase is Phase.STAGES else NO_STAGE
-
-    @property
-    def opened_turns(self) -> tuple[Turn, ...]:
-        """Return the turns whose stages have all been shown. Only their orders may be shown."""
-        # The last stage shows the rest of both orders.
-        is_last_hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
-        return self.turns[:-1] if is_last_hidden else self.turns
-
-    def own_turns(self, seat: Seat) -> tuple[int, ...]:
-        """Return the places of all open turns in which the present player of a seat has acted.
-
-        An action of an earlier player of this seat stays a secret of theirs.
+    def rng(self) -> Random:
+        """Return the random generator of the turn that is due. A turn that was taken back draws the
+        same again.
         """
-        nonce, places = self.nonce_of(seat), []
-        for place, turn in enumerate(self.opened_turns):
-            if seat in turn.sealed and turn.sealed[seat].owner == nonce:
-                places.append(place)
-        return tuple(places)
+        number = stream_number(self.chance, self.is_seed_chosen, len(self.turns) + 1, self.tick)
+        return turn_random(self.seed, number)
+
+    # ---- the players ----
 
     @property
     def seats_here(self) -> dict[Seat, Sitter]:
@@ -343,126 +280,6 @@ class Session:
         """
         sitter = self.seats.get(seat)
         return sitter.nonce if sitter else None
-
-    def own_sealed(self, seat: Seat) -> Sealed | None:
-        """Return the sealed action of a seat, but not that of an earlier player of the seat."""
-        sealed = self.sealed.get(seat)
-        return sealed if sealed and sealed.owner == self.nonce_of(seat) else None
-
-    @property
-    def target(self) -> Layout | None:
-        """Return the layout that is expected when hands are done. None if nothing is checked
-        now.
-        """
-        if self.phase is Phase.STAGES:
-            return self.stages[self.stage].expected
-        if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
-            return self.board
-        return None
-
-    @property
-    def awaited(self) -> frozenset[Seat]:
-        """Return the seats that still have to hand in an action.
-
-        A seat at another table counts as done once its action is sealed there, unless only that
-        action is missing.
-        """
-        if self.phase is not Phase.ORDERS or self.game is None:
-            return frozenset()
-        due = self.game.to_act(self.state) - set(self.sealed)
-        if self.remote and self.remote.sealed_action:
-            return due - {self.remote.their_seat} or due
-        return due
-
-    @property
-    def may_use_tiles(self) -> bool:
-        """Return whether the orders that are due may be given by tiles."""
-        return (
-            self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
-        )
-
-    @property
-    def has_moves(self) -> bool:
-        """Return whether hands have anything to do for the current stage."""
-        if self.shown_stage.todo:
-            return True
-        return self.target is not None and (self.board or {}) != self.target
-
-    @property
-    def idle_since_s(self) -> float | None:
-        """Return since when the clock has been running for nobody, after two time-outs in a row for
-        each seat.
-
-        None if somebody is playing.
-        """
-        # Somebody who resumes the clock is present, so the count starts again.
-        last_turns = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
-        if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
-            return None
-        is_idle = len(last_turns) == IDLE_TURNS and all(turn.is_timed_out for turn in last_turns)
-        return self.countdown.started_s if is_idle else None
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether anybody at the table may act for the seat on turn, as on a chess clock."""
-        return bool(self.open_actions)
-
-    @property
-    def open_actions(self) -> frozenset[str]:
-        """Return the actions that anybody at the table may take for the seat on turn, if that seat
-        is played here.
-        """
-        if self.game is None or not any(map(self.is_played_here, self.awaited)):
-            return frozenset()
-        if cards := self.game.card_ui(self.state, None):
-            return frozenset(choice.text for choice in cards.choices)
-        pieces = self.game.board_ui(self.state, None)
-        return frozenset({pieces.open_action}) if pieces and pieces.open_action else frozenset()
-
-    @property
-    def is_tie_to_replay(self) -> bool:
-        """Return whether the game ended in a draw that is replayed."""
-        if self.game is None or self.outcome is None or not self.game.replays_ties or self.remote:
-            return False
-        return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
-
-    @property
-    def is_void(self) -> bool:
-        """Return whether the game has no result that counts: a lesson, a game that the owner ended,
-        a replayed draw.
-        """
-        return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
-
-    @property
-    def can_swap(self) -> bool:
-        """Return whether the sides can be changed by a key.
-
-        Not with a player at a pad or at another table, because that place is fixed.
-        """
-        if not self.is_between_games:
-            return False
-        return bool(self.seats) and not self.doors & {"pad", REMOTE}
-
-    def in_lobby(self) -> Session:
-        """Return the lobby with the people at this table, without the last game and the other
-        table's player.
-
-        It needs no record in the journal: all that follows folds the same from the end of the game.
-        """
-        return Session(seats=self.seats_here, commitment=self.commitment)
-
-    def returns_to_lobby(self, before: Session) -> bool:
-        """Return whether the lobby replaces the end of this game: the owner has ended it, or
-        another person has taken a seat since the session `before`.
-
-        A game at two tables stays, because the other table has yet to learn its end.
-        """
-        if self.remote is not None:
-            return False
-        # A nonce stands for a person, so two people who change places stay the same.
-        sitters = {sitter.nonce for sitter in self.seats.values()}
-        has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
-        return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
 
     def is_machine_seat(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
@@ -493,29 +310,93 @@ class Session:
 
     def is_played_here(self, seat: Seat) -> bool:
         """Return whether this seat is played by a person at this table, or is free."""
-        is_elsewhere = self.remote is not None and self.is_remote(seat)
-        return not (is_elsewhere or self.is_machine_seat(seat))
+        return not (self.is_remote(seat) or self.is_machine_seat(seat))
 
-    @property
-    def awaits_other_table(self) -> bool:
-        """Return whether this table waits for the other one: it has reported that its board shows
-        the current stage, or has asked a question.
-        """
-        return self.remote is not None and (
-            self.remote.has_reported_stage or bool(self.remote.open_question)
-        )
-
-    def require_moment(self, moment: str) -> None:
-        """Raise `Stale` unless this is the current moment."""
-        if moment != self.moment:
-            raise turn_is_over()
-
-    def hands_for(self, seat: Seat) -> Seat:
+    def piece_mover(self, seat: Seat) -> Seat:
         """Return the seat whose player moves this seat's pieces: its own, or the one opposite if it
         has no person at this table.
         """
         is_own = self.is_played_here(seat) or not self.is_played_here(seat.other)
         return seat if is_own else seat.other
+
+    @property
+    def can_swap(self) -> bool:
+        """Return whether the sides can be changed by a key.
+
+        Not with a player at a pad or at another table, who cannot change places.
+        """
+        if not self.is_between_games:
+            return False
+        return bool(self.seats) and not self.doors & {"pad", REMOTE}
+
+    # ---- the decision that is due ----
+
+    @property
+    def due_turn_number(self) -> int:
+        """Return the game's number of the turn for which actions are collected. 0 during the game's
+        set-up.
+        """
+        number = self.game.turn_number(self.state) if self.game and self.state is not None else None
+        return len(self.turns) + 1 if number is None else number
+
+    @property
+    def awaited(self) -> frozenset[Seat]:
+        """Return the seats that still have to hand in an action.
+
+        A seat at another table counts as done once its action is sealed there, unless only that
+        action is missing.
+        """
+        if self.phase is not Phase.ORDERS or self.game is None:
+            return frozenset()
+        due = self.game.to_act(self.state) - set(self.sealed)
+        if self.remote and self.remote.sealed_action:
+            return due - {self.remote.their_seat} or due
+        return due
+
+    @property
+    def may_use_tiles(self) -> bool:
+        """Return whether the orders that are due may be given by tiles."""
+        return (
+            self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether anybody at the table may act for the seat on turn, as on a chess clock."""
+        return bool(self.open_actions)
+
+    @property
+    def open_actions(self) -> frozenset[str]:
+        """Return the actions that anybody at the table may take for the seat on turn, if that seat
+        is played here.
+        """
+        if self.game is None or not any(map(self.is_played_here, self.awaited)):
+            return frozenset()
+        if cards := self.game.card_ui(self.state, None):
+            return frozenset(choice.text for choice in cards.choices)
+        pieces = self.game.board_ui(self.state, None)
+        return frozenset({pieces.open_action}) if pieces and pieces.open_action else frozenset()
+
+    @property
+    def idle_since_s(self) -> float | None:
+        """Return since when the clock has been running for nobody, after two time-outs in a row for
+        each seat.
+
+        None if somebody is playing.
+        """
+        # Somebody who resumes the clock is present, so the count starts again.
+        last_turns = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
+        if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
+            return None
+        is_idle = len(last_turns) == IDLE_TURNS and all(turn.is_timed_out for turn in last_turns)
+        return self.countdown.started_s if is_idle else None
+
+    # ---- sealed and revealed actions ----
+
+    def own_sealed(self, seat: Seat) -> Sealed | None:
+        """Return the sealed action of a seat, but not that of an earlier player of the seat."""
+        sealed = self.sealed.get(seat)
+        return sealed if sealed and sealed.owner == self.nonce_of(seat) else None
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
         """Return the action that a seat handed in for a moment, sealed or already revealed."""
@@ -526,8 +407,8 @@ class Session:
                 return turn.sealed.get(seat)
         return None
 
-    def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
-        """Return whether this press of the chess clock has counted already, for this moment or a
+    def is_repeated_press(self, seat: Seat, moment: str, action: str) -> bool:
+        """Return whether this press of the chess clock has already counted, for this moment or a
         later one.
         """
         # The turns since that moment, up to the first one of the other seat.
@@ -536,11 +417,116 @@ class Session:
         return any(turn.sealed[seat].action == action for turn in own_turns)
 
     @property
-    def playing(self) -> Game[Any, Any]:
-        """Return the game. Raises `Illegal` if none is chosen."""
-        if self.game is None:
-            raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
-        return self.game
+    def last_turn(self) -> Turn:
+        """Return the turn that was revealed last, or an empty one."""
+        return self.turns[-1] if self.turns else NO_TURN
+
+    @property
+    def opened_turns(self) -> tuple[Turn, ...]:
+        """Return the turns whose stages have all been shown. Only their orders may be shown."""
+        # The last stage shows the rest of both orders.
+        is_last_hidden = self.phase is Phase.STAGES and self.stage_index + 1 < len(self.stages)
+        return self.turns[:-1] if is_last_hidden else self.turns
+
+    def own_turn_indices(self, seat: Seat) -> tuple[int, ...]:
+        """Return the indices in `turns` of all open turns in which the present player of a seat has
+        acted.
+
+        An action of an earlier player of this seat stays a secret of theirs.
+        """
+        nonce, indices = self.nonce_of(seat), []
+        for index, turn in enumerate(self.opened_turns):
+            if seat in turn.sealed and turn.sealed[seat].owner == nonce:
+                indices.append(index)
+        return tuple(indices)
+
+    @property
+    def can_undo(self) -> bool:
+        """Return whether the last turn can be undone.
+
+        Not at two tables, and not once the end of a game has shown everything that it hid.
+        """
+        if self.before_turn is None or self.game is None or self.remote is not None:
+            return False
+        return self.phase is not Phase.OVER or not self.game.hides(self.options)
+
+    # ---- stages and hands ----
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Return the stages of the turn that was revealed last."""
+        return self.turns[-1].stages if self.turns else ()
+
+    @property
+    def shown_stage(self) -> Stage:
+        """Return the stage that is shown, or an empty one."""
+        return self.stages[self.stage_index] if self.phase is Phase.STAGES else NO_STAGE
+
+    @property
+    def expected_layout(self) -> Layout | None:
+        """Return the layout that is expected when hands are done. None if nothing is checked
+        now.
+        """
+        if self.phase is Phase.STAGES:
+            return self.stages[self.stage_index].expected
+        if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
+            return self.board
+        return None
+
+    @property
+    def has_moves(self) -> bool:
+        """Return whether hands have anything to do for the current stage."""
+        if self.shown_stage.todo:
+            return True
+        expected = self.expected_layout
+        return expected is not None and (self.board or {}) != expected
+
+    @property
+    def awaits_other_table(self) -> bool:
+        """Return whether this table waits for the other one: it has reported that its board shows
+        the current stage, or has asked a question.
+        """
+        return self.remote is not None and (
+            self.remote.has_reported_stage or bool(self.remote.open_question)
+        )
+
+    # ---- the end of a game ----
+
+    @property
+    def is_tie_to_replay(self) -> bool:
+        """Return whether the game ended in a draw that is replayed."""
+        if self.game is None or self.outcome is None or not self.game.replays_ties or self.remote:
+            return False
+        return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
+
+    @property
+    def is_void(self) -> bool:
+        """Return whether the game has no result that counts: a lesson, a game that the owner ended,
+        a replayed draw.
+        """
+        return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
+
+    @property
+    def lobby(self) -> Session:
+        """Return the lobby that follows: the people at this table, without the last game and the
+        other table's player.
+
+        It needs no record in the journal: all that follows folds the same from the end of the game.
+        """
+        return Session(seats=self.seats_here, commitment=self.commitment)
+
+    def is_replaced_by_lobby(self, before: Session) -> bool:
+        """Return whether the lobby replaces the end of this game: the owner has ended it, or
+        another person has taken a seat since the session `before`.
+
+        A game at two tables stays, because the other table has yet to learn its end.
+        """
+        if self.remote is not None:
+            return False
+        # A nonce stands for a person, so two people who change places stay the same.
+        sitters = {sitter.nonce for sitter in self.seats.values()}
+        has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
+        return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
 
 
 def turn_is_over() -> Stale:
@@ -577,39 +563,6 @@ def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:
     return hashlib.sha256(f"{moment} {seat} {action} {salt}".encode()).hexdigest()
 
 
-def turn_random(seed: int, place: int) -> Random:
-    """Return the random generator of one turn, for the game and its replay.
-
-    `place` is as `random_place` returns it, and 0 for the set-up.
-    """
-    return Random(f"{seed}/{place}")
-
-
-def random_place(
-    chance: FairChance | None, is_seed_chosen: bool, turn_number: int, tick: int
-) -> int:
-    """Return the number that a turn's random numbers depend on: its number, counted from 1.
-
-    In games of older versions, which have neither chance nor a chosen seed, it is the tick of the
-    turn's moment, which also counts turns that were taken back.
-    """
-    return tick if chance is None and not is_seed_chosen else turn_number
-
-
-def first_draw_of(game: Game[Any, Any], options: Any) -> Drawn:
-    """Return when a game first draws from its seed: never, if the game itself does not say."""
-    return game.drawn(options) or Drawn.NEVER
-
-
-def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
-    """Return a sentence on what the owner has chosen of a game's chance.
-
-    Empty if nothing was chosen or the game draws nothing.
-    """
-    is_drawn = first_draw_of(game, options) is not Drawn.NEVER
-    return game.chosen(options) or (game.seed_chosen if is_chosen and is_drawn else "")
-
-
 def event_signals(events: tuple[Event, ...]) -> Signals:
     """Return the cues of events."""
     signals = []
@@ -625,4 +578,4 @@ def stage_signals(session: Session) -> Signals:
     signals = event_signals(session.shown_stage.events)
     if session.has_moves and not signals:
         signals = (Signal(Cue.HANDS_WANTED, BOTH),)
-    return (Signal(Cue.STEP, BOTH, session.stage + 1), *signals)
+    return (Signal(Cue.STEP, BOTH, session.stage_index + 1), *signals)

@@ -158,9 +158,9 @@ class TableState:
         return kit is not None and kit.deck is not None
 
     @property
-    def shows_target(self) -> bool:
+    def shows_expected_layout(self) -> bool:
         """Return whether the camera sees the expected layout."""
-        return self.shows_layout(self.session.target)
+        return self.shows_layout(self.session.expected_layout)
 
     def shows_layout(self, layout: Layout | None) -> bool:
         """Return whether the camera sees this layout."""
@@ -288,7 +288,9 @@ def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
     if not reading.quiet:
         return True
     try:
-        session.playing.check(session.state, order.seat, session.playing.parse(order.action))
+        session.require_game().check(
+            session.state, order.seat, session.require_game().parse(order.action)
+        )
     except Illegal:
         # An older picture may not show the move that makes the press legal.
         return reading.at_s < order.now_s
@@ -298,7 +300,7 @@ def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
 def problems_of(live: TableState) -> Problems:
     """Return the problems of the board. While something moves, the previous faults stay."""
     session, reading = live.session, live.reading
-    kit, target = session.kit, session.target
+    kit, target = session.kit, session.expected_layout
     is_checked = not session.is_between_games and live.sees_board
     if not is_checked or kit is None or kit.deck or target is None:
         return ()
@@ -356,11 +358,11 @@ class Instruction:
 def instructions(live: TableState) -> tuple[Instruction, ...]:
     """Return the instructions for hands, with those done that the camera has ticked off."""
     session = live.session
-    kit, target = session.kit, session.target
+    kit, target = session.kit, session.expected_layout
     if todo := session.shown_stage.todo:
-        done = live.sees_board and live.shows_target
+        done = live.sees_board and live.shows_expected_layout
         return tuple(
-            Instruction(HandMove((), None, None, done), session.hands_for(seat), text)
+            Instruction(HandMove((), None, None, done), session.piece_mover(seat), text)
             for seat, text in todo
         )
     if (
@@ -387,7 +389,7 @@ def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
     # A carried ball belongs to nobody, so it is sorted first.
     *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)
     owner = kit.face(piece).seat
-    seat = session.hands_for(owner or Seat.SOUTH)
+    seat = session.piece_mover(owner or Seat.SOUTH)
     side = kit.sides[seat].name
     # The sentence begins with the side, so the piece is named without it.
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")

@@ -25,6 +25,7 @@ from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.clocks.deadlines import CLOCK_NOTE_INTERVAL_S, clock_after_restart, time_out_of
 from companion.table.last_choices import Choices
+from companion.table.lesson_progress import lesson_step
 from companion.table.listeners import Listeners
 from companion.table.records import (
     AnyRecord,
@@ -179,7 +180,7 @@ class TableStore:
                 )
         # Whoever comes after a restart has not seen the game.
         if session.phase is Phase.OVER and session.remote is None:
-            session = session.in_lobby()
+            session = session.lobby
         self.live = TableState(
             session,
             stage_since_s=clock.monotonic_s(),
@@ -328,8 +329,8 @@ class TableStore:
             session, record_signals = advance(session, records[-1])
             signals += record_signals
         self._write(records, session)
-        if session.phase is Phase.OVER and session.returns_to_lobby(before):
-            session = session.in_lobby()
+        if session.phase is Phase.OVER and session.is_replaced_by_lobby(before):
+            session = session.lobby
         live = with_session(self.live, session, self.now_s())
         live = replace(live, notices={**live.notices, WRITE_ERROR: ""})
         if session.stage_key != before.stage_key:
@@ -385,7 +386,7 @@ class TableStore:
             return headline
         content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
         factor = 2 if content.scene else 1
-        if session.lesson_step:
+        if session.is_guided and lesson_step(session):
             factor = LESSON_READING_FACTOR
         reading_s = FIND_SENTENCE_S + READ_WORD_S * len(content.text.split())
         lasts_s = scale * factor * reading_s

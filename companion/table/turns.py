@@ -52,7 +52,7 @@ def hand_in(store: TableStore, order: HandIn) -> str:
         # A second press of the key: the first one waits for the camera, or has ended the turn.
         if early and (early.seat, early.action) == (seat, order.action):
             return ""
-        if session.has_counted(seat, moment, order.action):
+        if session.is_repeated_press(seat, moment, order.action):
             return ""
         if must_wait_for_camera(store.live, order):
             store.publish(replace(store.live, early_press=order))
@@ -114,7 +114,7 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
     the board and disagrees, this raises `Illegal` unless `force` overrules the camera.
     """
     session = store.session
-    if (moment, stage) != (session.moment, session.stage):
+    if (moment, stage) != (session.moment, session.stage_index):
         raise Stale(say("That step is already done"))
     if store.live.sees_board:
         _require_agreement(store, by, force)
@@ -131,13 +131,13 @@ def end_stage(store: TableStore, by: str) -> None:
     if session.phase is Phase.SETUP:
         store.accept(Begin(by, now_s))
     else:
-        store.accept(StageDone(session.moment, session.stage, by, now_s))
+        store.accept(StageDone(session.moment, session.stage_index, by, now_s))
 
 
 def read_headline(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
     """Mark the current headline as read. Raises `Stale` if another one is shown now."""
     session, headline = store.session, store.live.headline
-    place = (session.moment, session.stage, headline.number if headline else None)
+    place = (session.moment, session.stage_index, headline.number if headline else None)
     if (moment, stage, number) != place:
         raise Stale(say("That step is already done"))
     if not session.awaits_other_table:
@@ -176,7 +176,7 @@ def _require_agreement(store: TableStore, by: str, force: bool) -> None:
     `force` overrules a camera that has disagreed for `MIN_DISAGREEMENT_S`. The owner need not wait.
     """
     live, now_s = store.live, store.now_s()
-    if live.session.target is None or live.shows_target:
+    if live.session.expected_layout is None or live.shows_expected_layout:
         return
     since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
     store.live = live = replace(live, disagrees_since_s=since_s)

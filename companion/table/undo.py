@@ -24,7 +24,7 @@ def seat_to_take_back(session: Session) -> Seat | None:
     if session.phase is not Phase.ORDERS or last.is_timed_out or len(last.sealed) != 1:
         return None
     ((seat, sealed),) = last.sealed.items()
-    game = session.playing
+    game = session.require_game()
     return seat if game.is_reversible(earlier.state, seat, game.parse(sealed.action)) else None
 
 
@@ -85,11 +85,11 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
 
 def _session_to_put_back(session: Session, earlier: Session) -> Session:
     """Return the earlier session, with a set-up first unless the board lies as it did then."""
-    lies_as_before = earlier.board is None or earlier.board == session.target
+    lies_as_before = earlier.board is None or earlier.board == session.expected_layout
     return replace(
         with_lasting_parts(session, earlier),
         phase=Phase.ORDERS if lies_as_before else Phase.SETUP,
-        undone_layout=session.target or {},
+        undone_layout=session.expected_layout or {},
     )
 
 

@@ -96,7 +96,9 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.notices.values()))),
         fairness=_fairness_view(session),
         guide=guide_of(session) if session.is_guided else None,
-        help=public_possibilities(session.playing, session.state) if live.is_help_shown else (),
+        help=public_possibilities(session.require_game(), session.state)
+        if live.is_help_shown
+        else (),
     )
 
 
@@ -105,10 +107,10 @@ def _turn_view(live: TableState) -> TurnView:
     in_stages = session.phase is Phase.STAGES
     stages = session.stages if in_stages or session.phase is Phase.OVER else ()
     # Later stages of a turn that is being shown stay secret.
-    open_stages = stages[: session.stage + 1] if in_stages else stages
+    open_stages = stages[: session.stage_index + 1] if in_stages else stages
     return TurnView(
         number=_shown_turn(session),
-        stage=session.stage,
+        stage=session.stage_index,
         title=session.shown_stage.title,
         stage_count=_stage_count(session) if stages else 0,
         instructions=instructions(live),
@@ -148,7 +150,7 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
         layout=session.board or _last_layout(session),
         undone_layout=session.undone_layout if session.phase is Phase.SETUP else {},
         undo_moves=_undo_moves(session) if session.undo_requester is not None else (),
-        target=session.target,
+        target=session.expected_layout,
         unknown=reading.unknown,
         problems=live.problems,
         broken_rule=live.broken_rule if live.problems else None,
@@ -267,7 +269,7 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
     badges = session.shown_stage.badges
     # Pieces that hands have not moved yet keep their badges on their old squares.
     if session.has_moves and badges:
-        earlier = session.stages[session.stage - 1].badges if session.stage else before
+        earlier = session.stages[session.stage_index - 1].badges if session.stage_index else before
         badges = {**earlier, **badges}
     return badges
 
@@ -282,7 +284,9 @@ def _shown_turn(session: Session) -> int:
     """Return the game's number of the turn that is shown: the one whose stages are shown or that
     ended the game, else the one that is due.
     """
-    has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
+    has_ended = (
+        session.phase is Phase.OVER and session.require_game().outcome(session.state) is not None
+    )
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
     return session.last_turn.number if is_last else session.due_turn_number
 
@@ -322,13 +326,13 @@ def _stage_count(session: Session) -> int:
 
     So a turn that a win cuts short looks as long as any other.
     """
-    grammar = session.playing.pad(session.state, Seat.SOUTH)
+    grammar = session.require_game().pad(session.state, Seat.SOUTH)
     return max(grammar.length if grammar else 0, len(session.stages))
 
 
 def _tallies(session: Session) -> tuple[Tally, ...]:
     """Return the sums to show with the stage: its own, or the last ones before it in this turn."""
-    shown = reversed(session.stages[: session.stage + 1])
+    shown = reversed(session.stages[: session.stage_index + 1])
     return next((stage.tallies for stage in shown if stage.tallies), ())
 
 
@@ -350,9 +354,11 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return the orders of each seat's pieces that the stages so far have revealed."""
     if session.before_turn is None:
         return {}
-    game, sealed = session.playing, session.last_turn.sealed
+    game, sealed = session.require_game(), session.last_turn.sealed
     actions = {seat: game.parse(order.action) for seat, order in sealed.items()}
-    return game.opened(session.before_turn.state, actions, session.stages, session.stage) or {}
+    return (
+        game.opened(session.before_turn.state, actions, session.stages, session.stage_index) or {}
+    )
 
 
 def _log(session: Session) -> tuple[str, ...]:
@@ -364,7 +370,7 @@ def _log(session: Session) -> tuple[str, ...]:
     for turn in session.turns:
         events = turn.events
         if session.phase is Phase.STAGES and turn is session.last_turn:
-            shown = turn.stages[: session.stage]
+            shown = turn.stages[: session.stage_index]
             events = tuple(event for stage in shown for event in stage.events)
         lines += [joined(". ", (turn.number, event.text)) for event in events]
     return tuple(lines[-_MAX_LOG_LINES:])

@@ -16,7 +16,7 @@ from appliance.machine import PADS, Machine, MachineError, until
 from companion.core.kit import Layout, Seat
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
-from companion.table.session import turn_random
+from companion.table.chance.fairness import turn_random
 
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 PATIENCE_S = 120.0

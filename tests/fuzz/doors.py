@@ -80,9 +80,9 @@ class Room:
         session = session_of(self.table)
         if session.phase is Phase.ORDERS:
             seat = self.rng.choice(sorted(session.awaited))
-            action = session.playing.random_action(session.state, seat, self.rng)
+            action = session.require_game().random_action(session.state, seat, self.rng)
             with contextlib.suppress(CompanionError):
-                self.table.hand_in(seat, session.moment, session.playing.format(action))
+                self.table.hand_in(seat, session.moment, session.require_game().format(action))
 
     def pass_time(self) -> None:
         """Between two requests; now and then the camera looks, somebody sits down again, or a game

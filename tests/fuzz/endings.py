@@ -18,7 +18,7 @@ def folded(session: Session) -> tuple[Any, ...]:
     """What a journal must lead to again."""
     return (
         session.seats, session.number, session.seed, session.state, session.phase, session.tick, session.sealed,
-        session.stage, session.turns, session.board, session.outcome, session.score, session.draw_offer,
+        session.stage_index, session.turns, session.board, session.outcome, session.score, session.draw_offer,
     )  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def replays(table: Table, journal: Journal) -> None:
     session, live = journal.restore(), session_of(table)
     assert not journal.notice, journal.notice
     if live.phase is Phase.LOBBY and session.phase is Phase.OVER:
-        session = session.in_lobby()
+        session = session.lobby
     restored, now = folded(session), folded(live)
     assert restored == now, (
         "the journal leads elsewhere: "
@@ -59,8 +59,8 @@ def play_turns(table: Table, turns: int, rng: Random) -> None:
         if session.phase is not Phase.ORDERS:
             break
         for seat in sorted(session.awaited):
-            action = session.playing.random_action(session.state, seat, rng)
-            table.hand_in(seat, session.moment, session.playing.format(action))
+            action = session.require_game().random_action(session.state, seat, rng)
+            table.hand_in(seat, session.moment, session.require_game().format(action))
         after = session_of(table)
         has_ended = after.moment != session.moment or after.phase is not Phase.ORDERS
         assert has_ended, "the turn does not end"

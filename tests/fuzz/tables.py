@@ -94,7 +94,9 @@ class Hands:
         session = session_of(self.table)
         if text is None:
             text = (
-                session.playing.format(session.playing.random_action(session.state, seat, self.rng))
+                session.require_game().format(
+                    session.require_game().random_action(session.state, seat, self.rng)
+                )
                 if seat in session.awaited
                 else ""
             )

@@ -73,7 +73,7 @@ def confirm(table: TableAtHub) -> bool:
     session = session_of(table.table)
     if session.phase is Phase.SETUP and session.remote and not session.remote.has_reported_stage:
         with suppress(CompanionError):
-            table.table.confirm("host", session.moment, session.stage)
+            table.table.confirm("host", session.moment, session.stage_index)
     return True
 
 

@@ -56,9 +56,9 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
     """Everybody who is awaited hands in something, as a random player does."""
     session = session_of(companion.table)
     for seat in sorted(session.awaited):
-        action = session.playing.random_action(session.state, seat, rng)
+        action = session.require_game().random_action(session.state, seat, rng)
         companion.table.hand_in(
-            seat, session.moment, session.playing.format(action), salt="5a175a175a17"
+            seat, session.moment, session.require_game().format(action), salt="5a175a175a17"
         )
 
 

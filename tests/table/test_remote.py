@@ -56,7 +56,7 @@ def test_a_rough_game_is_the_same_at_both_tables(
 def _open_moment(line: MemoryLine) -> None:
     """The boards are set up, and everything told has arrived."""
     for half in line.tables:
-        half.table.confirm("host", half.session.moment, half.session.stage)
+        half.table.confirm("host", half.session.moment, half.session.stage_index)
     line.flush()
     assert line.south.session.phase is Phase.ORDERS
 
@@ -208,7 +208,7 @@ def _scouts(line: MemoryLine) -> None:
     """Scouts are placed, and the clock of whoever begins runs."""
     rng = Random(4)
     for half in line.tables:
-        half.table.confirm("host", half.session.moment, half.session.stage)
+        half.table.confirm("host", half.session.moment, half.session.stage_index)
     while line.south.session.chess_clocks is None:
         for half in line.tables:
             half.act(rng)

@@ -74,19 +74,19 @@ def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: s
         if session.phase is Phase.STAGES and session.has_moves:
             break
         if session.phase is Phase.STAGES:
-            played.table.confirm("host", session.moment, session.stage)
+            played.table.confirm("host", session.moment, session.stage_index)
             continue
         for seat in sorted(session.awaited):
-            action = session.playing.random_action(session.state, seat, rng)
-            played.table.hand_in(seat, session.moment, session.playing.format(action))
+            action = session.require_game().random_action(session.state, seat, rng)
+            played.table.hand_in(seat, session.moment, session.require_game().format(action))
     session = session_of(played.table)
-    stage = session.stages[session.stage]
+    stage = session.stages[session.stage_index]
     assert stage.expected is not None, "this game asks hands for something"
     played.show(stage.expected, game=game)
     for _ in range(20):
         played.wait(3.0)
     after = session_of(played.table)
-    assert (after.moment, after.stage) != (session.moment, session.stage)
+    assert (after.moment, after.stage_index) != (session.moment, session.stage_index)
 
 
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:

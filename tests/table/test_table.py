@@ -482,7 +482,7 @@ def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) 
     played.press(SOUTH, "a")
     assert played.cues[-1] == "key_refused", "a pad has no keys for a placing"
     session = session_of(played.table)
-    game, state = session.playing, session.state
+    game, state = session.require_game(), session.state
     actions = {seat: game.random_action(state, seat, Random(1)) for seat in SEATS}
     placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}

@@ -231,8 +231,8 @@ def seen(place: Place, missing: int = 0) -> None:
 def act(place: Place, seat: Seat) -> None:
     """A legal action of a seat, by the table itself."""
     session = session_of(place.table)
-    action = next(iter(session.playing.legal_actions(session.state, seat)))
-    place.table.hand_in(seat, session.moment, session.playing.format(action))
+    action = next(iter(session.require_game().legal_actions(session.state, seat)))
+    place.table.hand_in(seat, session.moment, session.require_game().format(action))
 
 
 def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:

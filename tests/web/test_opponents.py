@@ -107,4 +107,4 @@ def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game:
     browser.post("/api/table/start", json={})
     session = session_of(place.table)
     assert session.is_machine_seat(Seat.NORTH)
-    assert not session.playing.is_dealt_by_hand(session.options)
+    assert not session.require_game().is_dealt_by_hand(session.options)

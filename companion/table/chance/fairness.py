@@ -4,6 +4,8 @@ The commitment is SHA-256 of a secret of 32 bytes. It is unique, so it also name
 is SHA-256 of a text of commitment and secret, read as a number. After the game the secret is
 published, so that anybody can compute all of it again. docs/security.md, "Fair chance", explains it
 for outsiders.
+
+The last part is what a game draws from its seed, fair or not.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from random import Random
 
 import msgspec
 
@@ -92,3 +95,26 @@ def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
         for seat, salt in salts.items()
     }
     return FairChance(commitment_of(secret), secret, contributions)
+
+
+# ---- what is drawn from the seed -----------------------------------------------------------------
+
+
+def turn_random(seed: int, stream_number: int) -> Random:
+    """Return the random generator of one turn, for the game and its replay.
+
+    Each turn draws from a stream of its own: that of `stream_number`, and 0 for the set-up. So what
+    one turn draws does not change what the next one draws.
+    """
+    return Random(f"{seed}/{stream_number}")
+
+
+def stream_number(
+    chance: FairChance | None, is_seed_chosen: bool, turn_number: int, tick: int
+) -> int:
+    """Return the number of a turn's stream of random numbers: that of the turn, counted from 1.
+
+    In games of older versions, which have neither chance nor a chosen seed, it is the tick of the
+    turn's moment. That also counts turns that were taken back.
+    """
+    return tick if chance is None and not is_seed_chosen else turn_number

@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import secrets
 from dataclasses import dataclass, replace
+from typing import Any
 
 from companion.core.errors import JournalError
 from companion.core.i18n import joined, say
 from companion.games import game_named
-from companion.games.base import Drawn
+from companion.games.base import Drawn, Game
 from companion.table.chance.fairness import FairChance, commitment_of
 from companion.table.records import Commit, GameOptions, NewGame, Score
-from companion.table.session import Phase, Session, chosen_words
+from companion.table.session import Phase, Session
 from companion.table.store import TableStore
 
 # Name of the journal's key that is the secret of the next game's chance.
@@ -78,6 +79,20 @@ def _commit(store: TableStore) -> None:
 # ---- what may be known ----
 
 
+def when_drawn(game: Game[Any, Any], options: Any) -> Drawn:
+    """Return when a game first draws from its seed. Never, if the game does not say."""
+    return game.drawn(options) or Drawn.NEVER
+
+
+def chosen_words(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
+    """Return a sentence on what the owner has chosen of a game's chance.
+
+    Empty if nothing was chosen or the game draws nothing.
+    """
+    is_drawn = when_drawn(game, options) is not Drawn.NEVER
+    return game.chosen(options) or (game.seed_chosen if is_seed_chosen and is_drawn else "")
+
+
 @dataclass(frozen=True)
 class ChanceView:
     """The source of a game's chance, as everybody may see it."""
@@ -114,7 +129,7 @@ def chance_of(session: Session) -> ChanceView | None:
     game, fair = session.game, session.chance
     if game is None:
         return None
-    is_drawn = session.first_draw is not Drawn.NEVER
+    is_drawn = when_drawn(game, session.options) is not Drawn.NEVER
     chosen = (
         "" if session.is_guided else chosen_words(game, session.options, session.is_seed_chosen)
     )

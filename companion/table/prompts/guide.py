@@ -15,6 +15,7 @@ from companion.core.kit import Seat
 from companion.games.action_words import Arrow, SpelledOrder, arrows_of, spell_action
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.pads import PadGrammar
+from companion.table.lesson_progress import lesson_of, lesson_step_index
 from companion.table.session import Phase, Session, Viewer
 from companion.table.state import TableState
 
@@ -48,10 +49,10 @@ _NORTH_DRAWINGS = {
 
 def guide_of(session: Session) -> GuideView | None:
     """Return the visible part of the lesson. None without a lesson."""
-    lesson, number = session.lesson, session.lesson_number
+    lesson, number = lesson_of(session), lesson_step_index(session)
     if lesson is None or number is None:
         return None
-    game, step = session.playing, lesson.steps[number]
+    game, step = session.require_game(), lesson.steps[number]
     before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
     orders, arrows = {}, {}
@@ -67,7 +68,7 @@ def guide_of(session: Session) -> GuideView | None:
         step,
         number,
         part=lesson.part_of(number),
-        is_shown=session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
+        is_shown=session.phase is Phase.STAGES and session.stage_index + 1 == len(session.stages),
         orders={**orders, Seat.NORTH: tuple(north_orders)},
         arrows=arrows,
     )
@@ -75,13 +76,13 @@ def guide_of(session: Session) -> GuideView | None:
 
 def waiting_words(session: Session, seats: Collection[Seat]) -> str:
     """Return a sentence on the seats that are waited for."""
-    names = listed(session.playing.sides[seat].name for seat in sorted(seats))
+    names = listed(session.require_game().sides[seat].name for seat in sorted(seats))
     return say("Waiting for {sides}", sides=names)
 
 
 def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[str, str]:
     """Return the sign and its second line while the lesson waits for actions."""
-    session, sides = live.session, live.session.playing.sides
+    session, sides = live.session, live.session.require_game().sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
         # The head of a step for one seat speaks of its player in the third person.
@@ -94,7 +95,7 @@ def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[st
         return say("Both: give the orders shown here"), step.why
     (seat,) = people
     second_line = step.why
-    grammar = session.playing.pad(session.state, seat)
+    grammar = session.require_game().pad(session.state, seat)
     if session.seats[seat].door == "pad" and not _can_enter(grammar, step.orders[seat]):
         second_line = say(
             "Not by this pad: move it on the board, or go on by phone at the same seat."

@@ -12,6 +12,7 @@ from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
+from companion.table.lesson_progress import is_first_after_lesson, lesson_step
 from companion.table.prompts.guide import lesson_words, waiting_words
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session, Viewer
@@ -83,7 +84,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
         return _choice_sign(live, viewer)
     if session.undo_requester:
         decider = frozenset({session.undo_requester.other})
-        side = session.playing.sides[session.undo_requester].name
+        side = session.require_game().sides[session.undo_requester].name
         text = say("{side!c} wants the last move back", side=side)
         if viewer is session.undo_requester:
             text = waiting_words(session, decider)
@@ -99,7 +100,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            if not session.is_guided or not session.is_first_after_lesson or session.paused_by:
+            if not session.is_guided or not is_first_after_lesson(session) or session.paused_by:
                 return sign
             if viewer:
                 return replace(sign, small=_AFTER_LESSON)
@@ -147,7 +148,7 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     elif remote.own_seat in session.sealed:
         small = say("The order is sealed and stays. Both are opened once both are sealed.")
     else:
-        side = session.playing.sides[remote.their_seat].name
+        side = session.require_game().sides[remote.their_seat].name
         small = say("{side!c} plays there. The pieces move here when that is done.", side=side)
     return Sign(say("Waiting for the other table"), small, seats, is_elsewhere=True)
 
@@ -158,7 +159,7 @@ def _choice_sign(live: TableState, viewer: Viewer) -> Sign:
     if viewer in awaited:
         return Sign(say("Which move is it?"), say("The board matches each of them."), awaited)
     (seat,) = awaited
-    side = live.session.playing.sides[seat].name
+    side = live.session.require_game().sides[seat].name
     text = say("{side!c}: tap the move you made", side=side)
     return Sign(text, say("The board matches several."), awaited)
 
@@ -220,7 +221,7 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
-    is_sure = live.has_cards or live.shows_target or live.problems
+    is_sure = live.has_cards or live.shows_expected_layout or live.problems
     # Such as a piece that lies on one that looks the same.
     if wanted and live.still_reading.quiet and not is_sure:
         advice = say("Check that the pieces are where they should be.")
@@ -265,8 +266,8 @@ def _hidden_squares(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign while orders are collected."""
     session = live.session
-    game, awaited = session.playing, session.awaited
-    if session.is_guided and (step := session.lesson_step):
+    game, awaited = session.require_game(), session.awaited
+    if session.is_guided and (step := lesson_step(session)):
         text, small = lesson_words(live, step, viewer)
         return Sign(text, small, awaited)
     if ui := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
@@ -302,7 +303,7 @@ def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
         first = viewer if viewer and viewer in tiles.faults else next(iter(tiles.faults))
         row = tiles.faults[first]
         return Sign(
-            fault_words(row, session.playing.sides[first]),
+            fault_words(row, session.require_game().sides[first]),
             fault_advice(row),
             frozenset(tiles.faults),
         )
@@ -340,14 +341,14 @@ def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused_by:
         why = _PAUSE_REASONS.get(session.paused_by, say("The clock is stopped."))
-        if session.is_first_after_lesson:
+        if is_first_after_lesson(session):
             why = _AFTER_LESSON
         text = say("Start the clock") if session.paused_by == "start" else say("Resume")
         return Sign(text, offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        text = say("{side!c}: time is up", side=session.playing.sides[seat].name)
+        text = say("{side!c}: time is up", side=session.require_game().sides[seat].name)
         return Sign(text, offer or ui.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
         return Sign(waiting_words(session, session.awaited), offer, session.awaited)
@@ -366,7 +367,7 @@ def _passed_words(session: Session) -> str:
     if not session.last_turn.is_timed_out:
         return ""
     (seat,) = session.last_turn.sealed
-    return say("{side!c} passed: the time ran out.", side=session.playing.sides[seat].name)
+    return say("{side!c} passed: the time ran out.", side=session.require_game().sides[seat].name)
 
 
 def _right_words(live: TableState, viewer: Viewer) -> str:
@@ -379,7 +380,7 @@ def _right_words(live: TableState, viewer: Viewer) -> str:
 
 def _over_sign(session: Session, viewer: Viewer) -> Sign:
     """Return who has won, and why."""
-    outcome, game = session.outcome, session.playing
+    outcome, game = session.outcome, session.require_game()
     if outcome == ABANDONED:
         return Sign(outcome.reason, "", BOTH)
     if outcome is None or not outcome.winners:
@@ -398,7 +399,7 @@ def offer_words(session: Session, viewer: Viewer) -> str:
         return ""
     if seat is viewer:
         return say("You offer a draw.")
-    return say("{side!c} offers a draw.", side=session.playing.sides[seat].name)
+    return say("{side!c} offers a draw.", side=session.require_game().sides[seat].name)
 
 
 # ---- order tiles ----

@@ -133,7 +133,7 @@ def _report_stage(session: Session, remote: RemoteGame, record: Begin | StageDon
     fold(session, record)  # raises unless this is the current stage
     if remote.has_reported_stage:
         raise Stale(say("That step is already done"))
-    stage = SETUP_STAGE if isinstance(record, Begin) else session.stage
+    stage = SETUP_STAGE if isinstance(record, Begin) else session.stage_index
     after = _send(
         with_remote(session, reported_seats=remote.reported_seats | {remote.own_seat}),
         StageShown(session.tick, stage),
@@ -287,7 +287,7 @@ def _receive_action(
     session: Session, remote: RemoteGame, opened: ActionOpened, now_s: float
 ) -> Advance:
     """Process the action of the other table's seat. It must match its receipt, if it has one."""
-    game = session.playing
+    game = session.require_game()
     is_shared = session.phase is Phase.ORDERS and len(game.to_act(session.state)) > 1
     _require(session, opened.tick, Phase.ORDERS, is_shared=is_shared)
     # Only one spelling is valid, because the receipt is that of the text.
@@ -319,13 +319,15 @@ def _receive_stage(
     """Note that the other table's board shows the current shown."""
     is_setup = shown.stage == SETUP_STAGE
     _require(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
-    if remote.their_seat in remote.reported_seats or not (is_setup or shown.stage == session.stage):
+    if remote.their_seat in remote.reported_seats or not (
+        is_setup or shown.stage == session.stage_index
+    ):
         raise unexpected_message()
     session = with_remote(session, reported_seats=remote.reported_seats | {remote.their_seat})
     by = str(remote.their_seat)
     if is_setup:
         return _end_stage(session, Begin(by, now_s))
-    return _end_stage(session, StageDone(session.moment, session.stage, by, now_s))
+    return _end_stage(session, StageDone(session.moment, session.stage_index, by, now_s))
 
 
 def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: float) -> Advance:
@@ -380,7 +382,7 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
     if (session.tick, session.phase) != (tick, phase):
         raise unexpected_message()
     if is_shared is not None:
-        due = session.playing.to_act(session.state)
+        due = session.require_game().to_act(session.state)
         if due != (BOTH if is_shared else {remote_of(session).their_seat}):
             raise unexpected_message()
 

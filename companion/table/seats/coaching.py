@@ -15,6 +15,7 @@ from companion.core.kit import Seat
 from companion.games.action_words import SpelledOrder, spell_action, spell_legal_action
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
+from companion.table.lesson_progress import lesson_step_index
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, machine_turn, state_after_turns
 from companion.table.session import Phase, Session, turn_is_over
@@ -47,7 +48,7 @@ def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[Coach
     """
     if session.game is None or session.phase in (Phase.LOBBY, Phase.SETUP):
         return []
-    if session.remote is not None or session.lesson_number is not None:
+    if session.remote is not None or lesson_step_index(session) is not None:
         return []
     is_against_machine = session.is_machine_seat(seat.other)
     is_allowed = rule == "always" or (rule == "machine" and is_against_machine)
@@ -57,7 +58,7 @@ def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[Coach
     subjects: list[CoachSubject] = []
     if seat in session.awaited:
         subjects.append("now")
-    if session.own_turns(seat):
+    if session.own_turn_indices(seat):
         subjects.append("last")
     return subjects
 
@@ -74,7 +75,7 @@ def places_with_reasons(live: TableState, seat: Seat) -> list[int]:
     if game.hides(session.options) and session.phase is not Phase.OVER:
         return []
     turns, places = session.turns, []
-    for place in session.own_turns(seat):
+    for place in session.own_turn_indices(seat):
         if live.reasons.get((seat, turns[place].moment)):
             places.append(place)
     return [place for place in places if turns[place].number == turns[places[-1]].number]
@@ -112,7 +113,7 @@ class Coaching:
             raise wrong_phase(say("There is nothing to ask the coach now"))
         turn, action = machine_turn(session, seat), ""
         if about == "last":
-            place = session.own_turns(seat)[-1]
+            place = session.own_turn_indices(seat)[-1]
             turn = machine_turn(session, seat, place)
             action = session.turns[place].sealed[seat].action
         if seat not in session.coached_seats and session.phase is not Phase.OVER:
@@ -133,7 +134,7 @@ class Coaching:
             state = session.state
         else:
             raise turn_is_over()
-        return spell_legal_action(session.playing, state, seat, action)
+        return spell_legal_action(session.require_game(), state, seat, action)
 
     def reasons(self, seat: Seat, moment: str) -> MachineReasons:
         """Return the reasons of the machine opposite a seat. The game is not marked as coached.
@@ -154,7 +155,7 @@ class Coaching:
             action = turn.sealed[machine].action
             actions.append(action)
             state = state_after_turns(session, place)
-            orders += spell_action(session.playing, state, machine, action)
+            orders += spell_action(session.require_game(), state, machine, action)
             why |= dict.fromkeys(live.reasons[machine, turn.moment])
         name, number = Verbatim(session.seats[machine].name), session.turns[places[-1]].number
         heading = say("{name}, at the start", name=name)
@@ -167,12 +168,14 @@ class Coaching:
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
         """Return the squares to which the orders entered so far would lead."""
         session = self._due(seat, moment)
-        return session.playing.plan(session.state, seat, entered) or () if session else ()
+        return session.require_game().plan(session.state, seat, entered) or () if session else ()
 
     def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
         """Return what a seat may do next after its entries."""
         session = self._due(seat, moment)
-        return possibilities(session.playing, session.state, seat, entered) if session else ()
+        return (
+            possibilities(session.require_game(), session.state, seat, entered) if session else ()
+        )
 
     def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
         """Return the actions that a seat can tap on its board now.
@@ -182,7 +185,7 @@ class Coaching:
         session = self._due(seat, moment)
         if session is None or session.awaited != {seat}:
             return ()
-        return tuple(session.playing.plays(session.state, seat))
+        return tuple(session.require_game().plays(session.state, seat))
 
     def _due(self, seat: Seat, moment: str) -> Session | None:
         """Return the session if the seat has to act at this moment, else None."""

@@ -16,6 +16,7 @@ from companion.core.errors import wrong_phase
 from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
+from companion.table.lesson_progress import wanted_action
 from companion.table.records import FreeSeat, HandIn, TakeSeat
 from companion.table.session import MACHINE, Session, turn_is_over
 from companion.table.state import MAX_REASONS
@@ -101,7 +102,7 @@ class MachineSeats:
             session.require_moment(moment)
             if seat not in session.awaited or not session.is_machine_seat(seat):
                 raise turn_is_over()
-            game, action = session.playing, session.lesson_action(seat)
+            game, action = session.require_game(), wanted_action(session, seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))
             hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
@@ -124,7 +125,7 @@ def machine_turn(session: Session, seat: Seat, number: int | None = None) -> Mac
 
     With `number`, return an earlier turn as the program knew it after that number of turns.
     """
-    game, state, moment = session.playing, session.state, session.moment
+    game, state, moment = session.require_game(), session.state, session.moment
     if number is not None:
         state, moment = state_after_turns(session, number), session.turns[number].moment
     hidden_names = game.hidden_options(session.options) or ()
@@ -145,5 +146,5 @@ def machine_turn(session: Session, seat: Seat, number: int | None = None) -> Mac
         events=tuple(tuple(plain_json(turn.events)) for turn in session.turns[:number]),
         is_due=is_due,
         due_s=countdown.due_s if countdown and number is None else None,
-        lesson_action=session.lesson_action(seat),
+        lesson_action=wanted_action(session, seat),
     )

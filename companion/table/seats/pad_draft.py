@@ -12,6 +12,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press
 from companion.games.pads import PadGrammar
+from companion.table.lesson_progress import wanted_action
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
 from companion.table.state import DraftKeys
@@ -44,7 +45,7 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     if moment_back and (seat in session.sealed or not draft):
         take_back = TakeBack(seat, moment_back, press.at_s)
         return PadEffect(draft, records=() if press.is_held else (take_back,))
-    grammar, is_due = session.playing.pad(session.state, seat), seat in session.awaited
+    grammar, is_due = session.require_game().pad(session.state, seat), seat in session.awaited
     # In some games ready is also one of the keys of which orders consist.
     is_order_key = is_ready and grammar is not None and grammar.ready_is_key and is_due
     if is_ready and press.is_held and not is_order_key:
@@ -65,7 +66,8 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
             raise Malformed(say("Something is missing"))
         longer, is_complete = draft, True
     else:
-        longer = _lengthen(grammar, draft, press, session.lesson_action(seat))
+        lesson_action = wanted_action(session, seat) if session.is_guided else None
+        longer = _lengthen(grammar, draft, press, lesson_action)
         text = grammar.text(longer)
         is_complete = grammar.is_at_once(longer)
     if text is not None and is_complete:
@@ -108,7 +110,7 @@ def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     is_same_press = session.last_turn.completed_s == press.at_s
     if earlier is None or not is_same_press or seat is not seat_to_take_back(session):
         return PadEffect(draft)
-    grammar = session.playing.pad(earlier.state, seat)
+    grammar = session.require_game().pad(earlier.state, seat)
     if grammar is None or not grammar.held_ready:
         return PadEffect(draft)
     take_back = TakeBack(seat, earlier.moment, press.at_s)

@@ -16,6 +16,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal, signal_to
 from companion.table import lobby, turns
+from companion.table.lesson_progress import lesson_step_index
 from companion.table.records import HandIn, Pause, Resume, SkipLesson, TakeBack, TakeSeat, Undo
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import open_to_phone
@@ -85,7 +86,8 @@ def _press_key(store: TableStore, press: Press) -> None:
     session = store.session
     by = press.seat or "table"
     is_tapped_ready = press.key is PadKey.READY and not press.is_held
-    if session.lesson_number is not None and press.is_held and press.key is PadKey.BACK:
+    is_held_back = press.key is PadKey.BACK and press.is_held
+    if is_held_back and lesson_step_index(session) is not None:
         store.accept(SkipLesson(by, store.now_s()))
     elif session.paused_by and is_tapped_ready:
         store.accept(Resume(by, store.now_s()))
@@ -110,12 +112,12 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
     session, headline = store.session, store.live.headline
     if headline:
         if not press.is_held:
-            turns.read_headline(store, by, session.moment, session.stage, headline.number)
+            turns.read_headline(store, by, session.moment, session.stage_index, headline.number)
     # Only a hold whose own press was refused overrules the camera. A press that has ended another
     # stage, or started the clock, does not.
     elif not press.is_held or store.refused_stage_key == session.stage_key:
         store.refused_stage_key = session.stage_key
-        turns.confirm(store, by, session.moment, session.stage, force=press.is_held)
+        turns.confirm(store, by, session.moment, session.stage_index, force=press.is_held)
 
 
 def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
@@ -151,7 +153,7 @@ def _take_back(store: TableStore, record: TakeBack) -> None:
     """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
     session, seat = store.session, record.seat
     sealed = session.own_sealed(seat)
-    grammar = session.playing.pad(session.state, seat)
+    grammar = session.require_game().pad(session.state, seat)
     store.accept(record)
     if sealed and grammar:
         _set_draft(store, seat, grammar.spell(sealed.action))
@@ -161,7 +163,7 @@ def _take_back(store: TableStore, record: TakeBack) -> None:
 def _set_draft(store: TableStore, seat: Seat, keys: DraftKeys) -> int:
     """Set a seat's draft, without showing it to anybody. Return the number of its orders."""
     live, session = store.live, store.session
-    grammar = session.playing.pad(session.state, seat)
+    grammar = session.require_game().pad(session.state, seat)
     draft = Draft(keys, grammar.count(keys) if grammar else 0)
     store.live = replace(live, drafts={**live.drafts, seat: draft})
     return draft.count

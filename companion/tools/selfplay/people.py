@@ -27,7 +27,8 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.service.app import Companion
-from companion.table.session import Phase, turn_random
+from companion.table.chance.fairness import turn_random
+from companion.table.session import Phase
 from companion.table.table_view import TableView
 
 # Length of a frame on the fake clock in seconds, so that a camera reads ten pictures a second.

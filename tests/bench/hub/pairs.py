@@ -132,7 +132,7 @@ class PairService:
             session = journal.fold(int(moment.partition(".")[0]))
         if session.moment != moment or self.seat not in session.awaited:
             return
-        game, salt = session.playing, f"{self._rng.getrandbits(128):032x}"
+        game, salt = session.require_game(), f"{self._rng.getrandbits(128):032x}"
         action = game.format(game.random_action(session.state, self.seat, self._rng))
         answer = self._phone.post("hand-in", {"moment": moment, "action": action, "salt": salt})
         if answer["receipt"]:  # none while a press waits for the camera

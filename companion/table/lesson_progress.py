@@ -1,0 +1,47 @@
+"""The progress of a session in its lesson: which step is current, and which action it wants."""
+
+from __future__ import annotations
+
+from companion.core.kit import Seat
+from companion.games.lesson import Lesson, LessonStep
+from companion.table.session import Phase, Session
+
+
+def lesson_of(session: Session) -> Lesson | None:
+    """Return the lesson, unless it was left."""
+    if session.game is None or not session.is_guided or session.has_left_lesson:
+        return None
+    return session.game.lesson
+
+
+def lesson_step_index(session: Session) -> int | None:
+    """Return the index of the current lesson step. None without a lesson, or after its end."""
+    lesson = lesson_of(session)
+    if lesson is None or session.is_between_games:
+        return None
+    # While a turn is shown, the step that asked for it is still current.
+    index = len(session.turns) - (session.phase is Phase.STAGES)
+    return index if index < len(lesson.steps) else None
+
+
+def lesson_step(session: Session) -> LessonStep | None:
+    """Return the current lesson step. None without a lesson, or after its end."""
+    lesson, index = lesson_of(session), lesson_step_index(session)
+    return lesson.steps[index] if lesson and index is not None else None
+
+
+def wanted_action(session: Session, seat: Seat) -> str | None:
+    """Return the one action, in notation, that the lesson wants from a seat now.
+
+    None if the choice is free.
+    """
+    step = lesson_step(session) if session.phase is Phase.ORDERS else None
+    return step.orders.get(seat) if step else None
+
+
+def is_first_after_lesson(session: Session) -> bool:
+    """Return whether the first decision after a lesson is due."""
+    lesson = lesson_of(session)
+    if lesson is None or session.phase is not Phase.ORDERS:
+        return False
+    return len(session.turns) == len(lesson.steps)
