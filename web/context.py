@@ -67,7 +67,8 @@ class Presence:
         view, now_s = self._table.view(), self._now_s()
         is_game_on = view.phase not in (Phase.LOBBY, Phase.OVER)
         with self._lock:
-            previous, self._last_present_s = self._last_present_s, {}
+            previous = self._last_present_s
+            self._last_present_s = {}
             for seat in SEATS:
                 sitter = view.seats[seat]
                 # only phones can be gone, because pads and the machine need no stream
@@ -81,7 +82,8 @@ class Presence:
                 for (seat, _), present_s in self._last_present_s.items()
                 if now_s - present_s >= GONE_AFTER_S
             )
-            has_changed, self.gone_seats = gone_seats != self.gone_seats, gone_seats
+            has_changed = gone_seats != self.gone_seats
+            self.gone_seats = gone_seats
         if has_changed:
             self._table.redraw()
 
@@ -184,7 +186,8 @@ class PageContext:
         with self._fragment_locks[key]:
             version, html = self._fragments.get(key, (-1, ""))
             if version != self.table.version:
-                version, html = self._fragments[key] = self._draw(key)
+                version, html = self._draw(key)
+                self._fragments[key] = (version, html)
         return html
 
     @property
@@ -237,7 +240,7 @@ class PageContext:
                 viewer=key.viewer,
                 settings=table.settings,
                 SEATS=SEATS[::-1] if is_turned else SEATS,
-                # the game, or the last one
+                # what can be done, and how a finished game has ended
                 finale=finale,
                 end=end_words(finale, key.viewer) if finale and view.match.outcome else None,
                 plays=table.coaching.plays(acting_seat, view.moment)

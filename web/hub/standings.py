@@ -82,15 +82,16 @@ class StandingsPages(HubGroup):
 
     @form("/host/people", guard=host_only, page="people")
     def change(self) -> Any:
-        """Carry out the action of a submitted form."""
-        form, league = request.form, self._league
-        match form.get("do"):
+        """Carry out the action whose button was pressed, and show the page again."""
+        fields = request.form
+        match fields.get("do"):
             case "make":
-                league.cards.create(form.get("name", "")[:200], "shown" in form)
+                self._cards.create(fields.get("name", "")[:200], "shown" in fields)
             case "forget":
-                league.cards.forget(form.get("number", 0, int))
+                self._cards.forget(fields.get("number", 0, int))
             case "void" | "count":
-                league.results.set_void(form.get("key", "")[:80], form["do"] == "void")
+                key, is_void = fields.get("key", "")[:80], fields["do"] == "void"
+                self._league.results.set_void(key, is_void)
             case _:
                 raise NotFound
         return redirect("/host/people", 303)

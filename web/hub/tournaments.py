@@ -46,19 +46,18 @@ class TournamentWords:
 
     def entrant(self, tournament: Tournament, number: int) -> str:
         """Return the name of a team, or the names of an entrant's people."""
-        entry = next((each for each in tournament.entrants if each.number == number), None)
-        if entry is None:
-            return say("Entry {number}", number=number)
-        if entry.team:
-            return Verbatim(entry.team)
-        return joined(", ", [self.person(person) for person in entry.people])
+        for entrant in tournament.entrants:
+            if entrant.number == number:
+                names = [self.person(person) for person in entrant.people]
+                return Verbatim(entrant.team) if entrant.team else joined(", ", names)
+        return say("Entry {number}", number=number)
 
-    def table(self, name: str) -> str:
+    def table(self, table_id: str) -> str:
         """Return the number of a table as the wall shows it. Empty if there is no such table."""
-        return str(self._room.number_of(name) or "")
+        return str(self._room.number_of(table_id) or "")
 
     def verdict(self, verdict: Any) -> str:
-        """Return the result of a board as people write it."""
+        """Return the result of a board as people write it, or a dash while there is none."""
         return VERDICT_WORDS[BoardEnd(verdict)] if verdict else "–"
 
 

@@ -20,7 +20,8 @@ def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
             beats.append(0)
             continue
         # consecutive events of one kind share a beat
-        beat += event.kind is not last_kind
+        if event.kind is not last_kind:
+            beat += 1
         last_kind = event.kind
         beats.append(beat)
     return tuple(beats)
@@ -35,7 +36,10 @@ def _is_shown(event: Event) -> bool:
 
 
 def tones_of(events: Sequence[Event]) -> str:
-    """Return the tone of each beat in the form that the script reads: `1 A5 120 ·40 A4 60|2 …`."""
+    """Return the tones of all beats as text for the script, such as `1 A5 120 ·40 A4 60|2 A4 60`.
+
+    Each has the number of its beat, then notes with their milliseconds. `·40` is a pause.
+    """
     tones = [
         f"{beat} {event.kind.cue.tone}"
         for event, beat in zip(events, beats_of(events), strict=True)

@@ -17,9 +17,8 @@ from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import piece
 from web.rendering.svg import circle, labelled_svg, text
 
-# Picture width for the line widths below. They scale with the picture.
+# Widths of a line and of its casing in a picture of this width, with which they scale.
 _WIDTH_PX = 900
-
 _LINE_PX, _CASE_PX = 5.0, 9.0
 # Width of a piece's face as a fraction of its square.
 _FACE_SHARE = 0.77
@@ -47,10 +46,10 @@ def read_words(board: BoardSeen) -> str:
         if not square.is_known:
             unknown.append(name)
         elif square.faces:
-            sureness = (
-                "" if square.certainty >= _HIGH_CONFIDENCE else f"({100 * square.certainty:.0f} %)"
-            )
-            read.append(joined(" ", (*square.faces, name, sureness)))
+            doubt = ""
+            if square.certainty < _HIGH_CONFIDENCE:
+                doubt = f"({100 * square.certainty:.0f} %)"
+            read.append(joined(" ", (*square.faces, name, doubt)))
     words = joined(", ", read) or say("No piece is read")
     if not unknown:
         return words
@@ -69,10 +68,12 @@ def square_words(kit: Kit, seen: SquareSeen) -> str:
 
 
 def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
-    """Draw a hatched patch for an unknown square, a dot for a free one, else the outlined piece."""
+    """Draw what is read on a square: a hatched patch if nothing is known, a dot if it is free, or
+    else an outline and the piece.
+    """
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)
-    # by the diagonals, because perspective distorts the outline
+    # mean of the diagonals over √2, because perspective distorts the sides
     side = (abs(corners[2] - corners[0]) + abs(corners[3] - corners[1])) / math.sqrt(8)
     if not square.is_known:
         return f'<polygon class="unread" points="{_points(corners)}"/>'

@@ -1,4 +1,4 @@
-"""The board of a first game's guide, with arrows for the orders of the lesson."""
+"""The board in a lesson (the guide of a first game), with arrows for the orders that it gives."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
 
 
 def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
-    """Yield the moves of an order, step by step. The piece and what it carries appear at the last
-    step.
+    """Yield one move, drawn as an arrow, for each step of a seat's order.
+
+    A path from a1 over a2 to a3 makes two arrows. Only the second one carries the piece from a1,
+    which is drawn faint on a3.
     """
     layout, guide = view.board.layout, view.guide
     steps = [
@@ -37,8 +39,8 @@ def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
     origins: dict[Square, Square] = {}
     for start, target in steps:
         if start is not None and target is not None and target != start:
-            # square of the piece before its first step
+            # where the path to this square begins, which is where its piece stands
             origins[target] = origins.get(start, start)
-            # a piece appears only where its path ends on a free square
-            is_last = target not in layout and target not in starts
-            yield HandMove(layout.get(origins[target], ()) if is_last else (), start, target)
+            ends_on_free_square = target not in layout and target not in starts
+            faces = layout.get(origins[target], ()) if ends_on_free_square else ()
+            yield HandMove(faces, start, target)

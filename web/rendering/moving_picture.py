@@ -7,7 +7,7 @@ The converter knows neither CSS variables nor the drawings that a page defines o
 a scene becomes a frame in four steps:
 
 1. The template `_film.html` draws the scene as a page would:
-   `<use href="#pennant" x="8" … class="side-lime"/>`, `<rect fill="var(--tile)"/>`.
+   `<use href="#disc" x="8" … class="side-lime"/>`, `<rect fill="var(--tile)"/>`.
 2. `_resolve_colours` replaces variables by the colours of the light theme. Only `--face`, the
    colour of a print on a piece, remains, because it depends on the piece's side.
 3. `_inline_drawings` replaces each `use` by its drawing, with the print colour of its side.

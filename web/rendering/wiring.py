@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from companion.core.config import PanelSettings
+from companion.core.config import PanelSettings, WiredPin
 from companion.core.i18n import say
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
@@ -25,11 +25,13 @@ ODD_GROUND_PIN, EVEN_GROUND_PIN = 9, 6
 
 @dataclass(frozen=True)
 class Wire:
-    """One part and its wire. `kind` is key, lamp or buzzer."""
+    """The wire from a pin to one part: a key, a lamp or the buzzer."""
 
     name: str
+    """Name of the part, such as `south_up`, by which the check of the panel marks it."""
     title: str
     kind: str
+    """`key`, `lamp` or `buzzer`."""
     gpio: int
     is_active_low: bool = False
 
@@ -55,8 +57,9 @@ class Wire:
 
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
-    """Return every wire, pad by pad."""
-    parts: list[tuple[str, str, str, object, bool]] = []
+    """Return every wire, pad by pad. A part without a pin has none."""
+    # name, title, kind, GPIO number (empty if it is not wired), and whether it is active low
+    parts: list[tuple[str, str, str, WiredPin, bool]] = []
     for seat, pins in zip(SEATS, (settings.south, settings.north), strict=True):
         for part, words in PAD_PARTS.items():
             name = f"{seat}_{part.removeprefix('lamp_')}"
@@ -72,5 +75,5 @@ def wires(settings: PanelSettings) -> tuple[Wire, ...]:
     return tuple(
         Wire(name, title, kind, gpio, is_low)
         for name, title, kind, gpio, is_low in parts
-        if isinstance(gpio, int)
+        if gpio != ""
     )

@@ -22,6 +22,7 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_sign
 from web.rendering.svg import ornament
 
+# A picture in a game's `pictures.svg`: its name, its view box and its content.
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
 # Notices that are requests. All others report a problem.
 _REQUESTS = frozenset(OPEN_SENTENCES.values())

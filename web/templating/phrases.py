@@ -58,6 +58,7 @@ def rule_words(game: Game[Any, Any], rule: str) -> str:
     return say("Rules")
 
 
+# Maximum number of digits of a whole number. More would not fit into 32 bits.
 MAX_DIGITS = 9
 
 
@@ -79,7 +80,10 @@ def tenths(number: float) -> str:
 
 
 def end_words(finale: Finale, reader: Seat | None) -> Sign:
-    """Return the winner and the reason as a sign, for a seat or for everybody (None)."""
+    """Return the sign at the end of a game: who has won, and why.
+
+    `reader` is the seat that reads it, or None for everybody.
+    """
     text = say("A draw")
     if finale.winners == (reader,):
         text = say("You win")
