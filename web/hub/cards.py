@@ -14,7 +14,7 @@ from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
-from web.routes.api.body import Body, ShortText
+from web.routes.api.body import ShortText
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
 from web.security.codes import CODE_GUESSES
@@ -28,13 +28,6 @@ NEW_CARDS = Rate(8, 8 / 3600)
 ALL_NEW_CARDS = Rate(300, 1.0)
 # Maximum number of results on a card's page.
 MAX_RESULTS = 20
-
-
-class ShownCard(Body, frozen=True):
-    """A card that is shown at a table. `table` is the table's name in subjects."""
-
-    code: ShortText
-    table: ShortText
 
 
 class CardPages(HubGroup):
@@ -97,13 +90,12 @@ class CardPages(HubGroup):
                     "owner for one"
                 )
             )
-        name, is_shown = self._name_and_shown()
-        return self._give_card(self._cards.create(name, is_shown))
+        return self._give_card(self._cards.create(*self._submitted_name()))
 
     @form("/card/change", page="page")
     def change(self) -> Any:
         """Change the name on the card, and whether others see it."""
-        self._cards.change(self._require_card().number, *self._name_and_shown())
+        self._cards.change(self._require_card().number, *self._submitted_name())
         return redirect("/card", 303)
 
     @form("/card/close")
@@ -126,32 +118,35 @@ class CardPages(HubGroup):
 
     # ---- tables ----
 
-    @post("/api/hub/card", body=ShownCard)
-    def shown(self, body: ShownCard) -> Response:
-        """Record that a card was shown at a table, and return its identifier."""
-        # a table may only ask after the hub's owner has admitted it
-        admitted = [table.id for table in self._room.tables() if not table.is_waiting]
-        if body.table not in admitted:
+    @post("/api/hub/card")
+    def note_shown(self, code: ShortText, table: ShortText) -> Response:
+        """Note that a card was shown at a table, and return the card's identifier.
+
+        `table` is the table's name in subjects. Raises `NotFound` unless the hub's owner has
+        admitted the table, and `Illegal` for a wrong code.
+        """
+        admitted = [known.id for known in self._room.tables() if not known.is_waiting]
+        if table not in admitted:
             raise NotFound
-        person = self._card_of(body.code)
-        self._cards.note_shown(person, body.table)
+        person = self._person_with(code)
+        self._cards.note_shown(person, table)
         return jsonify(card=person.card)
 
     # ---- inside ----
 
-    def _name_and_shown(self) -> tuple[str, bool]:
+    def _submitted_name(self) -> tuple[str, bool]:
         """Return the name in the form, and whether others may see it."""
         return request.form.get("name", "")[:200], "shown" in request.form
 
     def _open(self, code: str) -> Any:
         try:
-            person = self._card_of(code)
+            person = self._person_with(code)
         except Illegal as refusal:
             return self.page(refusal.message, status_of(refusal))
         return self._give_card(person)
 
-    def _card_of(self, code: str) -> Person:
-        """Return the owner of the card with this code.
+    def _person_with(self, code: str) -> Person:
+        """Return the person whose card has this code.
 
         Raises `Illegal` for a wrong code, and after too many wrong codes from one address.
         """
@@ -168,7 +163,7 @@ class CardPages(HubGroup):
     def _own_card(self) -> Person | None:
         code = request.cookies.get(COOKIE, "")
         try:
-            return self._card_of(code) if code else None
+            return self._person_with(code) if code else None
         except Illegal:
             return None
 

@@ -23,25 +23,12 @@ from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
 from web.security.rate_limit import GuessLimit
 from web.server.sse import Audience
 
-# The public key of a user in NATS (NKey).
+# Public key of a user in NATS (NKey).
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 
 
-class JoinRequest(Body, frozen=True):
-    """Request of a table to join: the code on the hub's screen, its public NKey, name and
-    version.
-    """
-
-    code: ShortText
-    key: ShortText
-    name: Annotated[str, Meta(max_length=64)] = ""
-    version: ShortText = ""
-
-
-class TableRequest(Body, frozen=True):
-    """Request about one table."""
-
-    number: int
+# Name of a table that joins.
+TableName = Annotated[str, Meta(max_length=64)]
 
 
 class CallAnswer(Body, frozen=True):
@@ -49,22 +36,6 @@ class CallAnswer(Body, frozen=True):
 
     number: int
     say: Literal["coming", "done"]
-
-
-class SettingsRequest(Body, frozen=True):
-    """Settings to change at tables, as typed on a table's own page.
-
-    No numbers stand for all tables that are connected.
-    """
-
-    numbers: Annotated[list[int], Meta(max_length=500)]
-    values: Annotated[dict[ShortText, ShortText], Meta(max_length=16)]
-
-
-class DelayRequest(Body, frozen=True):
-    """Delay for spectators in whole seconds."""
-
-    seconds: Annotated[int, Meta(ge=0, le=MAX_DELAY_S)]
 
 
 class JoinedTable(NamedTuple):
@@ -134,19 +105,22 @@ class TableJoinCode:
         if self._clock.monotonic_s() >= self._expires_s:
             self.renew()
 
-    def join(self, join_request: JoinRequest, address: str) -> JoinedTable:
-        """Add a table. Raises `Illegal` for a wrong code and `Malformed` for a bad key."""
+    def join(self, typed_code: str, key: str, name: str, address: str) -> JoinedTable:
+        """Add a table that connects from an address. `key` is its public NKey.
+
+        Raises `Illegal` for a wrong code and `Malformed` for a bad key.
+        """
         with self._join_lock:  # otherwise two tables could use one code
             self.step()
             self._guesses.require(
                 address,
-                lambda: is_code(join_request.code, self.code),
+                lambda: is_code(typed_code, self.code),
                 say("That is not the code that the hub’s screen shows now"),
                 say("Too many wrong codes: wait a minute, then look at the hub’s screen"),
             )
-            if not _PUBLIC_KEY.fullmatch(join_request.key):
+            if not _PUBLIC_KEY.fullmatch(key):
                 raise Malformed(say("The table’s key is not a public NKey"))
-            joined = self._actions.join(" ".join(join_request.name.split()), join_request.key)
+            joined = self._actions.join(" ".join(name.split()), key)
             # each code works once only
             self.renew()
         return joined
@@ -199,32 +173,49 @@ class HubHostPages(HubGroup):
 
     # ---- JSON routes ----
 
-    @post("/api/hub/join", body=JoinRequest)
-    def join(self, body: JoinRequest) -> Response:
-        """Join a table to the hub by the code."""
-        joined = self._join_code.join(body, request.remote_addr or "")
+    @post("/api/hub/join")
+    def join(
+        self,
+        code: ShortText,
+        key: ShortText,
+        name: TableName = "",
+        version: ShortText = "",  # noqa: ARG002 - tables send it
+    ) -> Response:
+        """Let a table join by the code on the hub's screen, and answer with what it needs.
+
+        `key` is the table's public NKey. `version` has no effect yet. A wrong code and a bad key
+        are refused.
+        """
+        joined = self._join_code.join(code, key, name, request.remote_addr or "")
         return jsonify(**joined._asdict(), room=str(self._room.title))
 
-    @post("/api/hub/remove", body=TableRequest, guard=host_only)
-    def remove(self, body: TableRequest) -> None:
+    @post("/api/hub/remove", guard=host_only)
+    def remove(self, number: int) -> None:
         """Remove a table."""
-        self._actions.remove(self._require_table(body.number).id)
+        self._actions.remove(self._require_table(number).id)
 
-    @post("/api/hub/let-in", body=TableRequest, guard=host_only)
-    def admit(self, body: TableRequest) -> None:
+    @post("/api/hub/let-in", guard=host_only)
+    def admit(self, number: int) -> None:
         """Admit a table that has joined or was shut out."""
-        self._actions.admit(self._require_table(body.number).id)
+        self._actions.admit(self._require_table(number).id)
 
     @post("/api/hub/answer", body=CallAnswer, guard=host_only)
     def answer(self, body: CallAnswer) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
         self._actions.answer_call(self._require_table(body.number).id, body.say)
 
-    @post("/api/hub/settings", body=SettingsRequest, guard=host_only)
-    def settings(self, body: SettingsRequest) -> None:
-        """Send settings to tables. Raises `Illegal` if one of them is not connected."""
+    @post("/api/hub/settings", guard=host_only)
+    def settings(
+        self,
+        numbers: Annotated[list[int], Meta(max_length=500)],
+        values: Annotated[dict[ShortText, ShortText], Meta(max_length=16)],
+    ) -> None:
+        """Send settings, as typed on a table's own page, to the tables with these numbers.
+
+        No numbers stand for all tables. Raises `Illegal` if a chosen one is not connected.
+        """
         now_s = self._room.now_s()
-        wanted = [self._require_table(number) for number in body.numbers]
+        wanted = [self._require_table(number) for number in numbers]
         if lost := [str(table.number) for table in wanted if table.is_lost(now_s)]:
             raise wrong_phase(
                 say(
@@ -233,12 +224,12 @@ class HubHostPages(HubGroup):
                 )
             )
         for table in wanted or self._room.tables():
-            self._actions.change_settings(table.id, body.values)
+            self._actions.change_settings(table.id, values)
 
-    @post("/api/hub/delay", body=DelayRequest, guard=host_only)
-    def delay(self, body: DelayRequest) -> None:
+    @post("/api/hub/delay", guard=host_only)
+    def delay(self, seconds: Annotated[int, Meta(ge=0, le=MAX_DELAY_S)]) -> None:
         """Set the delay for spectators."""
-        self._actions.set_delay(body.seconds)
+        self._actions.set_delay(seconds)
 
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:

@@ -13,7 +13,7 @@ from companion.games import GAMES
 from companion.league.people import shown_name
 from companion.league.results import StoredResult
 from web.hub.room import HubGroup
-from web.routes.route import form, get, host_only, host_page
+from web.routes.route import download, form, get, host_only, host_page
 
 # Maximum number of results on the page.
 MAX_RESULTS = 100
@@ -62,10 +62,7 @@ class StandingsPages(HubGroup):
         writer.writerow(COLUMNS)
         for stored in self._league.results.latest(MAX_EXPORTED_RESULTS):
             writer.writerow(map(_safe_cell, self._columns_of(stored)))
-        answer = make_response(text.getvalue())
-        answer.mimetype = "text/csv"
-        answer.headers["Content-Disposition"] = 'attachment; filename="results.csv"'
-        return answer
+        return download(text.getvalue().encode(), "text/csv; charset=utf-8", "results.csv")
 
     @get("/host/people", guard=host_page)
     def people(self, error: str = "", status: int = 200) -> Any:
