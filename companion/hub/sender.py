@@ -1,10 +1,10 @@
-"""The connection of a table to its hub, the hub line, in its own thread. It sends every input
-exactly once and in order, and the current state of the table.
+"""The hub line: a table's connection to its hub, in its own thread.
 
-After each connect, the line asks the hub for its last message of this table and continues there.
-Each message names the number of the one before it, and JetStream rejects it if another one was
-stored since. So each input is stored once and in order, whatever crashes or is sent again. The
-table never waits for this thread.
+It sends every input exactly once and in order, and the current state of the table. After each
+connect, the line asks the hub for its last message of this table and continues there. Each message
+names the number of the one before it, and JetStream rejects it if another one was stored since. So
+each input is stored once and in order, whatever crashes or is sent again. The table never waits for
+this thread.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ POLL_INTERVAL_S = 0.03
 YIELD_PAUSE_S = 0.02
 # Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
 # table as lost.
-PULSE_S = 10.0
+STATE_INTERVAL_S = 10.0
 
 _DISK_FULL = say(
     "The hub cannot keep anything just now: its disk may be full. What is played here is sent "
@@ -187,7 +187,7 @@ class HubLine:
         self._ask_pair_s = 0.0
         # a hub that stored nothing before the connection broke may still store nothing
         self._set_connection(True, self.trouble if self._outbox.next() else "")
-        # an empty state differs from any, so the present one is sent
+        # no state is empty, so the present one is sent
         self._sent_state = b""
         retry_s = 0.0
         while client.is_connected and not self._is_closing:
@@ -204,11 +204,11 @@ class HubLine:
                     self._set_connection(True, error.message)
                     sequence = await self._seek(stream)
                     self._ask_pair_s, retry_s = 0.0, line_time_s() + FULL_RETRY_S
-            pause_s = FULL_RETRY_S if retry_s > line_time_s() else PULSE_S
+            pause_s = FULL_RETRY_S if retry_s > line_time_s() else STATE_INTERVAL_S
             await self._wait(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
                 await self._wait(YIELD_PAUSE_S)
-            elif line_time_s() >= self._state_sent_s + PULSE_S:
+            elif line_time_s() >= self._state_sent_s + STATE_INTERVAL_S:
                 self._sent_state = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
@@ -231,15 +231,13 @@ class HubLine:
         """
         try:
             if line_time_s() >= self._ask_pair_s:
-                await self._look_for_pair(client)
+                await self._fetch_pair(client)
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
             raise HubStoresNothing(_DISK_FULL) from None
 
-    async def _look_for_pair(self, client: Client) -> None:
-        """Ask which game at two tables is ours. Schedule another attempt if the hub does not
-        answer.
-        """
+    async def _fetch_pair(self, client: Client) -> None:
+        """Ask which game at two tables is ours, later once more if the hub does not answer."""
         # `look_for_pair` may reset this before the answer arrives
         self._ask_pair_s = math.inf
         try:

@@ -92,7 +92,7 @@ MAX_PAIR_AGE_S = 60 * 86_400.0
 
 # Rate limit of a table's messages: a burst, then messages a second. The burst covers what a long
 # outage has delayed, and the rate is higher than any table needs.
-FLOOD = Rate(20_000, 100.0)
+MESSAGE_RATE = Rate(20_000, 100.0)
 # Number of messages for which an invalid one counts.
 BAD_MESSAGE_COST = 200
 # Number of messages for which a request about a game at two tables counts. One that is accepted
@@ -127,7 +127,7 @@ class NatsConnection:
         self._client: Client | None = None
         self._was_full = False
         self._is_closing = False
-        self._flood = TokenBuckets(FLOOD, time.monotonic)
+        self._message_tokens = TokenBuckets(MESSAGE_RATE, time.monotonic)
         self._has_last_records = False
         # error because of which a record could not be stored, and which ends the connection
         self._record_error: CompanionError | None = None
@@ -351,7 +351,7 @@ class NatsConnection:
         """Handle a record of a table, unless an earlier one could not be stored."""
         table = table_of(message.subject)
         sequence = message.metadata.sequence.stream
-        self._count(table)
+        self._count_message(table)
         try:
             record = read_record(message.data)
         except Malformed as error:
@@ -372,12 +372,12 @@ class NatsConnection:
         except Malformed as error:
             self._reject(table, error)
             return
-        self._count(table)
+        self._count_message(table)
         self._room.receive_state(table, state)
 
     async def _handle_request(self, message: Msg) -> None:
         table = table_of(message.subject)
-        self._count(table, REQUEST_COST)
+        self._count_message(table, REQUEST_COST)
         answer = self._pairs.answer(table, message.data)
         # permissions may have changed: let pending tasks run first
         await asyncio.sleep(0)
@@ -388,7 +388,7 @@ class NatsConnection:
         _, pair, table, number = message.subject.split(".")
         if self._room.has_table(table):
             is_valid = number.isdecimal() and len(number) <= MAX_NUMBER_DIGITS
-            self._count(table, 1 if is_valid else BAD_MESSAGE_COST)
+            self._count_message(table, 1 if is_valid else BAD_MESSAGE_COST)
             if not is_valid:
                 return
         # notify the other table only if both have arranged this game
@@ -399,18 +399,18 @@ class NatsConnection:
     async def _handle_presence(self, message: Msg) -> None:
         """Announce a table's presence to the other table of its game."""
         _, pair, table = message.subject.split(".")
-        self._count(table)
+        self._count_message(table)
         if game := self._pairs.current(pair):
             await self._publish(announcement_subject(game.other_of(table), pair, PRESENCE), b"")
 
-    def _count(self, table: str, times: int = 1) -> None:
-        """Count a message of a table `times` times. Shut out a table that exceeds `FLOOD`."""
-        if not all(self._flood.take_token(table) for _ in range(times)):
+    def _count_message(self, table: str, times: int = 1) -> None:
+        """Count a message of a table, as `times` messages. Shut out a table that sends too many."""
+        if not all(self._message_tokens.take_token(table) for _ in range(times)):
             self._members.shut_out(table)
 
     def _reject(self, table: str, error: Malformed) -> None:
         """Count an invalid message, and note in the room that it was refused."""
-        self._count(table, BAD_MESSAGE_COST)
+        self._count_message(table, BAD_MESSAGE_COST)
         log.debug("Hub: %s: %s", table, error.message)
         self._room.note_unreadable(table)
 

@@ -1,15 +1,16 @@
 """Pairings of the next round: Swiss, round robin, and a knock-out bracket.
 
 Swiss pairing is a minimum-cost matching over all players at once, as in bbpPairings. Nobody meets
-the same opponent twice or gets two byes. Then, in this order of importance: nobody plays one side
-for the third time running, opponents have equal points, and sides are balanced. Within a group of
-equal points, the upper half meets the lower half.
+the same opponent twice or gets two byes. The other aims are costs, in this order of importance:
+nobody plays one side for the third time running, a bye goes to somebody with few points, opponents
+have equal points, and sides are balanced. Within a group of equal points, the upper half meets the
+lower half.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 from companion.core.errors import SystemTrouble, wrong_phase
@@ -109,27 +110,14 @@ def _swiss(tournament: Tournament, round_number: int) -> Pairs:
     ]
     # the sort is stable: with equal points the stronger player stays first
     players.sort(key=lambda player: -player.halves)
-    group_sizes = Counter(player.halves for player in players)
     # each player is a node, each match that may be played an edge with its cost, and the best
     # pairing is the cheapest perfect matching
     graph = PyGraph(multigraph=False)
     graph.add_nodes_from(players)
     if len(players) % 2:
-        # a node without a player stands for the bye, which costs more for players with more points,
-        # and among equals for stronger ones
-        bye = graph.add_node(None)
-        for node, player in enumerate(players):
-            if not player.had_bye:
-                graph.add_edge(node, bye, BYE_COST * player.halves + bye - node)
-    for node, other_node in combinations(range(len(players)), 2):
-        player, other = players[node], players[other_node]
-        if other.number in player.met:
-            continue
-        cost = _cost(player, other)
-        if player.halves == other.halves:
-            # within a group, the first of the upper half meets the first of the lower half
-            cost += (other_node - node - group_sizes[player.halves] // 2) ** 2
-        graph.add_edge(node, other_node, cost)
+        # stands for the bye, after all players
+        graph.add_node(None)
+    graph.add_edges_from(list(_possible_matches(players)))
     # the library maximizes weight, so subtract the cost
     matching = max_weight_matching(
         graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
@@ -152,17 +140,38 @@ def _swiss(tournament: Tournament, round_number: int) -> Pairs:
     return pairs
 
 
-class _Player:
-    """An entrant with the data that pairing needs: points, past sides (see `_sides`), opponents and
-    bye.
+def _possible_matches(players: Sequence[_Player]) -> Iterator[tuple[int, int, int]]:
+    """Yield the matches that may be played: the indexes of both players, and the cost.
+
+    The index after the last player stands for the bye, if the number of players is odd.
     """
+    if len(players) % 2:
+        # a bye costs more for players with more points, and among equals for stronger ones
+        bye = len(players)
+        for index, player in enumerate(players):
+            if not player.had_bye:
+                yield index, bye, BYE_COST * player.halves + bye - index
+    group_sizes = Counter(player.halves for player in players)
+    for index, other_index in combinations(range(len(players)), 2):
+        player, other = players[index], players[other_index]
+        if other.number in player.opponents:
+            continue
+        cost = _cost(player, other)
+        if player.halves == other.halves:
+            # within a group, the first of the upper half meets the first of the lower half
+            cost += (other_index - index - group_sizes[player.halves] // 2) ** 2
+        yield index, other_index, cost
+
+
+class _Player:
+    """What pairing needs to know of an entrant: points, past sides, opponents and bye."""
 
     def __init__(self, tournament: Tournament, entrant: Entrant) -> None:
         self.number = number = entrant.number
         self.halves = tournament.halves(number)
         self.sides = _sides(tournament, number)
-        self.met = frozenset(opponents(tournament, number))
-        self.had_bye = has_had_bye(tournament, number)
+        self.opponents = frozenset(opponents(tournament, number))
+        self.had_bye = _had_bye(tournament, number)
 
     @property
     def lean(self) -> int:
@@ -211,7 +220,7 @@ def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
             yield opponent(match, entrant)
 
 
-def has_had_bye(tournament: Tournament, entrant: int) -> bool:
+def _had_bye(tournament: Tournament, entrant: int) -> bool:
     """Return whether an entrant scored without playing, by a full bye or because the opponent did
     not come.
     """

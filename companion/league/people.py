@@ -1,4 +1,4 @@
-"""A player's card as a value. A card has a code and a name, and no other personal data.
+"""People with a player's card, as values. A card has a code and a name, and no other personal data.
 
 The name can be forgotten, but the number stays. `companion.league.player_cards` holds all cards of
 a hub.
@@ -12,7 +12,6 @@ import msgspec
 
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
-from companion.core.names import is_printable, plain_name
 from companion.core.network import new_code
 from companion.table.seats.seat_fold import checked_name
 
@@ -20,8 +19,6 @@ from companion.table.seats.seat_fold import checked_name
 CODE_LENGTH = 8
 # Maximum number of people at a hub who have not been forgotten.
 MAX_PEOPLE = 5000
-# Maximum length of the name of a tournament, in characters.
-MAX_TITLE_LENGTH = 48
 # Number of the machine as an opponent.
 MACHINE_NUMBER = 0
 
@@ -61,18 +58,6 @@ def player_name(typed: str) -> str:
     if not name:
         raise Malformed(say("Enter the name by which you want to be called"))
     return name
-
-
-def tournament_title(typed: str) -> str:
-    """Return the typed name of a tournament with single spaces. Raises `Malformed`."""
-    title = plain_name(" ".join(typed.split()))
-    if not title or len(title) > MAX_TITLE_LENGTH or not is_printable(title):
-        raise Malformed(
-            say(
-                "Give the tournament a name of at most {number} characters", number=MAX_TITLE_LENGTH
-            )
-        )
-    return title
 
 
 def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:

@@ -42,8 +42,8 @@ class RatingRow:
     lost: int
 
     @property
-    def cautious(self) -> float:
-        """Return the conservative rating by which the list is sorted."""
+    def cautious_rating(self) -> float:
+        """Return the rating that the player very likely exceeds, by which the list is sorted."""
         return self.rating - CAUTION_DEVIATIONS * self.deviation
 
 
@@ -82,7 +82,7 @@ def rate_players(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
             else:
                 tally["won" if winner is seat else "lost"] += 1
     rows = [_rating_row(person, skill, tallies[person]) for person, skill in skills.items()]
-    return tuple(sorted(rows, key=lambda row: (-row.cautious, row.person)))
+    return tuple(sorted(rows, key=lambda row: (-row.cautious_rating, row.person)))
 
 
 def _rating_row(person: int, skill: Any, tally: Counter[str]) -> RatingRow:

@@ -18,7 +18,7 @@ from companion.league.results import (
     GameResult,
     StoredResult,
     TableProgress,
-    follow,
+    follow_record,
     merge_reports,
 )
 from companion.league.tournament_keeper import TournamentKeeper
@@ -59,7 +59,7 @@ class ResultKeeper:
         """
         with self._file.lock:
             before = self._progress.get(table, TableProgress())
-            after, change = follow(table, before, record, accepted_s)
+            after, change = follow_record(table, before, record, accepted_s)
             numbered = self._numbered_result(change.added, table)
             # tournaments first undo the removed result and any earlier one of the added game, then
             # enter the added one

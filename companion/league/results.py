@@ -96,7 +96,7 @@ class ResultChange(NamedTuple):
     removed: GameResult | None = None
 
 
-def follow(
+def follow_record(
     table: str, before: TableProgress, record: PublicRecord, accepted_s: float
 ) -> tuple[TableProgress, ResultChange]:
     """Return a table's progress after a record, and what the record changes.

@@ -1,8 +1,8 @@
 """Tournament rules: what a director may change, and how results of tables are entered.
 
 The director runs the tournament: enters people, pairs rounds, and decides boards by hand. Each
-function returns the changed tournament or raises. `TournamentKeeper` calls them and stores what
-they return.
+function gets a tournament and returns the changed one, or raises `Illegal` or `Malformed`.
+`TournamentKeeper` stores what they return.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, pack, say
+from companion.core.names import is_printable, plain_name
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
-from companion.league.people import tournament_title
 from companion.league.results import StoredResult, is_same_game
 from companion.league.tournament import (
     BoardEnd,
@@ -28,6 +28,8 @@ from companion.league.tournament import (
     Tournament,
 )
 
+# Maximum length of a tournament's name, in characters.
+MAX_NAME_LENGTH = 48
 # Maximum number of entrants. The costs of a Swiss pairing are made for 500 (see
 # `companion.league.pairing`).
 MAX_ENTRANTS = 500
@@ -55,14 +57,18 @@ def new_tournament(
 
     Raises `Malformed` for a bad name, option or number of rounds or minutes.
     """
-    title = tournament_title(name)
+    plain = plain_name(" ".join(name.split()))
+    if not plain or len(plain) > MAX_NAME_LENGTH or not is_printable(plain):
+        raise Malformed(
+            say("Give the tournament a name of at most {number} characters", number=MAX_NAME_LENGTH)
+        )
     # raises before anything is created if an option is invalid
     game_named(game).options(options)
     if not 1 <= rounds <= MAX_ROUNDS:
         raise Malformed(say("There can be 1 to {most} rounds", most=MAX_ROUNDS))
     if not 0 <= minutes <= MAX_MINUTES:
         raise Malformed(say("A round can have 0 to {most} minutes", most=MAX_MINUTES))
-    return Tournament(0, title, system, game, options, rounds, minutes)
+    return Tournament(0, plain, system, game, options, rounds, minutes)
 
 
 def enter(tournament: Tournament, person: int, rating: float) -> Tournament:

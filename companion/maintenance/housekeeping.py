@@ -1,4 +1,4 @@
-"""Background work while nobody waits for it: disk space, old games and memory.
+"""Background work that nobody waits for: disk space, old games and memory.
 
 It runs in its own thread, with a round every few seconds. A round removes one game at most, and
 only while no game is on and nobody has used the table for a while.
@@ -71,7 +71,7 @@ class Housekeeping(Closeable):
         self._quiet_since_s = clock.monotonic_s()
         self._next_return_s = clock.monotonic_s() + MEMORY_INTERVAL_S
         self.tasks: list[Callable[[], object]] = []
-        """Work that other parts have done at the end of each round."""
+        """Functions of other parts that are called at the end of each round."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -99,12 +99,12 @@ class Housekeeping(Closeable):
         self._attempt(self._measure_space)
         if self._is_quiet():
             self._attempt(self._remove_old_game)
-        self._attempt(self.return_memory)
+        self._attempt(self.return_memory_if_due)
         for task in self.tasks:
             self._attempt(task)
 
-    def return_memory(self) -> None:
-        """Return freed memory to the system, if it is time again.
+    def return_memory_if_due(self) -> None:
+        """Return freed memory to the system, every `MEMORY_INTERVAL_S`.
 
         Cyclic garbage is collected first. Otherwise it stays scattered among live objects until the
         collector runs by itself.

@@ -20,7 +20,12 @@ from companion.maintenance.backup import (
     staged_words,
     unstage,
 )
-from companion.maintenance.settings.file import FileContents, SettingsFile, flat, with_changes
+from companion.maintenance.settings.file import (
+    FileContents,
+    SettingsFile,
+    values_by_name,
+    with_changes,
+)
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
     HUB_MAY_SET,
@@ -77,10 +82,12 @@ class Upkeep:
         self._use = use
         self.restart = restart
         self._lock = threading.Lock()
-        on_file = self._values()
+        on_file = self._values_on_file()
         # values that differ from the file come from the command line
         self.from_command_line: Mapping[str, object] = {
-            key: value for key, value in flat(settings).items() if on_file and on_file[key] != value
+            key: value
+            for key, value in values_by_name(settings).items()
+            if on_file.get(key, value) != value
         }
         """Settings from the command line of this run, by dotted name."""
         # whether a setting was changed since the start
@@ -90,10 +97,10 @@ class Upkeep:
         # time of the last change, or of the last check at which a game was on
         self._busy_until_s = 0.0
 
-    def _values(self) -> Mapping[str, object]:
+    def _values_on_file(self) -> Mapping[str, object]:
         """Return the settings in the file by dotted name. Empty if it cannot be read."""
         try:
-            return flat(self._file.read().settings)
+            return values_by_name(self._file.read().settings)
         except ConfigError:
             return {}
 
@@ -126,7 +133,7 @@ class Upkeep:
                     say("[{key}] can only be changed at the table itself.", key=refused[0])
                 )
             on_file = self.read_file()
-            old_values = flat(on_file.settings)
+            old_values = values_by_name(on_file.settings)
             values = {key: rows()[key].read(text) for key, text in texts.items()}
             changes = {key: value for key, value in values.items() if value != old_values.get(key)}
             self.change(changes, on_file.digest)
@@ -145,11 +152,11 @@ class Upkeep:
 
     def needs_restart(self) -> bool:
         """Return whether a setting in the file needs a restart to take effect."""
-        running = flat(self.running)
+        running = values_by_name(self.running)
         # values from the command line override the file
         return any(
             running[key] != value
-            for key, value in self._values().items()
+            for key, value in self._values_on_file().items()
             if key not in self.from_command_line and not works_at_once(key)
         )
 
@@ -178,7 +185,9 @@ class Upkeep:
         """Use those of the written settings that take effect at once."""
         self._has_changed = True
         self._busy_until_s = self._clock.monotonic_s()
-        at_once = {key: value for key, value in flat(written).items() if works_at_once(key)}
+        at_once = {
+            key: value for key, value in values_by_name(written).items() if works_at_once(key)
+        }
         self.running = with_changes(self.running, at_once)
         self._use(self.running)
 
@@ -251,8 +260,9 @@ class Upkeep:
             settings = self._file.read().settings
         except ConfigError:
             # the file cannot be read: use the running settings without those from the command line
+            defaults = values_by_name(Settings())
             settings = with_changes(
-                self.running, {key: flat(Settings())[key] for key in self.from_command_line}
+                self.running, {key: defaults[key] for key in self.from_command_line}
             )
         return unwritable_settings(settings, Settings())
 

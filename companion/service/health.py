@@ -1,6 +1,4 @@
-"""The running service's health: a thread that checks journal and machine, late loops, and the
-overall result.
-"""
+"""The health of the running service: regular checks, loops that are late, and the overall state."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from companion import __version__
 from companion.core.errors import JournalError
@@ -39,16 +37,7 @@ from companion.service.device_findings import (
 from companion.storage.disk_space import FULL_BYTES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from companion.core.clock import Clock
-    from companion.core.config import Settings
-    from companion.maintenance.own_wifi import OwnWifi
-    from companion.mqtt.adapter import MqttAdapter
-    from companion.storage.journal import Journal
-    from companion.table.table import Table
-    from hardware.panel import Panel
-    from vision.watcher import Watcher
+    from companion.service.app import Companion
 
 log = logging.getLogger(__name__)
 # Names of the loops that must not hang.
@@ -60,9 +49,9 @@ CAMERA = "camera"
 # ten seconds while it retries to open a camera, which may take a while longer.
 MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
 # Interval in seconds at which journal and camera are checked.
-PULSE_S = 2.0
+ROUND_INTERVAL_S = 2.0
 # Interval in seconds at which the machine is checked.
-CHECK_INTERVAL_S = 60.0
+MACHINE_INTERVAL_S = 60.0
 # Words of `Health.camera` by state. Without a camera it is `none`.
 _CAMERA_WORDS = {
     CameraState.SEES_BOARD: "ok",
@@ -73,42 +62,20 @@ _CAMERA_WORDS = {
 _TROUBLE_GRADES = (Grade.WARN, Grade.FAIL)
 
 
-class ServiceParts(Protocol):
-    """The parts of a service whose health is checked. A missing part is None."""
-
-    clock: Clock
-    settings: Settings
-    settings_path: Path
-    journal: Journal
-    table: Table
-    panel: Panel | None
-    broker: MqttAdapter
-    own_wifi: OwnWifi | None
-
-    @property
-    def watcher(self) -> Watcher | None:
-        """Return the watcher of the board, if there is a camera."""
-
-    @property
-    def simulation(self) -> object | None:
-        """Return the simulated table and fingers, if table and pins are simulated."""
-
-    def urls(self) -> tuple[str, ...]:
-        """Return the addresses of the table screen, the one for phones first."""
-
-
 class ServiceHealth(Closeable):
-    """The service's own health. A context manager whose `close` may be called twice.
+    """Watches the health of the running service, for pages, the watchdog and a hub.
 
-    Pages, the watchdog and a hub ask it. `support_zip` makes the ZIP file of
-    `HealthSource.support_zip`. With `threads=False` no thread is started and no loop is ever late:
-    a test calls `check_once` for each round of checks. The other methods may be called from any
-    thread, and none waits for the table's thread.
+    A thread checks journal, camera and machine regularly. The methods may be called from any
+    thread, and none waits for the table's thread. With `threads=False` no thread is started and no
+    loop is ever late: a test calls `check_once` for each round of checks. `close` may be called
+    twice.
+
+    :param support_zip: makes the ZIP file of `HealthSource.support_zip`
     """
 
     def __init__(
         self,
-        companion: ServiceParts,
+        companion: Companion,
         machine: Machine,
         support_zip: Callable[[], bytes],
         threads: bool = True,
@@ -140,7 +107,7 @@ class ServiceHealth(Closeable):
             threading.Thread(target=self._run, name="health", daemon=True) if threads else None
         )
 
-    # ---- the pulse -------------------------------------------------------------------------------
+    # ---- regular checks --------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the checks in their own thread. The watched loops count as alive now."""
@@ -149,7 +116,7 @@ class ServiceHealth(Closeable):
             self._thread.start()
 
     def _run(self) -> None:
-        while not self._stop.wait(PULSE_S):
+        while not self._stop.wait(ROUND_INTERVAL_S):
             try:
                 self.check_once()
             except Exception:  # one failed check must not end the thread
@@ -165,7 +132,7 @@ class ServiceHealth(Closeable):
         self._free_bytes = machine_checks.free_bytes(self._folder)
         self._check_journal()
         checked_s = self._machine_checked_s
-        if checked_s is None or now_s - checked_s >= CHECK_INTERVAL_S:
+        if checked_s is None or now_s - checked_s >= MACHINE_INTERVAL_S:
             self._machine_checked_s = now_s
             self._check_machine()
 
@@ -216,7 +183,7 @@ class ServiceHealth(Closeable):
         """End the thread. A thread that hangs on a broken disk is abandoned."""
         self._stop.set()
         if self._thread and self._thread.is_alive():
-            self._thread.join(timeout=2 * PULSE_S)
+            self._thread.join(timeout=2 * ROUND_INTERVAL_S)
 
     # ---- what the pages ask ----------------------------------------------------------------------
 

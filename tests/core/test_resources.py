@@ -35,12 +35,12 @@ def test_memory_is_given_back_twice_a_minute(
             clock=played.clock,
             settings=HistorySettings(),
         ) as house:
-            house.return_memory()
+            house.return_memory_if_due()
             assert given == [], "not at once"
             played.begin()
             for _ in range(7):
                 played.clock.advance(10)
-                house.return_memory()
+                house.return_memory_if_due()
             assert given == ["orders", "orders"], "also during a game"
 
 

@@ -37,7 +37,7 @@ from companion.hub.pairing import (
 )
 from companion.hub.subjects import message_subject, presence_subject, request_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.nats_connection import BAD_MESSAGE_COST, FLOOD
+from companion.hub_server.nats_connection import BAD_MESSAGE_COST, MESSAGE_RATE
 from companion.table.session import Phase
 
 
@@ -203,7 +203,7 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
 
         async def flood(client: Client) -> None:
             with suppress(NatsError, OSError):  # it is put out meanwhile
-                for _ in range(round(FLOOD.burst / BAD_MESSAGE_COST) + 20):
+                for _ in range(round(MESSAGE_RATE.burst / BAD_MESSAGE_COST) + 20):
                     await client.publish(subject, b"")
 
         with_key_of(hub, south, flood)

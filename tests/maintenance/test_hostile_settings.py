@@ -14,7 +14,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import ConfigError
 from companion.maintenance.backup import apply_staged, make_backup, stage_restore
-from companion.maintenance.settings.file import SettingsFile, flat
+from companion.maintenance.settings.file import SettingsFile, values_by_name
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, page_may_write, rows
 
@@ -39,7 +39,7 @@ def test_what_leads_to_files_and_addresses_is_not_the_pages() -> None:
     so.
     """
     assert {row.key for row in rows().values() if row.page is False} == BY_HAND
-    assert set(flat(Settings())) == set(rows()) | LAMPS_ACTIVE_LOW
+    assert set(values_by_name(Settings())) == set(rows()) | LAMPS_ACTIVE_LOW
     assert not page_may_write("something.new", 1)
     for source in ("/dev/zero", "../x", "usb:/dev/zero", "http://[::1", "auto:x"):
         assert not page_may_write("camera.source", source)

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 from companion.core.config import Settings, read_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.maintenance.settings.file import SettingsFile, edited_text, flat, with_changes
+from companion.maintenance.settings.file import (
+    SettingsFile,
+    edited_text,
+    values_by_name,
+    with_changes,
+)
 from companion.maintenance.settings.rows import (
     FieldKind,
     SettingRow,
@@ -56,7 +61,7 @@ def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
     pads = {row.key for rows in pad_rows().values() for row in rows} | {
         f"panel.{seat}.lamps_active_low" for seat in pad_rows()
     }
-    assert set(flat(Settings())) == set(WORDS) | pads == set(ROWS) | pads
+    assert set(values_by_name(Settings())) == set(WORDS) | pads == set(ROWS) | pads
     for row in ROWS.values():
         assert row.title
         assert row.sentence.endswith(".")
@@ -73,7 +78,7 @@ def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
 def test_a_choice_offers_all_values_of_its_type() -> None:
     for row in ROWS.values():
         for value, _ in row.choices:
-            assert flat(with_changes(Settings(), {row.key: value}))[row.key] == value
+            assert values_by_name(with_changes(Settings(), {row.key: value}))[row.key] == value
         if row.kind is FieldKind.CHOICE:
             with pytest.raises(ConfigError, match="Invalid enum value") as refused:
                 with_changes(Settings(), {row.key: 7 if isinstance(row.default, int) else "?"})
@@ -266,10 +271,10 @@ def test_any_change_says_exactly_what_it_should_and_loses_no_remark(
     before = read_settings(text)
     after = with_changes(before, wanted)
     written = edited_text(
-        text, after, {k: v for k, v in wanted.items() if flat(before).get(k) != v}
+        text, after, {k: v for k, v in wanted.items() if values_by_name(before).get(k) != v}
     )
     assert written is not None
     assert read_settings(written) == after
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
-    untouched = {key: value for key, value in flat(before).items() if key not in wanted}
-    assert untouched.items() <= flat(read_settings(written)).items()
+    untouched = {key: value for key, value in values_by_name(before).items() if key not in wanted}
+    assert untouched.items() <= values_by_name(read_settings(written)).items()

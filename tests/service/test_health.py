@@ -33,7 +33,13 @@ from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Grade, Status
 from companion.diagnostics.probes import Machine
 from companion.service.app import Companion
-from companion.service.health import CHECK_INTERVAL_S, JOURNAL, MAX_SILENCE_S, TABLE, ServiceHealth
+from companion.service.health import (
+    JOURNAL,
+    MACHINE_INTERVAL_S,
+    MAX_SILENCE_S,
+    TABLE,
+    ServiceHealth,
+)
 from companion.storage.journal import Journal
 from companion.table.store import TableStore
 
@@ -126,7 +132,7 @@ def test_games_that_are_kept_in_memory_only_are_told(tmp_path: Path) -> None:
     with house(tmp_path) as (companion, clock):
         for mount, is_told in (("tmpfs tmpfs", True), ("ext4 /dev/sda1", False)):
             mounts.write_text(f"27 1 0:22 / / rw,nosuid - {mount} rw\n")
-            clock.advance(CHECK_INTERVAL_S)
+            clock.advance(MACHINE_INTERVAL_S)
             companion.health.check_once()
             companion.table.step()
             notices = " ".join(companion.table.view().devices.notices)
@@ -200,7 +206,7 @@ def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
         (zone / "temp").write_text("50000\n")
         companion.health.check_once()
         (zone / "temp").write_text("84000\n")
-        clock.advance(CHECK_INTERVAL_S - 1)
+        clock.advance(MACHINE_INTERVAL_S - 1)
         companion.health.check_once()
         assert companion.health.worst_finding() == ""
         version = companion.table.version
@@ -210,7 +216,7 @@ def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
         assert companion.table.version > version, "the host's page is drawn anew"
         assert companion.health.health().status is Status.DEGRADED
         (zone / "temp").write_text("50000\n")
-        clock.advance(CHECK_INTERVAL_S)
+        clock.advance(MACHINE_INTERVAL_S)
         companion.health.check_once()
         assert companion.health.worst_finding() == ""
     assert "The machine is well again." in caplog.text

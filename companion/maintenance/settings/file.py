@@ -1,6 +1,6 @@
-"""Changes the settings file as a careful person would: comments and order stay.
+"""Reads and changes the settings file as a careful person would: comments and order stay.
 
-Settings are named by a dotted name such as `web.port`: the section and the name in TOML.
+A setting has a dotted name such as `web.port`: the section and the name in TOML.
 """
 
 from __future__ import annotations
@@ -54,11 +54,13 @@ class SettingsFile:
         )
 
     def change(self, changes: Mapping[str, object], digest: str) -> Settings:
-        """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return the new
-        settings of the file.
+        """Write some values and return the new settings of the file.
 
-        Raises `Stale` when the file no longer has this digest, `ConfigError` for values that do not
-        fit (nothing is written), and `SystemTrouble` when it cannot be written.
+        Raises `Stale` if the file no longer has this digest, `ConfigError` for values that do not
+        fit, and `SystemTrouble` if it cannot be written. Then nothing has changed.
+
+        :param changes: values by dotted name, such as `{"table.theme": "dark"}`. None removes the
+            entry
         """
         content = self._content()
         if _digest(content) != digest:
@@ -70,7 +72,9 @@ class SettingsFile:
             )
         text = _decode(content, self.path)
         old = read_settings(text, str(self.path))
-        changes = {key: value for key, value in changes.items() if flat(old).get(key) != value}
+        changes = {
+            key: value for key, value in changes.items() if values_by_name(old).get(key) != value
+        }
         if not changes:
             return old
         new = with_changes(old, changes)
@@ -124,10 +128,10 @@ class SettingsFile:
             replace_file(path, content, mode)
 
 
-def flat(settings: Settings) -> dict[str, Any]:
+def values_by_name(settings: Settings) -> dict[str, Any]:
     """Return all values by their dotted names, as TOML has them.
 
-    >>> flat(Settings())["web.port"]
+    >>> values_by_name(Settings())["web.port"]
     8080
     """
     return dict(_leaves(msgspec.to_builtins(settings), ""))
@@ -145,7 +149,7 @@ def with_changes(settings: Settings, changes: Mapping[str, object]) -> Settings:
     return settings_of(_without_none(tree), "settings")
 
 
-# ---- inside --------------------------------------------------------------------------------------
+# ---- helpers -------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -213,7 +217,7 @@ def _complete_pads(
     The table of a pad in the file replaces all defaults.
     """
     complete = dict(changes)
-    new_values = flat(new)
+    new_values = values_by_name(new)
     for section in PAD_SECTIONS:
         _, _, seat = section.partition(".")
         is_changed = any(key.startswith(f"{section}.") for key in changes)

@@ -20,7 +20,7 @@ from companion.core.config import Settings, TimeOfDay
 from companion.core.errors import Malformed
 from companion.core.i18n import decimal_mark, say
 from companion.core.kit import SEAT_WORDS, SEATS, Seat
-from companion.maintenance.settings.file import flat
+from companion.maintenance.settings.file import values_by_name
 from companion.maintenance.settings.words import (
     BY_HAND,
     CAMERA_PATTERN,
@@ -254,10 +254,10 @@ def unwritable_settings(current: Settings, wanted: Settings) -> dict[str, object
 
     The page may not write them.
     """
-    values = flat(current)
+    values = values_by_name(current)
     return {
         key: values[key]
-        for key, value in flat(wanted).items()
+        for key, value in values_by_name(wanted).items()
         if values[key] != value and not page_may_write(key, value)
     }
 
@@ -267,7 +267,7 @@ def works_at_once(key: str) -> bool:
     return key in WITHOUT_RESTART or key.rpartition(".")[0] in WITHOUT_RESTART
 
 
-# ---- inside --------------------------------------------------------------------------------------
+# ---- helpers -------------------------------------------------------------------------------------
 
 
 def _types(section: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -282,7 +282,7 @@ def _types(section: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, An
 
 def _row(key: str, annotation: Any, words: Words) -> SettingRow:
     """Return the row of a setting, made of the type of its field and its words."""
-    default = flat(Settings()).get(key)
+    default = values_by_name(Settings()).get(key)
     info = inspect.type_info(annotation)
     choices = tuple(words.choices.items())
     # a union of a number and None: unset, or a pin that is not wired

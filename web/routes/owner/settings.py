@@ -20,7 +20,7 @@ from companion.core.errors import ConfigError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS
 from companion.maintenance.backup import disk_errors
-from companion.maintenance.settings.file import flat
+from companion.maintenance.settings.file import values_by_name
 from companion.maintenance.settings.rows import (
     LAMPS_ACTIVE_LOW,
     by_hand_sentence,
@@ -80,7 +80,7 @@ class SettingsPage(PageGroup):
         backed_up_s = self.upkeep.backed_up_s()
         return render_template(
             "settings.html",
-            values=flat(stored),
+            values=values_by_name(stored),
             wifi=stored.wifi,
             quiet=stored.quiet,
             sections=sections(),
@@ -102,7 +102,7 @@ class SettingsPage(PageGroup):
         If any value is invalid, nothing is saved.
         """
         stored = self.upkeep.read_file()
-        changes = typed_values(flat(stored.settings), values)
+        changes = typed_values(values_by_name(stored.settings), values)
         self.upkeep.change(changes, stored.digest)
         return {"note": self._restart_words()}
 
