@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from companion import __version__
 from companion.core.errors import JournalError
@@ -37,7 +37,16 @@ from companion.service.device_findings import (
 from companion.storage.disk_space import FULL_BYTES
 
 if TYPE_CHECKING:
-    from companion.service.app import Companion
+    from pathlib import Path
+
+    from companion.core.clock import Clock
+    from companion.core.config import Settings
+    from companion.maintenance.own_wifi import OwnWifi
+    from companion.mqtt.adapter import MqttAdapter
+    from companion.storage.journal import Journal
+    from companion.table.table import Table
+    from hardware.panel import Panel
+    from vision.watcher import Watcher
 
 log = logging.getLogger(__name__)
 # Names of the loops that must not hang.
@@ -62,6 +71,33 @@ _CAMERA_WORDS = {
 _TROUBLE_GRADES = (Grade.WARN, Grade.FAIL)
 
 
+class ServiceParts(Protocol):
+    """The parts of a service whose health is checked. A missing part is None.
+
+    `Companion` implements it. It cannot be named here, because it imports this module.
+    """
+
+    clock: Clock
+    settings: Settings
+    settings_path: Path
+    journal: Journal
+    table: Table
+    panel: Panel | None
+    broker: MqttAdapter
+    own_wifi: OwnWifi | None
+
+    @property
+    def watcher(self) -> Watcher | None:
+        """Return the watcher of the board, if there is a camera."""
+
+    @property
+    def simulation(self) -> object | None:
+        """Return the simulated table and fingers, if table and pins are simulated."""
+
+    def urls(self) -> tuple[str, ...]:
+        """Return the addresses of the table screen, the one for phones first."""
+
+
 class ServiceHealth(Closeable):
     """Watches the health of the running service, for pages, the watchdog and a hub.
 
@@ -75,7 +111,7 @@ class ServiceHealth(Closeable):
 
     def __init__(
         self,
-        companion: Companion,
+        companion: ServiceParts,
         machine: Machine,
         support_zip: Callable[[], bytes],
         threads: bool = True,
