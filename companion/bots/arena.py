@@ -43,7 +43,7 @@ from companion.games.arena.orders import (
 )
 from companion.games.arena.screen import order_words
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning, lead
-from companion.games.arena.turn import play
+from companion.games.arena.turn import carry_out
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class _Search:
             # the rules want South's orders first
             if self.evaluation.seat is Seat.NORTH:
                 orders = orders[::-1]
-            self.values[pair] = self.evaluation.value(play(self.state, orders).state)
+            self.values[pair] = self.evaluation.value(carry_out(self.state, orders).state)
         return self.values[pair]
 
     def _orders_of(self, side: int, plan: Plan) -> Orders:
@@ -455,7 +455,7 @@ class _Search:
 
     def plan_of(self, action: str) -> Plan:
         """Return the own side's orders in notation as a plan. Robots left out do nothing."""
-        order_of = dict(parse_orders(action).given)
+        order_of = dict(parse_orders(action).by_robot)
         return tuple(order_of.get(robot.number, NOTHING) for robot in self.robots[_OWN])
 
     # ---- loss and reasons ----

@@ -47,7 +47,7 @@ from companion.games.binmat.actions import (
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
 from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES, State
-from companion.games.binmat.turn import play
+from companion.games.binmat.turn import carry_out
 
 # Action that ends a turn with real cards, where the program only counts turns.
 _END_TURN = "."
@@ -133,7 +133,7 @@ class BinmatBot(Bot):
         # an action that wins at once on every sampled deal is taken as a sure win
         samples = list(islice(deals, _SURE_WIN_DEALS))
         for text in texts:
-            outcomes = (play(sample, text, Random(0)).state.outcome for sample in samples)
+            outcomes = (carry_out(sample, text, Random(0)).state.outcome for sample in samples)
             if all(outcome and self.seat in outcome.winners for outcome in outcomes):
                 return Choice(text, _SURE_WIN_DEALS * len(texts), (say("This wins at once."),))
         playout = Playout(state)
@@ -203,7 +203,7 @@ class BinmatBot(Bot):
         """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""
         rng = Random(seed)
         min_turns_left = deal.turns_left - _MAX_PLAYOUT_TURNS
-        playout = Playout(play(deal, text, rng).state)
+        playout = Playout(carry_out(deal, text, rng).state)
         while playout.winner is None and playout.turns_left > min_turns_left:
             move = attacker_move if playout.seat == ATTACKER else defender_move
             playout.play(move(playout, rng), rng)

@@ -97,7 +97,7 @@ def test_the_orders_of_a_lesson_can_be_tapped_and_pressed(game: Game[Any, Any]) 
             if card_ui:
                 assert choice_of(card_ui, text)
             elif board_ui and board_ui.sheet:
-                orders = game.parse(text).given
+                orders = game.parse(text).by_robot
                 assert len(orders) == len(board_ui.sheet.units), "an order is open on the sheet"
             elif board_ui and not board_ui.duel:
                 assert play_of(game, state, seat, text)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import SEATS
 from companion.games.outbuffered.board import SOUTH, terrain_of
-from companion.games.outbuffered.turn import OutbufferedOptions, State, play
+from companion.games.outbuffered.turn import OutbufferedOptions, State, carry_out
 
 Position = tuple[int, int, int, int]
 # A position, and whether on the way to it a flag was taken or a robot hit.
@@ -84,7 +84,7 @@ class Turns:
         results = []
         for pair in product(_LETTERS, _LETTERS):
             # buffers of one command each, so that the limits of whole turns do not count
-            after = play(state, pair).state
+            after = carry_out(state, pair).state
             end = self._position(after.robots, after.flags)
             if after.outcome:
                 winners = after.outcome.winners

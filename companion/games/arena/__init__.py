@@ -24,7 +24,7 @@ from companion.games.arena.orders import (
 )
 from companion.games.arena.screen import board_ui, opened, pad_of, plan
 from companion.games.arena.state import ArenaOptions, Reason, State, first_state, lead
-from companion.games.arena.turn import play
+from companion.games.arena.turn import carry_out
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
 from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
@@ -89,7 +89,7 @@ class Arena(Game[State, Orders]):
         """Raise `Illegal` for orders to robots off the board. All other orders are legal."""
         side = seat.number
         numbers = state.numbers(side)
-        for number, _ in action.given:
+        for number, _ in action.by_robot:
             if number not in numbers:
                 message = say(
                     "{colour!c} robot {number} is not on the board: give orders to robots that are "
@@ -102,7 +102,7 @@ class Arena(Game[State, Orders]):
 
     def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:
         """Carry out both seats' orders."""
-        return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
+        return carry_out(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return the present turn, the outcome, and each side's robots by number.

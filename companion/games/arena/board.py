@@ -11,12 +11,12 @@ from companion.core.i18n import initial, say, say_n
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 from companion.games.events import EventKind, Highlight, Look
 
-# Standard map: 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3).
-#
 # In a map, `s` and `n` are starts of South and North, `S` and `N` their spawn points, `#` is a wall
 # and `.` any other square. The first line is the highest rank.
-STANDARD_MAP = ".nN.n.Nn.\n" + 7 * ".........\n" + ".sS.s.Ss."
 
+# 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3).
+STANDARD_MAP = ".nN.n.Nn.\n" + 7 * ".........\n" + ".sS.s.Ss."
+# The same board with walls, which the set-up page offers.
 WALLS_MAP = "\n".join(
     (
         ".nN.n.Nn.",
@@ -34,6 +34,7 @@ WALLS_MAP = "\n".join(
 # Maximum number of robots of a side. Each side has as many printed tags (Ruling 3).
 MAX_ROBOTS = 8
 
+# Letter of each direction in the notation. An index of a direction is one in this text.
 DIRECTIONS = "NESW"
 # (files, ranks) of one step in each direction, in the order of `DIRECTIONS`.
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -65,6 +66,7 @@ STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
 
 # Marker of each side's robot 1, South's first. The other robots have the following ones.
 _FIRST_MARKERS = (54, 62)
+# Markers of the board's corners.
 _CORNERS = (8, 9, 10, 11)
 # Height of a counter under its tag: two draughtsmen or a slice of cork.
 _HEIGHT_MM = 6.0
@@ -222,4 +224,5 @@ class ArenaEvent(EventKind):
     ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)
     SPAWN = "spawn", Look(swells=True), None, _SPAWNS
     NO_SPAWN = "no_spawn"
-    LEAVE = "leave", Look(swells=True), None, _LOSSES  # without hit points
+    # A robot without hit points leaves the board.
+    LEAVE = "leave", Look(swells=True), None, _LOSSES

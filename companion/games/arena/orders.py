@@ -1,7 +1,8 @@
 """The orders of a seat for one turn: notation, lazy enumeration, and random choice.
 
 Source: Ruling 3. Notation: `1:N 2:aE 3:D 4:X 5:-`, by rising robot numbers without repetition,
-separated by single spaces.
+separated by single spaces. Robot 1 moves north, 2 attacks east, 3 defends, 4 self-destructs, and 5
+does nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ ATTACKS = {f"a{letter}": index for index, letter in enumerate(DIRECTIONS)}
 DEFEND = "D"
 DESTRUCT = "X"
 NOTHING = "-"
-# All orders that a robot can be given.
+# All orders of a robot, as they are written after its number.
 CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
 
 # Number of choices for one robot: any order, or none.
 _CHOICES = len(CODES) + 1
 # Share of the golden section. Multiples of it spread evenly over a circle.
 _GOLDEN_RATIO = 0.6180339887
+# The order of one robot: its number, a colon, and one of `CODES`.
 _PART = re.compile(r"([1-8]):(a?[NESW]|[DX-])")
 # Maximum number of letters of a wrong order that its message quotes.
 _MAX_QUOTED = 12
@@ -46,10 +48,10 @@ class Orders:
     '1:N 3:D'
     """
 
-    given: tuple[tuple[int, str], ...]
+    by_robot: tuple[tuple[int, str], ...]
 
     def __str__(self) -> str:
-        return " ".join(f"{number}:{code}" for number, code in self.given)
+        return " ".join(f"{number}:{code}" for number, code in self.by_robot)
 
 
 def parse_orders(text: str) -> Orders:

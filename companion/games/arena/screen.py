@@ -107,7 +107,7 @@ def opened(
     is_last_stage = stage + 1 >= len(stages)
     opened_orders = {}
     for seat, robots in zip(SEATS, state.robots, strict=True):
-        codes = dict(actions[seat].given)
+        codes = dict(actions[seat].by_robot)
         orders = []
         for robot in robots:
             title, order = _REVEALED[codes.get(robot.number, NOTHING)]
@@ -153,7 +153,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
     """
     places = {robot.number: robot.place for robot in state.robots[seat.number]}
     squares: list[Square | None] = []
-    for number, code in parse_orders(entered).given if entered else ():
+    for number, code in parse_orders(entered).by_robot if entered else ():
         place: int | None = places.get(number)
         direction = MOVES.get(code, ATTACKS.get(code))
         if place is not None and direction is not None:
@@ -214,7 +214,7 @@ class OrdersPad(PadGrammar):
 
         Unlike other pads, it can spell every action.
         """
-        orders = dict(parse_orders(text).given)
+        orders = dict(parse_orders(text).by_robot)
         pads = {key.letter: (key.pad,) for key in self.keys}
         keys_by_code = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
         keys_by_code |= {f"a{letter}": ("a", *pads[letter]) for letter in DIRECTIONS}

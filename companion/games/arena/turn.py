@@ -1,7 +1,8 @@
 """What a turn of Robot Arena does: defend, arm, move, spawn, attack, blow up, leave.
 
-`play` runs the steps of `_STAGES` (at the end of this file) one after another on a mutable `_Turn`.
-Each step reports its events and headlines, and becomes a stage for the hands if it has any events.
+`carry_out` runs the functions of `_STAGES` (at the end of this file) one after another on a mutable
+`_Turn`. Each of them reports its events and headlines, and becomes a stage for the hands if it has
+any events.
 
 Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and
 "Attacking", and Ruling 3.
@@ -36,15 +37,17 @@ _SHIELDED = say("Behind its shield a robot takes half the damage, rounded down."
 _MAX_BUMPS = 2
 
 
-# Target place of each robot that moves, by its index. None: off the board or a wall.
+# Target place of each robot that moves, by its index in `_Turn.robots`. None: off the board or a
+# wall. A place is the index of a square, as `Terrain` explains.
 MoveTargets = Mapping[int, int | None]
 
 
 def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
     """Return the indexes of the robots whose moves fail.
 
-    All other moves succeed, including chains, swaps and rotations. `places` has the place of each
-    robot, by its index.
+    A move fails off the board, into a wall, onto a square that several robots want, and onto a
+    robot that stays. All other moves succeed, including chains, swaps and rotations (Ruling 3).
+    `places` has the place of each robot, by its index.
 
     >>> failed_moves([0, 1, 2], {0: 1, 1: 2})
     [1, 0]
@@ -72,11 +75,11 @@ def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
     return failed
 
 
-def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
+def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     """Carry out South's and North's orders."""
     turn = _Turn(state, orders)
-    for title, carry_out in _STAGES:
-        carry_out(turn)
+    for title, run_stage in _STAGES:
+        run_stage(turn)
         turn.end_stage(title)
     sides: tuple[list[Robot], list[Robot]] = ([], [])
     for robot in turn.robots:
@@ -91,13 +94,16 @@ def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
 
 @dataclass(slots=True, eq=False)
 class _Robot:
-    """A robot during a turn."""
+    """A robot during a turn, which moves and loses points."""
 
     side: int
+    """Index of its side: 0 South, 1 North."""
     number: int
+    """Number of the robot within its side, from 1."""
     place: int
     points: int
     code: str = NOTHING
+    """Its order in notation, one of `orders.CODES`."""
 
     @property
     def name(self) -> str:
@@ -105,16 +111,16 @@ class _Robot:
 
 
 class _Turn(TurnLog):
-    """Mutable position during a turn."""
+    """The position while a turn is carried out, with its events and stages."""
 
     def __init__(self, state: State, orders: tuple[Orders, Orders]) -> None:
         super().__init__()
         self.options = state.options
         self.terrain = state.terrain
-        self.number = state.turn
+        self.turn_number = state.turn
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
-            codes = dict(orders[side].given)
+            codes = dict(orders[side].by_robot)
             # a robot without an order does nothing (Ruling 3)
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
@@ -154,7 +160,7 @@ class _Turn(TurnLog):
 
 
 def _shelter(turn: _Turn) -> None:
-    """Report the robots that defend. Their shield lasts the whole turn."""
+    """Report the robots that defend (rulebook, "Defending"). The shield lasts the whole turn."""
     sheltered = [robot for robot in turn.robots if robot.code == DEFEND]
     for robot in sheltered:
         text = say(
@@ -169,7 +175,7 @@ def _shelter(turn: _Turn) -> None:
 
 
 def _arm(turn: _Turn) -> None:
-    """Report the robots that arm their self-destruct, which nothing can stop."""
+    """Report the robots that arm their self-destruct, which nothing can stop any more."""
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     for robot in armed:
         text = say(
@@ -187,7 +193,7 @@ def _arm(turn: _Turn) -> None:
 
 
 def _move(turn: _Turn) -> None:
-    """Carry out all moves together."""
+    """Carry out all moves together (rulebook, "Moving"). `failed_moves` says which of them fail."""
     ahead = turn.terrain.ahead
     texts = turn.terrain.texts
     targets = {
@@ -276,7 +282,7 @@ def _barrier_text(turn: _Turn, robot: _Robot, direction: int) -> str:
 def _spawn(turn: _Turn) -> None:
     """In a spawning turn, put a new robot on every free spawn point, up to the side's limit."""
     options = turn.options
-    if not is_spawning(options, turn.number):
+    if not is_spawning(options, turn.turn_number):
         return
     robot_at = turn.robots_by_place()
     for side, spawns in enumerate(turn.terrain.spawns):
@@ -314,7 +320,10 @@ def _spawn(turn: _Turn) -> None:
 
 
 def _attack(turn: _Turn) -> None:
-    """Carry out all attacks together, each on the square next to the robot."""
+    """Carry out all attacks together, each on the square next to the robot (rulebook, "Attacking").
+
+    They come after the moves, so a robot may have left the square or entered it.
+    """
     terrain = turn.terrain
     robot_at = turn.robots_by_place()
     attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
@@ -379,7 +388,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
 
 
 def _blow_up(turn: _Turn) -> None:
-    """Carry out all self-destructs together.
+    """Carry out all self-destructs together (rulebook, "Self-Destructing").
 
     Each hits the eight neighbours and leaves its robot with 0 points.
     """
@@ -425,7 +434,10 @@ def _hurt(victim: _Robot, damage: int) -> int:
 
 
 def _end(turn: _Turn) -> None:
-    """Remove all robots without hit points together, then check whether the game is over."""
+    """Remove all robots without hit points together, then end the game if it is over.
+
+    A side without robots loses. After the last turn the number of robots decides (Ruling 3).
+    """
     if not turn.events:
         turn.add(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
     # robots without points have acted in this turn and leave together (Ruling 3)
@@ -448,7 +460,7 @@ def _end(turn: _Turn) -> None:
         text = say("{side!c} has no robot left.", side=NAMES[loser])
         short = say("{side!c} has no robots.", side=NAMES[loser])
         turn.end(1 - loser, text, "winning", short)
-    elif turn.number >= turn.options.turns:
+    elif turn.turn_number >= turn.options.turns:
         points = [sum(robot.points for robot in robots) for robots in sides]
         _end_by_count(turn, counts, points)
 
@@ -461,7 +473,7 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     # the sentences speak of the winner first, or of South in a draw
     side = winner or 0
     parts = {
-        "turn": turn.number,
+        "turn": turn.turn_number,
         "robots": counted_robots(counts[side]),
         "side": NAMES[side],
         "other": NAMES[1 - side],
@@ -492,12 +504,12 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     turn.end(winner, text, "winning", short)
 
 
+# Titles of the stages that carry out orders, from which `screen` knows which orders are open.
 DEFEND_STAGE = say("Defend")
 ARM_STAGE = say("Armed")
 MOVE_STAGE = say("Moves")
-# Titles of the stages that carry out orders, from which `screen` knows which orders are open.
 ATTACK_STAGE = say("Attacks")
-
+# All stages of a turn in sequence, with the function that carries each out.
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (
     (DEFEND_STAGE, _shelter),
     (ARM_STAGE, _arm),

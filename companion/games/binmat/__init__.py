@@ -29,7 +29,7 @@ from companion.games.binmat.state import (
     plain_state,
 )
 from companion.games.binmat.tools import tools_of_binmat
-from companion.games.binmat.turn import is_reversible, play
+from companion.games.binmat.turn import carry_out, is_reversible
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
@@ -144,8 +144,8 @@ class Binmat(Game[Any, str]):
         """Carry out the action of the seat on turn. A combat is split into stages."""
         ((seat, action),) = actions.items()
         if isinstance(state, RealCardsState):
-            return real_cards.play(state, seat, action)
-        return play(state, action, rng)
+            return real_cards.carry_out(state, seat, action)
+        return carry_out(state, action, rng)
 
     def view(self, state: Position, seat: Seat | None) -> View:
         """Return what a seat may know. Hidden cards are `X`."""

@@ -209,7 +209,7 @@ def _refusal_text(state: RealCardsState, action: str) -> str:
     )
 
 
-def play(state: RealCardsState, seat: Seat, action: str) -> Step[RealCardsState]:
+def carry_out(state: RealCardsState, seat: Seat, action: str) -> Step[RealCardsState]:
     """Carry out a legal action: count the turn, declare a combat, or resolve it."""
     if is_open_cards(action):
         return _resolve_combat(state, parse_open_cards(action))

@@ -41,7 +41,7 @@ from companion.games.binmat.state import LANES, State, can_draw
 from companion.games.turn_log import TurnLog
 
 
-def play(state: State, action: str, rng: Random) -> Step[State]:
+def carry_out(state: State, action: str, rng: Random) -> Step[State]:
     """Carry out a legal action of the seat on turn. `rng` is used to shuffle."""
     turn = _Turn(state, rng)
     turn.carry_out(ACTION_PARTS[action])
@@ -63,7 +63,7 @@ _REVEAL_NOTHING = {
 def is_reversible(state: State, action: str) -> bool:
     """Return whether an action reveals no hidden card and does not end the game."""
     # what can be taken back does not shuffle, so the random numbers do not matter
-    step = play(state, action, Random(0))
+    step = carry_out(state, action, Random(0))
     return step.state.outcome is None and all(
         event.kind in _REVEAL_NOTHING for event in step.events
     )
@@ -72,7 +72,7 @@ def is_reversible(state: State, action: str) -> bool:
 class _Turn(TurnLog):
     """The position while a turn is carried out: the fields of `State`, in lists that change.
 
-    `play` makes one for each turn and calls `carry_out`, then `finish`.
+    `carry_out` makes one for each turn and calls `carry_out`, then `finish`.
     """
 
     def __init__(self, state: State, rng: Random) -> None:

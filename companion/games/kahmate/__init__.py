@@ -61,7 +61,7 @@ class Kahmate(Game[State, Action]):
     legal_actions = staticmethod(moves.legal_actions)
     random_action = staticmethod(moves.random_action)
     check = staticmethod(legal.check)
-    apply = staticmethod(turn.play)
+    apply = staticmethod(turn.carry_out)
     parse = staticmethod(parse)
     lead = staticmethod(lead)
     board_ui = staticmethod(screen.board_ui)
@@ -99,17 +99,13 @@ class Kahmate(Game[State, Action]):
         return frozenset({SEATS[state.seat]})
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return phase, pieces, ball, cards and face-off. A state has no secrets, so all viewers
-        get the same.
-        """
+        """Return phase, pieces, ball, cards and face-off, the same for all viewers."""
         return {**self.common_view(state), **view_details(state)}
 
     def commands(self, action: Action) -> tuple[str, ...]:
         """Return the word for a run, pass, kick or tackle, and nothing for other actions."""
-        kind = type(action)
-        if kind in _COMMAND_WORDS:
-            return (_COMMAND_WORDS[kind],)
-        return ()
+        word = _COMMAND_WORDS.get(type(action))
+        return (word,) if word else ()
 
     def expected(self, state: State) -> Layout | None:
         """Return the layout, with the ball on top of its carrier.
@@ -121,9 +117,7 @@ class Kahmate(Game[State, Action]):
         return layout_of(state.places, state.turns_down, state.ball)
 
     def is_checked(self, state: State) -> bool:
-        """Return False during placings and face-offs, because hands may already have moved
-        pieces.
-        """
+        """Return False in placings and face-offs: hands may already have moved pieces."""
         return not state.is_placing and state.course is None
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:
@@ -140,5 +134,5 @@ class Kahmate(Game[State, Action]):
         return 0 if state.is_placing else state.turn
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:
-        """Return the board after a play by hand, on the assumption that every face-off is won."""
+        """Return the board after a play by hand. The `step` is not needed for it."""
         return moves.as_laid(state, action)

@@ -17,7 +17,7 @@ from companion.games.events import EventKind, Highlight, Look
 
 FILES = 8
 RANKS = 11
-# Number of squares.
+# Number of squares on the board.
 AREA = FILES * RANKS
 
 SOUTH = 0
@@ -40,9 +40,9 @@ OWN_LINE = (0, RANKS - 1)
 # Rank (from 0) of the ball at the beginning.
 BALL_RANK = 5
 
-PASS_REACH = 2
-# Maximum ranks and files of a pass and a kick (rules "pass" and "kick"). A test compares them with
+# Maximum ranks and files of a pass and of a kick (rulebook, "One round"). A test compares them with
 # the texts of the rules.
+PASS_REACH = 2
 KICK_REACH = 3
 # Lead that a tackle must exceed for the tackler to get the ball (rule "tackled-ball").
 CLEAR_LEAD = 2
@@ -84,13 +84,14 @@ TEAMS = (range(TEAM_SIZE), range(TEAM_SIZE, 2 * TEAM_SIZE))
 ROLE_OF = ROLES + ROLES
 SEAT_OF = (SOUTH,) * TEAM_SIZE + (NORTH,) * TEAM_SIZE
 SPEED = tuple(role.speed for role in ROLE_OF)
-# Names of the pieces and of their standing faces, such as “blue big”.
+# Names of the pieces, such as “blue big”. They are also the names of their standing faces.
 PIECE_NAMES = tuple(
     say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name)
     for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
 )
-
+# Names of the faces of pieces that are turned over.
 DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
+# Name of the ball's face.
 BALL = say("ball")
 
 
@@ -101,12 +102,11 @@ def _neighbours(square: Square) -> tuple[int, ...]:
 
 # Adjacent squares of each square, without diagonals.
 STEPS = tuple(map(_neighbours, SQUARES))
-# Squares on which each seat places its pieces.
+# Squares of each seat's two own ranks, on which it places its pieces.
 OWN_RANKS = tuple(
     tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2)
     for seat in (SOUTH, NORTH)
 )
-
 OWN_RANK_WORDS = (say("ranks 1 and 2"), say("ranks 10 and 11"))
 
 
@@ -135,10 +135,14 @@ def square_behind(square: int, seat: int) -> int:
 
 
 # Offsets (files, ranks) of the squares whose inside a pass crosses, nearest first, by the offset of
-# its end. All are counted from the start of the pass, towards its end.
+# its end. All are counted from the start of the pass, towards its end. For (2, 1):
+#
+#     .  2  E     The line from the centre of S to that of E
+#     S  1  .     crosses square 1, then square 2.
 _CROSSED_OFFSETS = {
     (0, 1): (),
-    (1, 1): (),  # exactly through a corner, so no inside is crossed
+    # The line goes exactly through a corner, so it crosses no inside.
+    (1, 1): (),
     (2, 1): ((1, 0), (1, 1)),
     (0, 2): ((0, 1),),
     (1, 2): ((0, 1), (1, 1)),
@@ -165,8 +169,8 @@ def names_of(piece: int, square: int) -> dict[str, object]:
     return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
 
 
-_HEIGHT_MM = 5.0
 # Thickness of a piece and of the ball, as the notes of the kit demand.
+_HEIGHT_MM = 5.0
 _BALL_HEIGHT_MM = 3.0
 # First marker id of each side, which needs two for each of its six pieces.
 _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
@@ -175,7 +179,8 @@ _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
 def _faces(seat: Seat) -> list[Face]:
     """Return the standing and turned-over faces of a side.
 
-    The second six markers are on the undersides of the pieces.
+    The side has twelve consecutive markers: six for standing pieces in the order R R B T F S, then
+    six for their undersides.
     """
     drawing = SIDES[seat].drawing
     first = _FIRST_MARKER[seat]
@@ -183,7 +188,7 @@ def _faces(seat: Seat) -> list[Face]:
     # Both regulars share one face, so the first of them is skipped.
     for piece in TEAMS[seat.number][1:]:
         letter = ROLE_OF[piece].letter
-        markers = tuple(first + place for place, role in enumerate(ROLES) if role.letter == letter)
+        markers = tuple(first + index for index, role in enumerate(ROLES) if role.letter == letter)
         sign = f"player-{letter.lower()}"
         faces.append(
             Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign)
@@ -255,11 +260,15 @@ class KahmateEvent(EventKind):
     PASS = "pass"
     KICK = "kick", Look(), None, _KICK_HIGHLIGHT
     TACKLE = "tackle", Look(swells=True), None, _TACKLE_HIGHLIGHT
-    BALL = "ball"  # the ball comes to a square or a piece
+    # The ball comes to a square or a piece.
+    BALL = "ball"
     FACE_OFF = "face_off", Look(swells=True), _FACE_OFF_CUE, _FACE_OFF_HIGHLIGHT
     FACE_OFF_AGAIN = "face_off_again", Look(), _FACE_OFF_AGAIN_CUE
+    # A runner has lost a face-off on its way.
     STOPPED = "stopped"
     TURNED_OVER = "turned_over", Look(swells=True)
     STANDS_UP = "stands_up", Look(swells=True)
-    REFILLED = "refilled"  # both hands hold all cards again
-    ROUND_END = "round_end", Look(is_told=False)  # the end of a turn
+    # Both hands hold all cards again.
+    REFILLED = "refilled"
+    # The end of a turn.
+    ROUND_END = "round_end", Look(is_told=False)

@@ -58,7 +58,7 @@ _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick
 
 
 class Reason(StrEnum):
-    """Reason why the game refuses an action."""
+    """Reason why the game refuses an action. The sentence beside each use says what it means."""
 
     PLACING_DUE = "placing_due"
     ALREADY_PLACED = "already_placed"
@@ -128,13 +128,14 @@ def check(state: State, seat: Seat, action: Action) -> None:
 
 
 def _check_placement(state: State, seat: int, action: Placement) -> None:
+    """Check that the six squares differ and are on the own two ranks ("Beginning of the game")."""
     if not state.is_placing:
         _refuse(
             Reason.ALREADY_PLACED,
             say("The pieces are placed already: run, pass, kick, tackle or end the turn."),
             "setting-up",
         )
-    for place, square in enumerate(action.squares):
+    for index, square in enumerate(action.squares):
         if square not in OWN_RANKS[seat]:
             _refuse(
                 Reason.OUTSIDE_OWN_RANKS,
@@ -147,7 +148,7 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
                 "setting-up",
                 square,
             )
-        if square in action.squares[:place]:
+        if square in action.squares[:index]:
             _refuse(
                 Reason.PLACED_TWICE,
                 say(
@@ -269,6 +270,10 @@ def _check_path(piece: int, path: Path, extra_steps: int = 0) -> None:
 
 
 def _check_run(state: State, run: Run) -> None:
+    """Check a run: its runner, the length of its path, and what is on its way ("One round").
+
+    It may not enter the square of the opponent's carrier, who is tackled instead (ruling).
+    """
     path = run.path
     seat = state.seat
     carrier = state.carrier
@@ -375,6 +380,7 @@ def _check_carrier(state: State, square: int, kind: str) -> None:
 
 
 def _check_pass(state: State, action: Pass) -> None:
+    """Check a pass: to a standing team-mate, 1 or 2 ranks behind ("One round")."""
     _check_carrier(state, action.start, "pass")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     ranks_back = ranks_ahead(action.end, action.start, state.seat)
@@ -418,6 +424,7 @@ def _check_pass(state: State, action: Pass) -> None:
 
 
 def _check_kick(state: State, action: Kick) -> None:
+    """Check a kick: 1 to 3 ranks ahead, at most 3 files aside, no team-mate ahead ("One round")."""
     _check_carrier(state, action.start, "kick")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     # No team-mate may be ahead of the kicker, even if turned over (ruling).
@@ -457,6 +464,10 @@ def _check_kick(state: State, action: Kick) -> None:
 
 
 def _check_tackle(state: State, action: Tackle) -> None:
+    """Check a tackle: one or two tacklers who have not run and who reach the opponent's carrier.
+
+    Two tacklers need both runs of the turn (ruling).
+    """
     tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
@@ -475,7 +486,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
             "tackle",
         )
     carrier = state.carrier
-    # EMPTY stands for an empty square and for a loose ball, so both are checked.
+    # `carrier` is EMPTY if the ball is loose, which must not match an empty square.
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
         _refuse(
             Reason.NO_CARRIER,

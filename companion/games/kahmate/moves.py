@@ -1,9 +1,9 @@
-"""Move generation for Kahmate: all legal actions, the course of each, one play per course, and
-random actions.
+"""Move generation for Kahmate: all legal actions, their courses, and random actions.
 
-A play is a run, pass, kick, tackle or the end of a turn. Paths are generated here step by step,
-while `legal.check` tests one given action without generating others. Sources: the rulebook's
-section "One round", and the rulings.
+A course is what an action leads to, its face-offs included. A play is a run, pass, kick, tackle or
+the end of a turn. `one_play_per_course` leaves out plays that make no difference, for pages and
+bots. Paths are generated here step by step, while `legal.check` tests one given action without
+generating others. Sources: the rulebook's section "One round", and the rulings.
 """
 
 from __future__ import annotations
@@ -335,16 +335,15 @@ def one_play_per_course(state: State) -> list[tuple[Action, Course | None]]:
     It is the shortest action, with the alphabet as tie-break. Actions of one course lead to the
     same state and leave the same layout. The end of the turn has no course and comes last.
     """
-    best: dict[Course, Action] = {}
-    ranks: dict[Course, tuple[int, str]] = {}
+    best: dict[Course, tuple[int, str, Action]] = {}
     # A longer path of a tackler to the same last square has the same course.
     for action in _ball_plays(state, _shortest_paths):
         course = course_of(state, action)
-        rank = (step_count(action), str(action))
-        if course not in ranks or rank < ranks[course]:
-            ranks[course] = rank
-            best[course] = action
-    return [*((action, course) for course, action in best.items()), (EndTurn(), None)]
+        # The notations of two actions differ, so the actions themselves are never compared.
+        ranked = (step_count(action), str(action), action)
+        if course not in best or ranked < best[course]:
+            best[course] = ranked
+    return [*((action, course) for course, (*_, action) in best.items()), (EndTurn(), None)]
 
 
 def step_count(action: Action) -> int:

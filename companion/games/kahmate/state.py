@@ -70,29 +70,29 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class FaceOff:
-    """One face-off of a course: the defending piece, and the result if the attacker loses.
-
-    The result is the square on which the attacking piece stops, and the square of the ball.
-    """
+    """One face-off of a course: the defending piece, and the result if the attacker loses."""
 
     defender: int
     stop_if_lost: int
+    """Square on which the attacking piece stops."""
     ball_if_lost: int
+    """Square of the ball."""
 
 
 @dataclass(frozen=True)
 class Course:
     """What an action leads to: its face-offs in order, and the result if all of them are won.
 
-    `movers` is the piece that acts, or both pieces of a tackle by two. `end` is the square on which
-    the mover ends, and `ball` the square of the ball. For a tackle, that is its square if the
-    attack wins by 2 or less. Two actions with the same course have the same consequences.
+    Two actions with the same course have the same consequences.
     """
 
     kind: Kind
     movers: tuple[int, ...]
+    """The piece that acts, or both pieces of a tackle by two."""
     end: int
+    """Square on which the first mover ends."""
     ball: int
+    """Square of the ball at the end. For a tackle, its square if the attack wins by 2 or less."""
     face_offs: tuple[FaceOff, ...] = ()
 
     @property
@@ -103,28 +103,30 @@ class Course:
 
 @dataclass(frozen=True)
 class State:
-    """A position between two decisions, without any secrets.
-
-    `places` holds the square of each piece, and is empty before the pieces are placed. `turns_down`
-    says for each piece for how many more turns of its owner, this one included, it lies turned
-    over. It is 0 for a standing piece. `seat` is the seat on turn, and `ran` lists the pieces that
-    have run or tackled in this turn. `cards` are those that each seat still has. Pairs are (South,
-    North).
-
-    `course` is that of an action which waits for cards, and `face_offs_won` the number of its
-    face-offs that the mover has won. `turn` counts the turns of both sides together, from 1.
-    """
+    """A position between two decisions, without any secrets. Pairs are (South, North)."""
 
     options: KahmateOptions
     places: tuple[int, ...] = ()
+    """Square of each piece. Empty before the pieces are placed."""
     turns_down: tuple[int, ...] = (0,) * len(PIECES)
+    """For each piece how many more turns of its owner, this one included, it lies turned over.
+
+    0 for a standing piece.
+    """
     ball: int = IN_GOAL
+    """Square of the ball."""
     seat: int = SOUTH
+    """Seat on turn."""
     ran: tuple[int, ...] = ()
+    """Pieces that have run or tackled in this turn."""
     cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND)
+    """Cards that each seat still has."""
     course: Course | None = None
+    """Course of an action that waits for cards."""
     face_offs_won: int = 0
+    """Number of the course's face-offs that the mover has won."""
     turn: int = 1
+    """Number of this turn, counted for both sides together."""
     outcome: Outcome | None = None
     last_face_off: int = 0
     """Number of the last turn with a face-off, or 0."""
@@ -132,7 +134,8 @@ class State:
     @cached_property
     def board(self) -> Sequence[int]:
         """Return the piece on each square, or EMPTY."""
-        board = [EMPTY] * (AREA + 1)  # the last entry is IN_GOAL and is never read
+        # The last entry, at the index IN_GOAL, is never read.
+        board = [EMPTY] * (AREA + 1)
         for piece, square in enumerate(self.places):
             board[square] = piece
         return board

@@ -49,7 +49,7 @@ _PLACE_BALL = say("Place the ball")
 _STAGE_TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
 
 
-def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
+def carry_out(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
     """Carry out the actions of all seats in `to_act`."""
     south, north = (actions.get(seat) for seat in SEATS)
     log = _ActionLog(state)
@@ -80,7 +80,7 @@ def _begin_action(log: _ActionLog, action: Action) -> None:
 class _ActionLog(TurnLog):
     """The position while an action is carried out, with its events and stages.
 
-    `play` makes one for each action. `result` gives the next state.
+    `carry_out` makes one for each action. `result` gives the next state.
     """
 
     def __init__(self, state: State) -> None:
@@ -126,7 +126,7 @@ class _ActionLog(TurnLog):
         self.add(KahmateEvent.BALL, seat, text, rule, at=NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
-        """Turn pieces over until the end of their owner's next turn."""
+        """Turn pieces over until the end of their owner's next turn (rulebook, "TURNED OVER")."""
         why = say("It stands up at the end of its side’s next turn.")
         for piece in pieces:
             seat = SEAT_OF[piece]
@@ -318,7 +318,10 @@ class _FaceOffSum:
 
 
 def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) -> None:
-    """Reveal both cards, compare the totals and discard the cards (rulebook, "FACE OFF")."""
+    """Reveal both cards, compare the totals and discard the cards (rulebook, "FACE OFF").
+
+    Equal totals are played again with the next cards (ruling).
+    """
     state = log.state
     face_off = course.face_offs[state.face_offs_won]
     # The count of turns without a face-off restarts here.
@@ -421,7 +424,10 @@ def _discard_cards(log: _ActionLog, cards: tuple[int, int]) -> None:
 
 
 def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
-    """Stop a run on the last free square before the opponent, with the ball one square behind."""
+    """Stop a run on the last free square before the opponent, because its face-off is lost.
+
+    The runner is turned over, and its ball goes one square behind it (rulebook, "One round").
+    """
     state = log.state
     mover = course.mover
     # Defenders that the runner has beaten before are turned over as well.
@@ -449,7 +455,8 @@ def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
 def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int) -> None:
     """Send the tacklers back, move the ball, turn over the losers, and end the turn.
 
-    `lead` is the attack's total minus the defence's, which is never 0.
+    `lead` is the attack's total minus the defence's, which is never 0. A tackler who is more than 2
+    ahead takes the ball, and one who is less ahead only makes it loose (rulebook, "One round").
     """
     state = log.state
     carrier = face_off.defender

@@ -27,7 +27,14 @@ from companion.games.outbuffered.board import (
     terrain_of,
 )
 from companion.games.outbuffered.lesson import HELP, LESSON
-from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
+from companion.games.outbuffered.turn import (
+    OutbufferedOptions,
+    State,
+    carry_out,
+    layout_of,
+    lead,
+    plan,
+)
 from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.pads import PadGrammar
 from companion.games.screen import Possible
@@ -106,7 +113,7 @@ class Outbuffered(Game[State, str]):
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out both buffers, pair by pair."""
-        return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
+        return carry_out(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return robots, flags, the turn and the outcome. The view is the same for everybody.

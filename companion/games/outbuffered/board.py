@@ -14,12 +14,12 @@ from companion.core.kit import SEATS, Board, Face, Kit, Mark, OrderTiles, Seat, 
 from companion.games.events import EventKind, Highlight, Look
 from companion.games.pads import Key
 
-# Standard map: 3 x 4 tiles without walls.
-#
 # In a map, `s` and `n` are the start tiles of South and North, `S` and `N` their bases, `#` is a
 # wall and `.` any other tile. The first line is the highest rank.
-STANDARD_MAP = ".Nn\n...\n...\nsS."
 
+# The rulebook's board: 3 x 4 tiles without walls.
+STANDARD_MAP = ".Nn\n...\n...\nsS."
+# A larger board with walls, which the set-up page offers.
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 
 # Indexes of the seats in pairs (South, North).
@@ -47,8 +47,8 @@ SIDES = {
     Seat.NORTH: Side(say("lime"), "lime", "#B4DC14", "robot-n", "smile-n"),
 }
 NAMES = tuple(side.name for side in SIDES.values())
-ROBOTS = (say("purple robot"), say("lime robot"))
 # Names of the faces, South's first.
+ROBOTS = (say("purple robot"), say("lime robot"))
 FLAGS = (say("purple flag"), say("lime flag"))
 # Names of a player's own pieces, which are those of the faces without the side.
 #
@@ -143,6 +143,7 @@ def terrain_of(board: str) -> Terrain:
     )
 
 
+# Markers of the printed rows on which tiles are laid, and of each side's tiles.
 _ORDER_TILES = OrderTiles(
     rows={Seat.SOUTH: (180, 181, 182, 183), Seat.NORTH: (184, 185, 186, 187)},
     orders={
@@ -157,7 +158,7 @@ _ORDER_TILES = OrderTiles(
 def kit_of(board: str, has_tiles: bool = False) -> Kit:
     """Return four pieces and a board of separate tiles.
 
-    With `has_tiles` the camera reads orders that are laid as tiles.
+    `board` is a text map. With `has_tiles` the camera reads orders that are laid as tiles.
     """
     terrain = terrain_of(board)
     marks: list[Mark] = []
@@ -212,4 +213,5 @@ class OutbufferedEvent(EventKind):
 
     FLAG_TAKEN = "flag_taken", Look(swells=True), _FLAG_TAKEN, _FLAGS
     FLAG_DROPPED = "flag_dropped"
-    SENT_BACK = "sent_back"  # to its start tile, after a hit
+    # A robot that was hit returns to its start tile.
+    SENT_BACK = "sent_back"

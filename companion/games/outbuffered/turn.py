@@ -2,7 +2,7 @@
 
 Both buffers of three orders are carried out pair by pair. For each pair, a step of the turn, these
 follow one another: both moves, a check whether a flag has come home, both shots, and a check
-whether a robot cannot return. `play` does that on a mutable `_Turn`.
+whether a robot cannot return. `carry_out` does that on a mutable `_Turn`.
 
 A seat is an index here, 0 for South and 1 for North, and `1 - seat` is the other one. An order is
 its letter in the notation, and `letters` are South's and North's in one step.
@@ -81,7 +81,7 @@ class State:
     no longer checked.
     """
     last_eventful: int = 0
-    """Number of the last turn with a flag taken or a robot hit, or 0."""
+    """Number of the last eventful turn, in which a flag was taken or a robot hit. 0 for none."""
 
     @property
     def quiet(self) -> int:
@@ -101,11 +101,11 @@ class _Turn(TurnLog):
         self.off_board = False
 
 
-def play(state: State, buffers: tuple[str, str]) -> Step[State]:
-    """Carry out South's and North's buffer."""
+def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
+    """Carry out South's and North's buffer, pair by pair (rulebook, section 3)."""
     turn = _Turn(state)
     last_eventful = state.last_eventful
-    for number, letters in enumerate(zip(*buffers, strict=True), start=1):
+    for step_number, letters in enumerate(zip(*buffers, strict=True), start=1):
         _move(turn, letters)
         _check_homecoming(turn)
         # A flag brought home ends the game before the shots of the step (ruling).
@@ -114,7 +114,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         if any(event.kind in _EVENTFUL for event in turn.fresh_events):
             last_eventful = state.turn
         # The limits count whole turns.
-        if number == 3 and turn.outcome is None:
+        if step_number == 3 and turn.outcome is None:
             _end_at_limit(turn, state.turn - last_eventful)
         turn.headlines.sort(key=lambda headline: _SCENES_IN_SEQUENCE.index(headline.scene))
         if turn.outcome:
@@ -124,7 +124,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         # If a robot cannot return to the board, there is no layout to check.
         layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
         orders = {seat: _order(state, index, letters[index]) for index, seat in enumerate(SEATS)}
-        turn.add_stage(say("Step {number} of 3", number=number), layout, orders=orders)
+        turn.add_stage(say("Step {number} of 3", number=step_number), layout, orders=orders)
         # The rest of both buffers is dropped (ruling).
         if turn.outcome:
             break
@@ -168,7 +168,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     """
     index = seat.number
     turn = _Turn(state)
-    places: list[Square] = []
+    squares: list[Square] = []
     for letter in entered:
         if letter in STEPS:
             target = state.terrain.neighbour(turn.robots[index], _direction(state, index, letter))
@@ -176,8 +176,8 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
                 turn.robots[index] = target
                 # A carried flag opens other squares, such as the robot's own base.
                 _pick_up(turn, index)
-        places.append(turn.robots[index])
-    return tuple(places)
+        squares.append(turn.robots[index])
+    return tuple(squares)
 
 
 def _order(state: State, seat: int, letter: str) -> Order:
@@ -194,8 +194,8 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
     stacks: dict[Square, tuple[str, ...]] = {}
     # A flag without a square is carried, so it is under its carrier.
     south_flag, north_flag = flags
-    places = (south_flag or robots[NORTH], north_flag or robots[SOUTH], *robots)
-    for face, square in zip((*FLAGS, *ROBOTS), places, strict=True):
+    squares = (south_flag or robots[NORTH], north_flag or robots[SOUTH], *robots)
+    for face, square in zip((*FLAGS, *ROBOTS), squares, strict=True):
         stacks[square] = (*stacks.get(square, ()), face)
     return stacks
 
@@ -219,7 +219,10 @@ _Bounce = tuple[str, Headline]
 
 
 def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:
-    """Return why a move bounces whatever the other robot does, or None."""
+    """Return why a move bounces whatever the other robot does, or None.
+
+    The obstacle is the edge of the board, a wall, or the robot's own flag (ruling).
+    """
     state = turn.state
     side = NAMES[seat]
     robot = (ROBOTS[seat],)
@@ -251,7 +254,11 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
 
 
 def _move(turn: _Turn, letters: tuple[str, str]) -> None:
-    """Carry out the moves of one step at the same time."""
+    """Carry out the moves of one step at the same time.
+
+    Rulings: two moves to the same square both bounce, and so does a move to a robot that stays.
+    Robots may swap squares or follow one another.
+    """
     targets: dict[int, Square | None] = {}
     bounces: dict[int, _Bounce] = {}
     for seat, letter in enumerate(letters):
@@ -329,7 +336,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
 
 
 def _check_homecoming(turn: _Turn) -> None:
-    """End the game if a robot has brought a flag home."""
+    """End the game if a robot has carried the other flag to its own base. A draw if both have."""
     bases = turn.terrain.bases
     home = [
         seat
@@ -355,7 +362,11 @@ def _check_homecoming(turn: _Turn) -> None:
 
 
 def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
-    """Carry out the shots of one step at the same time, and send back the robots that are hit."""
+    """Carry out the shots of one step at the same time, and send back the robots that are hit.
+
+    A shot goes along rank and file over any distance, up to a wall. A robot that is hit drops the
+    flag that it carries (rulings).
+    """
     shooters = [seat for seat in (SOUTH, NORTH) if letters[seat] == "S"]
     hit: list[int] = []
     for seat in shooters:
@@ -398,13 +409,15 @@ def _shots_headline(shooters: list[int], hit: list[int], *, is_flag_lost: bool) 
 
 
 def _send_back(turn: _Turn, hit: list[int]) -> None:
-    """Put robots that were hit on their start tiles. If that is impossible, the opponent wins."""
+    """Put robots that were hit on their start tiles. If that is impossible, the opponent wins.
+
+    A start tile is blocked by the opponent or by the robot's own flag, lying or carried (ruling).
+    """
     starts = turn.terrain.starts
     before = list(turn.robots)
     # Move both first, because one robot may then occupy the start tile of the other.
     for seat in hit:
         turn.robots[seat] = starts[seat]
-    # A start tile is blocked by the opponent or by the robot's own flag, lying or carried (ruling).
     shut_out = [seat for seat in hit if starts[seat] in (turn.robots[1 - seat], turn.flags[seat])]
     if len(shut_out) == 2:
         turn.off_board = True

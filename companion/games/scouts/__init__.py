@@ -30,7 +30,7 @@ from companion.games.scouts.state import (
     lead,
     parse,
 )
-from companion.games.scouts.turn import play
+from companion.games.scouts.turn import carry_out
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import ChessClock
 
@@ -96,16 +96,13 @@ class Scouts(Game[State, Decision]):
         check(state, action)
 
     def commands(self, action: Decision) -> tuple[str, ...]:
-        """Return the word for a dash, jump or rock, and nothing for a placing or the end of a
-        turn.
-        """
-        if action.kind in _COMMAND_WORDS:
-            return (_COMMAND_WORDS[action.kind],)
-        return ()
+        """Return the word for a dash, jump or rock. A placing and the end of a turn have none."""
+        word = _COMMAND_WORDS.get(action.kind)
+        return (word,) if word else ()
 
     def apply(self, state: State, actions: Mapping[Seat, Decision], rng: Random) -> Step[State]:
         """Carry out the action of the seat on turn."""
-        return play(state, actions[state.seat])
+        return carry_out(state, actions[state.seat])
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return scouts, rocks, the plays that are due and the outcome. Nothing is hidden.
@@ -156,7 +153,7 @@ class Scouts(Game[State, Decision]):
 
     def is_reversible(self, state: State, seat: Seat, action: Decision) -> bool:
         """Return whether the game goes on. All is open, so an action reveals nothing."""
-        return play(state, action).state.outcome is None
+        return carry_out(state, action).state.outcome is None
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn of one or two plays, and 0 during the set-up."""

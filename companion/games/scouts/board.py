@@ -45,9 +45,8 @@ SCOUT_FACES = (
     (say("white scout"), say("white scout with intel")),
     (say("black scout"), say("black scout with intel")),
 )
-# Names in views, events and drawings. `ROCK_NAMES` are those for people.
+# The two kinds of rocks: their names in views, events and drawings, and their names for people.
 ROCK_KINDS = ("boulder", "rock")
-
 ROCK_NAMES = (say("boulder"), say("rock"))
 # South's boulder and rock, then North's.
 ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say("black rock"))
@@ -61,12 +60,15 @@ def square_mask(file: int, rank: int) -> int:
 
 
 def squares_in(mask: int) -> Iterator[int]:
-    """Yield the squares of a mask by rank, then file."""
+    """Yield the squares of a mask by rank, then file.
+
+    >>> list(squares_in(0b1000_0001))
+    [0, 7]
+    """
     while mask:
-        # Lowest set bit.
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+        lowest_bit = mask & -mask
+        yield lowest_bit.bit_length() - 1
+        mask ^= lowest_bit
 
 
 def neighbours_of(mask: int) -> int:
@@ -129,9 +131,10 @@ _NOTES = (
 )
 
 
+# Marker of the first face of the kit. The other faces have the following ones.
 _FIRST_MARKER = 30
-_SCOUT_HEIGHT_MM = 4.0
 # Thickness of scouts and rocks, as the notes of the kit demand.
+_SCOUT_HEIGHT_MM = 4.0
 _ROCK_HEIGHT_MM = 5.0
 
 
@@ -177,10 +180,12 @@ _INTEL_HIGHLIGHT = Highlight(
 class ScoutsEvent(EventKind):
     """The kinds of plays and their consequences."""
 
-    BEGUN = "begun"  # the set-up is complete
+    # The set-up is complete.
+    BEGUN = "begun"
     DASH = "dash"
     JUMP = "jump"
     BOULDER = "boulder"
     ROCK = "rock"
     INTEL = "intel", Look(swells=True), None, _INTEL_HIGHLIGHT
-    ENDED = "ended", Look(is_told=False)  # the end of a turn
+    # The end of a turn.
+    ENDED = "ended", Look(is_told=False)

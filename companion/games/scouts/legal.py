@@ -37,7 +37,7 @@ from companion.games.scouts.state import Decision, Kind, Position, State, is_sta
 
 
 class Reason(StrEnum):
-    """Reason why a decision is refused."""
+    """Reason why a decision is refused. The sentence beside each use says what it means."""
 
     SETTING_UP = "setting_up"
     SET_UP_DONE = "set_up_done"

@@ -66,7 +66,7 @@ def _due_sign(state: State, side: str) -> str:
 def _scouts_to_place(position: Position, index: int) -> int:
     """Return the number of scouts that a seat has to place."""
     # Sides alternate, so the seat on turn has one more if the total is odd.
-    return (position.to_place + (1 if index == position.seat else 0)) // 2
+    return (position.to_place + (index == position.seat)) // 2
 
 
 def _faces_beside(state: State, index: int) -> tuple[str, ...]:

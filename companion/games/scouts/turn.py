@@ -37,7 +37,7 @@ from companion.games.screen import Headline
 from companion.games.turn_log import TurnLog
 
 
-def play(state: State, decision: Decision) -> Step[State]:
+def carry_out(state: State, decision: Decision) -> Step[State]:
     """Carry out a legal decision of the seat on turn."""
     log = TurnLog()
     position = state.position

@@ -203,7 +203,7 @@ def test_random_games_agree_with_the_slow_game(number: int) -> None:
         while not state.outcome:
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             orders = {
-                (str(seat), robot): code for seat in SEATS for robot, code in actions[seat].given
+                (str(seat), robot): code for seat in SEATS for robot, code in actions[seat].by_robot
             }
             state, slow = GAME.apply(state, actions, rng).state, slow_turn(slow, orders)
             assert GAME.dump(state)["robots"] == plain_robots(slow)
