@@ -41,30 +41,27 @@ class AidPoint:
 
 @dataclass(frozen=True)
 class PlayerAid:
-    """A printed sheet for one seat: the goal in one sentence, a list, and the rules in brief.
-
-    The list has a title and `rows`. `points` are the rules in brief.
-    """
+    """A printed sheet for one seat: the goal in one sentence, a list, and the rules in brief."""
 
     goal: str
     list_title: str
     rows: tuple[AidRow, ...]
+    """Rows of the list."""
     points: tuple[AidPoint, ...]
+    """The rules in brief."""
     heads: tuple[str, ...] = ()
     """Column titles of the figures in the rows. Empty if the rows have no figures."""
 
 
 @dataclass(frozen=True)
 class OrderTile:
-    """A printed tile for one order. Players lay a row of tiles instead of pressing keys.
-
-    `initial` is the letter that players read, in their own language, and `letter` that of the
-    notation.
-    """
+    """A printed tile for one order. Players lay a row of tiles instead of pressing keys."""
 
     drawing: str
     initial: str
+    """Letter that players read, in their own language."""
     letter: str
+    """Letter in the notation."""
     word: str
 
 

@@ -1,5 +1,4 @@
-"""The game contract: everything that the table, the pages, the pads and the camera need from a
-game.
+"""The game contract: everything that the rest of the program needs from a game.
 
 A game is a subclass of `Game`. It is pure: no I/O, no clock, no global state and no random numbers
 of its own. States, actions and events are frozen, so one instance serves all tables and threads.
@@ -484,6 +483,9 @@ class Game(
     A game must define all abstract methods and the class attributes without a value. Everything
     else has a default. The members of the mixins are optional, and their default None means “no” or
     “nothing”. The head of this module explains when the table calls what.
+
+    A docstring of a game's own method says what is special in this game. A method without one does
+    what is said here.
     """
 
     name: ClassVar[str]

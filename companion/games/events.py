@@ -29,34 +29,34 @@ class Reach(Enum):
 
 @dataclass(frozen=True)
 class Look:
-    """How an event is drawn on the board while it is shown.
-
-    `around` names a drawing around the piece on the square, with its `size` in squares. `is_harm`
-    draws it in the colour of refusals. `swells` enlarges the piece for a moment. `reach` is the
-    mark towards another square. Without `is_told` the captions of pictures omit its sentence.
-    """
+    """How an event is drawn on the board while it is shown."""
 
     around: str = ""
+    """Name of a drawing around the piece on the square, or empty."""
     size: float = 1.0
+    """Size of that drawing in squares."""
     is_harm: bool = False
+    """Whether that drawing has the colour of refusals."""
     reach: Reach = Reach.NONE
+    """Mark from the square towards another one."""
     is_told: bool = True
+    """Whether the captions of pictures include the sentence of the event."""
     swells: bool = False
+    """Whether the piece grows for a moment."""
 
 
 @dataclass(frozen=True)
 class Highlight:
-    """A memorable event: a key on the time line of a replay, and a count after the game.
-
-    `drawing` names the drawing on the key. `counted` formats a number of these events, such as
-    `2 bounces`. If two keys would overlap on the line, the one with the greater `weight` is shown.
-    `is_loss` marks a loss for the side of the event, which the other side is glad of.
-    """
+    """A memorable event: a key on the time line of a replay, and a count after the game."""
 
     drawing: str
+    """Name of the drawing on the key."""
     counted: Callable[[int], str]
+    """Formats a number of these events, such as “2 bounces”."""
     weight: int = 1
+    """If two keys would overlap on the line, the one with the greater weight is shown."""
     is_loss: bool = False
+    """Whether the event is a loss for its side, which the other side is glad of."""
 
 
 class EventKind(StrEnum):

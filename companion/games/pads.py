@@ -13,19 +13,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Key:
-    """One order that a person can enter on the phone or the pad.
-
-    `letter` is the order's letter in the notation, which journals, receipts and files use. `label`
-    is its word and `drawing` the name of its drawing. `pad` is the key of the pad
-    (`up down left right a b`). `initial` is the letter in the players' language, or empty if it is
-    the same.
-    """
+    """One order that a person can enter on the phone or the pad."""
 
     letter: str
+    """Letter of the order in the notation, which journals, receipts and files use."""
     label: str
     drawing: str
     pad: str
+    """Key of the pad that enters it: `up down left right a b`."""
     initial: str = ""
+    """Letter in the players' language, or empty if it is `letter`."""
 
 
 # The pad keys that a seat has pressed so far, such as `("up", "a")`.
@@ -36,26 +33,27 @@ Draft = tuple[str, ...]
 class PadGrammar:
     """How keys spell an action: exactly `length` keys, one letter each. Ready hands it in.
 
-    `held_ready` is the action that is handed in instead if the ready key stays down for a second,
-    or empty for none. A game whose orders need several keys overrides `count`, `accepts` and
-    `text`. These must depend on the keys alone, so that lamps and refusals reveal nothing.
-
-    With `ready_is_key` a short press of ready is a key of the draft (`ready`) while `accepts`
-    allows it, and hands in otherwise. Holding ready down hands in at any time, so `text` must then
-    accept every draft.
+    A game whose orders need several keys overrides `count`, `accepts` and `text`. These must depend
+    on the keys alone, so that lamps and refusals reveal nothing.
     """
 
     keys: tuple[Key, ...]
     length: int
     held_ready: str = ""
+    """Action that is handed in instead if ready stays down for a second. Empty for none."""
     ready_is_key: bool = False
+    """Whether a short press of ready is a key of the draft (`ready`) while `accepts` allows it.
+
+    Otherwise it hands in. Holding ready down hands in at any time, so `text` must then accept every
+    draft.
+    """
     at_once: str = ""
     """The pad key that, pressed alone, hands in its action without ready. Empty for none."""
     ready_alone: str = ""
     """The action that ready hands in on an empty draft. Empty for none."""
 
     def key(self, pad: str) -> Key | None:
-        """Return the key for a button of the pad, or None."""
+        """Return the order of a key of the pad, or None if the key has none."""
         return next((key for key in self.keys if key.pad == pad), None)
 
     def count(self, draft: Draft) -> int:

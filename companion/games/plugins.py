@@ -20,16 +20,19 @@ from companion.games.base import AnyGame, Game
 from companion.games.events import CommonEvent
 
 GROUP = "tabletop_companion.games"
+# Allowed names of games, which stand in addresses, files and on the command line.
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 
 @dataclass(frozen=True)
 class PluginGame:
-    """An entry point: its name, its package, and the reason if it is left out (else empty)."""
+    """An entry point that has been checked."""
 
     name: str
     package: str
+    """Name and version of its package."""
     trouble: str = ""
+    """Why the game is left out, as a sentence. Empty if it can be played."""
 
 
 # The checked entry points, by their name, their value and their package with its version.
@@ -112,7 +115,7 @@ def _faults(name: str, game: AnyGame) -> Iterator[str]:
 
 
 def _drawings_of(game: AnyGame, kit: Kit) -> Iterator[str]:
-    """Yield the names of the drawings that a game uses, some of them several times."""
+    """Yield the name of every drawing that a game uses. A name may come several times."""
     yield from (face.drawing for face in kit.faces)
     yield from (mark.drawing for mark in kit.board.marks)
     yield from (side.drawing for side in game.sides.values())

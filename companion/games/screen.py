@@ -315,9 +315,7 @@ Pile = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane between the seats: the stack of each seat, the deck between them, and the discard pile
-    of the lane.
-    """
+    """A lane of cards between the seats: each seat's stack, the deck, and its discard pile."""
 
     name: str
     north: Pile

@@ -66,7 +66,6 @@ class Arena(Game[State, Orders]):
         return kit_of(options.board)
 
     def setup(self, options: ArenaOptions, rng: Random) -> State:
-        """Return the first state, with the robots on their starts."""
         return first_state(options)
 
     def to_act(self, state: State) -> frozenset[Seat]:
@@ -101,7 +100,6 @@ class Arena(Game[State, Orders]):
                 raise Illegal(Reason.NOT_ON_BOARD, message, "orders")
 
     def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:
-        """Carry out both seats' orders."""
         return carry_out(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def view(self, state: State, seat: Seat | None) -> View:
@@ -135,7 +133,6 @@ class Arena(Game[State, Orders]):
         }
 
     def turn_number(self, state: State) -> int:
-        """Return the number of the present turn."""
         return state.turn
 
     def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:

@@ -59,14 +59,13 @@ Robots = tuple[tuple[Robot, ...], tuple[Robot, ...]]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A position between two turns: the robots, the number of the coming turn (from 1), and the
-    outcome.
-    """
+    """A position between two turns."""
 
     options: ArenaOptions
     terrain: Terrain
     robots: Robots
     turn: int = 1
+    """Number of the coming turn."""
     outcome: Outcome | None = None
 
     def numbers(self, side: int) -> tuple[int, ...]:

@@ -71,7 +71,6 @@ class Binmat(Game[Any, str]):
     )
 
     def kit(self, options: BinmatOptions) -> Kit:
-        """Return the kit of 78 cards and six lanes."""
         return KIT
 
     def options(self, raw: Mapping[str, Any]) -> Any:
@@ -110,7 +109,6 @@ class Binmat(Game[Any, str]):
         return not self.hides(options)
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
-        """Return the names of the options for the deal and the first hands."""
         return self.chosen_options
 
     def to_act(self, state: Position) -> frozenset[Seat]:
@@ -154,7 +152,6 @@ class Binmat(Game[Any, str]):
         return plain_state(mask_state(state, seat))
 
     def dump(self, state: Position) -> View:
-        """Return the whole state, hidden cards included."""
         if isinstance(state, RealCardsState):
             return real_cards.view(state)
         return plain_state(state)
@@ -194,7 +191,6 @@ class Binmat(Game[Any, str]):
         return is_reversible(state, action)
 
     def card_ui(self, state: Position, seat: Seat | None) -> CardUi:
-        """Return what a viewer sees and what he can tap."""
         if isinstance(state, RealCardsState):
             return real_cards.card_ui(state, seat)
         return card_ui(state, seat)

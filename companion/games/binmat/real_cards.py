@@ -47,8 +47,11 @@ from companion.games.turn_log import TurnLog
 DONE = "."
 DECLARE = "c"
 WON = "!"
+# Suffix of a card that lay face up before the combat.
 OPEN_MARK = "u"
 _DECLARATIONS = (DECLARE, *(f"{DECLARE}{lane}" for lane in LANES))
+# Open cards such as `3: 5& 3% / 4^ 2#`: a lane and a colon, the attacker stack, a slash, the
+# defender stack. Everything but the slash may be left out. The cards are checked later.
 _OPEN_CARDS = re.compile(
     r"(?:(?P<lane>[0-5]): )?"
     r"(?:(?P<attacker>[^\s/]+(?: [^\s/]+)*) )?/ ?"

@@ -19,7 +19,7 @@ from companion.games.binmat.events import ATTACKER, DEFENDER
 LANES = range(6)
 # Number of cards in each lane deck at the start, if no cards are dealt to hands.
 LANE_CARDS = 13
-# The defender's three lanes on the right, whose decks lie face up.
+# The defender's three lanes on the right, whose decks lie face up (rulebook, "Game Setup").
 OPEN_LANES = frozenset({3, 4, 5})
 
 # Stands for a card of which a viewer sees only the back.
@@ -34,24 +34,23 @@ class Edition(StrEnum):
 
 
 class BinmatOptions(Options, frozen=True):
-    """Options of BINMAT, for the full game and for real cards.
-
-    `way` is `full`, or `referee` for real cards. `turns` counts the turns of both sides together.
-    `timeout` says what happens when the seconds of a turn are over. `defenders` and `attackers` are
-    the numbers of players of each side.
-    """
+    """Options of BINMAT, for the full game and for real cards."""
 
     way: Literal["full", "referee"] = "full"
+    """Way to play: the full game, or `referee` for real cards."""
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
     """All cards: lane 0 from its top card down, then lane 1, and so on. None: shuffled."""
     hands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Cards that defender and attacker hold at the start. The other cards are dealt."""
     turns: Annotated[int, Meta(ge=2, le=998)] = 110
+    """Number of turns of both sides together."""
     seconds: Annotated[float, Meta(ge=0, le=600)] = 5.0
     """Time limit of a turn in seconds. 0 for a casual game without one."""
     timeout: Literal["pass", "alarm"] = "pass"
+    """What happens when the seconds of a turn are over."""
     defenders: Annotated[int, Meta(ge=1, le=16)] = 1
+    """Number of players on the defender's side."""
     attackers: Annotated[int, Meta(ge=1, le=16)] = 1
 
     @property
@@ -122,10 +121,10 @@ class State:
 
 
 def deal(options: BinmatOptions, rng: Random) -> State:
-    """Return the first state: six lane decks, of which lanes 3, 4 and 5 lie face up.
+    """Return the first state: six lane decks, of which 3, 4 and 5 lie face up ("Game Setup").
 
-    The order comes from the option `deck` or from a shuffle. Cards of the first hands are left out,
-    so that a lane deck has thirteen cards or fewer.
+    The order of the cards comes from the option `deck` or from a shuffle. Cards of the first hands
+    are left out, so that a lane deck has thirteen cards or fewer.
     """
     cards = list(options.deck or DECK)
     if options.deck is None:
@@ -150,11 +149,11 @@ def deal(options: BinmatOptions, rng: Random) -> State:
 
 
 def can_draw(state: State, lane: int) -> bool:
-    """Return whether the attacker may draw from this lane deck.
+    """Return whether the attacker may draw from this lane deck (rulebook, "Drawing a Card").
 
-    In the hackmud edition he may draw from an empty one, which wins the game.
+    A defender stack blocks the deck behind it. In the hackmud edition he may draw from an empty
+    deck, which wins the game (ruling).
     """
-    # a defender stack blocks the deck behind it
     if state.defence[lane]:
         return False
     return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])

@@ -42,7 +42,7 @@ from companion.games.turn_log import TurnLog
 
 
 def carry_out(state: State, action: str, rng: Random) -> Step[State]:
-    """Carry out a legal action of the seat on turn. `rng` is used to shuffle."""
+    """Carry out a legal action of the seat on turn. `rng` shuffles the cards of a reshuffle."""
     turn = _Turn(state, rng)
     turn.carry_out(ACTION_PARTS[action])
     after = turn.finish()
@@ -146,6 +146,7 @@ class _Turn(TurnLog):
     # ---- drawing ---------------------------------------------------------------------------------
 
     def _draw(self, lane: int) -> None:
+        """Draw a card from a lane or from the attacker deck (rulebook, "Drawing a Card")."""
         if lane == ATTACKER_PILE:
             self._draw_from_attacker_deck()
             text = say("{role!c} draws a card from the attacker deck.", role=self.role)
@@ -174,7 +175,7 @@ class _Turn(TurnLog):
         return None
 
     def _draw_from_lane(self, lane: int, seat: Seat) -> None:
-        """Draw one card from a lane deck into the hand of a seat."""
+        """Move the top card of a lane deck, refilled if it is empty, to the hand of a seat."""
         # a reshuffled deck lies face up only in the hackmud edition (ruling)
         if not self.decks[lane] and not self.before.is_hackmud:
             self.decks_open[lane] = False
@@ -184,7 +185,7 @@ class _Turn(TurnLog):
         self.hands[seat.number] += deck[:1]
 
     def _draw_from_attacker_deck(self) -> None:
-        """Draw one card from the attacker deck into the attacker's hand."""
+        """Move the top card of the attacker deck, refilled if it is empty, to the own hand."""
         text = say("The attacker discard becomes the attacker deck.")
         deck, self.attacker_discard = self._refill(self.attacker_deck, self.attacker_discard, text)
         self.attacker_deck = deck[1:]
@@ -224,13 +225,18 @@ class _Turn(TurnLog):
         self.hands[self.index] = tuple(held for held in hand if held != card)
 
     def _play_face_down(self, card: str, lane: int) -> None:
+        """Play a card face down onto the own stack (rulebook, "Playing a Card")."""
         self._remove_from_hand(card)
         self._stacks[lane] += (card,)
         text = say("{role!c} plays a card face down in lane {lane}.", role=self.role, lane=lane)
         self.add(BinmatEvent.PLAY_DOWN, self.seat, text, self._playing_rule)
 
     def _play_face_up(self, card: str, lane: int) -> None:
-        """Play a card face up. A BREAK, or in the hackmud edition a BOUNCE, begins combat."""
+        """Play a card face up (rulebook, "Playing a Card").
+
+        A BREAK begins combat at once. A BOUNCE of the attacker opens the defender stack, and begins
+        combat only in the hackmud edition.
+        """
         self._remove_from_hand(card)
         rule = self._playing_rule
         why = None
@@ -292,7 +298,7 @@ class _Turn(TurnLog):
     # ---- combat ----------------------------------------------------------------------------------
 
     def _resolve_combat(self, lane: int) -> None:
-        """Resolve the combat of a lane, and move its cards to the piles and hands."""
+        """Resolve the combat of a lane (rulebook, "Combat"), and move its cards."""
         attacker_stack = self.attack[lane]
         # TRAPs that lay open before the combat do not spring
         setup = CombatSetup(
@@ -394,7 +400,10 @@ def _payment_text(open_card: str | None, paid: int, lane: int) -> str:
 
 
 def _why_defender_wins(state: State) -> str | None:
-    """Return why the defender has won after a turn, or None."""
+    """Return why the defender has won after a turn, or None (rulebook, "Win Conditions").
+
+    All turns are over, or the attacker has no card in hand and stacks and no lane to draw from.
+    """
     if state.turns_left == 0:
         return say("All {turns} turns are over.", turns=state.options.turns)
     # cards in the attacker deck do not count for the attacker (ruling)

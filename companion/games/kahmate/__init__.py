@@ -79,7 +79,6 @@ class Kahmate(Game[State, Action]):
         return EXTRAS
 
     def setup(self, options: KahmateOptions, rng: Random) -> State:
-        """Return the state before the pieces are placed, or the chosen start."""
         return first_state(options)
 
     def drawn(self, options: KahmateOptions) -> Drawn:

@@ -127,9 +127,7 @@ def ranks_ahead(start: int, end: int, seat: int) -> int:
 
 
 def square_behind(square: int, seat: int) -> int:
-    """Return the square behind a square for that seat, or the square itself at the edge of the
-    board.
-    """
+    """Return the square one rank behind for that seat. On its own goal line, the square itself."""
     one_back = square - AHEAD[seat]
     return one_back if 0 <= one_back < AREA else square
 

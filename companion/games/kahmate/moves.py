@@ -294,9 +294,7 @@ def kicks(state: State) -> Iterator[Kick]:
 
 
 def paths_to_carrier(state: State, piece: int) -> Iterator[Path]:
-    """Yield every path of a piece to a square next to the opponent's carrier, the shorter ones
-    first.
-    """
+    """Yield every path of a piece to a square next to the opponent's carrier, by length."""
     if state.opposing_carrier == EMPTY:
         return
     paths: list[Path] = [(state.places[piece],)]

@@ -189,9 +189,7 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
 
 
 def play_of(state: State, action: Action, course: Course | None) -> Play:
-    """Return an action as a play, with its squares in tap order and a label of at most 40
-    characters.
-    """
+    """Return an action as a play, with its squares in tap order and a label."""
     if course is None:
         return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
     label = label_of(state, course)

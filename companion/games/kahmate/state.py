@@ -54,8 +54,9 @@ class KahmateOptions(Options, frozen=True):
     round_limit: Limit = 0
     quiet_limit: Limit = 0
     start: str = ""
-    """Starting position instead of placings: the squares of Blue's R R B T F S, of Pink's, and of
-    the ball.
+    """Starting position instead of placings, or empty.
+
+    The squares of Blue's R R B T F S, a slash, those of Pink's, a slash, and the ball's square.
     """
 
 

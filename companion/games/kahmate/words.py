@@ -1,5 +1,6 @@
-"""Options and rules of Kahmate in words for people: the rulebook retold, completed by the
-rulings.
+"""Options and rules of Kahmate in words for people.
+
+The texts retell the rulebook and the rulings.
 """
 
 from companion.core.i18n import say

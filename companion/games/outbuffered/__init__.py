@@ -69,9 +69,7 @@ class Outbuffered(Game[State, str]):
     plan = staticmethod(plan)
 
     def kit(self, options: OutbufferedOptions) -> Kit:
-        """Return four pieces and a board of separate tiles, with order tiles for the camera if
-        chosen.
-        """
+        """Return four pieces and a board of separate tiles, and order tiles if they are chosen."""
         return kit_of(options.board, options.tiles)
 
     def extras(self, options: OutbufferedOptions) -> Extras:
@@ -95,7 +93,6 @@ class Outbuffered(Game[State, str]):
             yield from map("".join, itertools.product("UDLRIS", repeat=3))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> str:
-        """Return three random orders."""
         return "".join(rng.choices("UDLRIS", k=3))
 
     def check(self, state: State, seat: Seat, action: str) -> None:
@@ -108,11 +105,9 @@ class Outbuffered(Game[State, str]):
         return text
 
     def commands(self, action: str) -> list[str]:
-        """Return the word of each order."""
         return [ORDERS[letter].label for letter in action]
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
-        """Carry out both buffers, pair by pair."""
         return carry_out(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def view(self, state: State, seat: Seat | None) -> View:
@@ -144,8 +139,9 @@ class Outbuffered(Game[State, str]):
         return _PAD
 
     def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
-        """Yield the effect of each order after the planned ones, if the other robot does
-        nothing.
+        """Yield each order with its effect after the orders of the draft.
+
+        The effect is that on a board where the other robot does nothing.
         """
         index = seat.number
         # End of the plan so far, or the robot's own square without a plan.

@@ -77,8 +77,9 @@ class State:
     turn: int = 1
     outcome: Outcome | None = None
     off_board: bool = False
-    """Whether the game ended because a robot could not return to its start tile. The board is then
-    no longer checked.
+    """Whether a robot could not return to its start tile, which ended the game.
+
+    The board is then no longer checked.
     """
     last_eventful: int = 0
     """Number of the last eventful turn, in which a flag was taken or a robot hit. 0 for none."""

@@ -78,7 +78,6 @@ class Scouts(Game[State, Decision]):
         return KIT
 
     def extras(self, options: ScoutsOptions) -> Extras:
-        """Return a player aid for each side."""
         return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
@@ -92,7 +91,6 @@ class Scouts(Game[State, Decision]):
         return frozenset({state.seat})
 
     def check(self, state: State, seat: Seat, action: Decision) -> None:
-        """Raise `Illegal`, with the rule and the obstacle, unless the action is legal."""
         check(state, action)
 
     def commands(self, action: Decision) -> tuple[str, ...]:
@@ -101,7 +99,6 @@ class Scouts(Game[State, Decision]):
         return (word,) if word else ()
 
     def apply(self, state: State, actions: Mapping[Seat, Decision], rng: Random) -> Step[State]:
-        """Carry out the action of the seat on turn."""
         return carry_out(state, actions[state.seat])
 
     def view(self, state: State, seat: Seat | None) -> View:

@@ -117,10 +117,9 @@ class State:
 
 
 def first_state(options: ScoutsOptions) -> State:
-    """Return the chosen start, from which White plays, or an empty board on which White places
-    first.
+    """Return the first state: the chosen start, or an empty board for the placings.
 
-    Raises `Malformed`.
+    White has the first decision. Raises `Malformed` if the option `start` is not valid.
     """
     position = Position(may_stack=options.stacking == "on")
     if not options.start:
@@ -147,9 +146,7 @@ def is_stack(position: Position, square: int) -> bool:
 
 
 def place_scout(position: Position, square: int) -> Position:
-    """Place a scout of the seat on turn on this square (a mask), and give the turn to the other
-    seat.
-    """
+    """Place a scout of the seat on turn on a square (a mask), and pass the turn."""
     to_place = position.to_place - 1
     # Masks are relative to the seat on turn, so both sides swap.
     return position._replace(
