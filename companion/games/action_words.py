@@ -48,22 +48,25 @@ def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[
     The first form that the game offers in this state counts: a play, an order sheet, cards, a duel,
     placings, keys of a pad. Without any of them it is the notation.
     """
-    if play := play_of(game, state, seat, notation):
-        return (SpelledOrder("", notation, play.label),)
     board_ui = game.board_ui(state, seat)
-    if board_ui and board_ui.sheet:
+    words = notation
+    if play := play_of(game, state, seat, notation):
+        words = play.label
+    elif board_ui and board_ui.sheet:
         return tuple(_spell_units(game, state, seat, notation))
-    if card_ui := game.card_ui(state, seat):
-        return (SpelledOrder("", notation, _spell_choice(card_ui, notation)),)
-    if board_ui and board_ui.duel:
-        return (SpelledOrder("", notation, say("Card {value}", value=notation)),)
-    if board_ui and board_ui.placing:
+    elif card_ui := game.card_ui(state, seat):
+        words = _spell_choice(card_ui, notation)
+    elif board_ui and board_ui.duel:
+        words = say("Card {value}", value=notation)
+    elif board_ui and board_ui.placing:
         return tuple(_spell_placing(dict(board_ui.placing.pieces), notation))
-    grammar = game.pad(state, seat)
-    if grammar is None:
-        return (SpelledOrder("", notation, notation),)
-    keys = [next(key for key in grammar.keys if key.pad == pad) for pad in grammar.spell(notation)]
-    return tuple(SpelledOrder(key.drawing, key.initial or key.letter, key.label) for key in keys)
+    elif grammar := game.pad(state, seat):
+        keys = {key.pad: key for key in grammar.keys}
+        pressed = [keys[pad] for pad in grammar.spell(notation)]
+        return tuple(
+            SpelledOrder(key.drawing, key.initial or key.letter, key.label) for key in pressed
+        )
+    return (SpelledOrder("", notation, words),)
 
 
 def spell_legal_action(

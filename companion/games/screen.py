@@ -151,7 +151,6 @@ class OrderKind:
     drawing: str
     """Drawing over the unit or, with a direction, over the edge to the target square."""
     has_direction: bool = False
-    """Whether a direction follows the order."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,6 @@ class UnitOrder:
     order: str | None = None
     """The order in notation. None before the reveal."""
     words: str = ""
-    """The order in words."""
     drawing: str = ""
     """Drawing of the order. Empty if the piece does nothing."""
     degrees: int = 0
@@ -202,12 +200,11 @@ class UnitOrder:
 
 @dataclass(frozen=True)
 class Placing:
-    """Pieces that a seat places freely as one action: `R@b1 R@d1 …`, in the order of `pieces`."""
+    """Pieces that a seat places freely on some squares, as one action: `R@b1 R@d1 …`."""
 
     pieces: tuple[tuple[str, str], ...]
-    """Pairs of a piece's letter in the notation and the name of its face."""
+    """Letter of each piece and the name of its face, in the order of the notation."""
     squares: tuple[Square, ...]
-    """Squares that are allowed."""
     proposal: tuple[Square, ...]
     """A square for each piece, with which the page starts."""
 
@@ -280,14 +277,13 @@ class BoardUi:
 
 @dataclass(frozen=True)
 class Possible:
-    """One possibility of a seat, in the answer to “What can I do now?”."""
+    """One possibility of a seat, in the answer to “What can I do now?”: a word and its result."""
 
     drawing: str
     """Name of a drawing, or empty."""
     word: str
     """Word on the key or the sheet, such as “shoot”."""
     result: str
-    """Effect in a few words."""
     squares: tuple[Square, ...] = ()
     """Squares on which it starts or ends."""
     is_barred: bool = False
@@ -299,14 +295,14 @@ class Possible:
 
 @dataclass(frozen=True)
 class Count:
-    """The big counter of a table screen, such as 63 of 110 turns left."""
+    """The big counter of a table screen: `number` of `total` are left, such as 63 of 110 turns.
+
+    `label` says what is counted, such as “turns left”.
+    """
 
     number: int
-    """How many are left."""
     total: int
-    """How many there were at the start."""
     label: str
-    """What is counted, such as “turns left”."""
 
 
 # Cards in a pile from bottom to top. None for a card of which the viewer sees only the back.
@@ -381,7 +377,6 @@ class CardUi:
     For the viewer None they are those that anybody at the table may take for the seat on turn.
     """
     entry: CardEntry | None = None
-    """Form for face-up cards, while they are asked for."""
     sign: str = ""
     """What is due, in at most 40 characters. If empty, the table uses its own words."""
     hint: str = ""

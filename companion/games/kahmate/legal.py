@@ -51,7 +51,7 @@ from companion.games.kahmate.board import (
     ranks_ahead,
 )
 from companion.games.kahmate.moves import paths_to_carrier, runs
-from companion.games.kahmate.state import EMPTY, RUNS_PER_TURN, State, layout_of
+from companion.games.kahmate.state import EMPTY, State, layout_of
 
 # Verb of each kind of action, for sentences that ask for another piece.
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
@@ -168,11 +168,12 @@ def _check_card(state: State, seat: int, action: Card) -> None:
             "face-off",
         )
     if action.value not in state.cards[seat]:
-        cards = _hand(state, seat)
         _refuse(
             Reason.CARD_SPENT,
             say(
-                "Card {card} has been used: choose one of {cards}.", card=action.value, cards=cards
+                "Card {card} has been used: choose one of {cards}.",
+                card=action.value,
+                cards=_hand(state, seat),
             ),
             "face-off",
         )
@@ -431,12 +432,12 @@ def _check_kick(state: State, action: Kick) -> None:
     for mate in TEAMS[state.seat]:
         square = state.places[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
-            parts = {**names_of(mate, square), "side": SIDE_NAMES[state.seat]}
             _refuse(
                 Reason.TEAM_MATE_AHEAD,
                 say(
                     "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.",
-                    **parts,
+                    **names_of(mate, square),
+                    side=SIDE_NAMES[state.seat],
                 ),
                 "kick",
                 square,
@@ -471,18 +472,21 @@ def _check_tackle(state: State, action: Tackle) -> None:
     tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
-        names = names_of(tacklers[0], square)
         _refuse(
             Reason.SAME_TACKLER,
-            say("{piece!c} on {square} is named twice: two tacklers are two pieces.", **names),
+            say(
+                "{piece!c} on {square} is named twice: two tacklers are two pieces.",
+                **names_of(tacklers[0], square),
+            ),
             "tackle",
             square,
         )
     if len(tacklers) > state.runs_left:
-        used_runs = RUNS_PER_TURN - state.runs_left
         _refuse(
             Reason.NO_RUN_LEFT,
-            say("Two tacklers need both runs of the turn: {number} is used.", number=used_runs),
+            say(
+                "Two tacklers need both runs of the turn: {number} is used.", number=len(state.ran)
+            ),
             "tackle",
         )
     carrier = state.carrier
@@ -498,13 +502,12 @@ def _check_tackle(state: State, action: Tackle) -> None:
             action.target,
         )
     if SEAT_OF[carrier] == state.seat:
-        names = names_of(carrier, action.target)
         _refuse(
             Reason.NO_CARRIER,
             say(
                 "{piece!c} on {square} is a team-mate: only a carrier of the other side is "
                 "tackled.",
-                **names,
+                **names_of(carrier, action.target),
             ),
             "tackle",
             action.target,
@@ -516,13 +519,12 @@ def _check_tackle(state: State, action: Tackle) -> None:
         for square in path[1:]:
             other = state.board[square]
             if state.is_standing_opponent(other):
-                names = names_of(other, square)
                 _refuse(
                     Reason.WAY_BLOCKED,
                     say(
                         "{piece!c} stands on {square}: the path to a tackle may not cross a "
                         "standing opponent.",
-                        **names,
+                        **names_of(other, square),
                     ),
                     "tackle",
                     square,
