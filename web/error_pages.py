@@ -25,6 +25,7 @@ from web.security.host_names import UnknownName
 
 log = logging.getLogger(__name__)
 
+# What is wrong, by status.
 _TITLES = {
     400: say("This request cannot be read"),
     403: say("This is not for this browser"),
@@ -38,6 +39,7 @@ _TITLES = {
     500: say("Something went wrong here"),
     503: say("The table cannot answer now"),
 }
+# What to do about it, by status.
 _ADVICE = {
     400: say("Check what was sent, and try again."),
     404: say("Every page can be reached from the table screen."),
@@ -63,13 +65,9 @@ def register(app: Flask) -> None:
 
 def status_of(error: CompanionError) -> int:
     """Return the HTTP status of an error."""
-    if isinstance(error, Illegal) and error.reason in (
-        Refusal.NOT_YOUR_SEAT,
-        Refusal.HOST_ONLY,
-        Refusal.JOIN_CODE,
-    ):
-        return HTTPStatus.FORBIDDEN
-    if isinstance(error, ForeignOrigin):
+    # what another browser, or the right code, would be allowed to do
+    for_others = (Refusal.NOT_YOUR_SEAT, Refusal.HOST_ONLY, Refusal.JOIN_CODE)
+    if isinstance(error, ForeignOrigin) or getattr(error, "reason", None) in for_others:
         return HTTPStatus.FORBIDDEN
     if isinstance(error, Malformed):
         return HTTPStatus.BAD_REQUEST

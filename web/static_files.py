@@ -21,6 +21,7 @@ from companion.core.i18n import LANGUAGES, words_for_scripts
 from web.routes.route import form, get
 
 STATIC = Path(__file__).parent / "static"
+# Seconds for which browsers may cache files and remember a language.
 YEAR_S = 365 * 24 * 3600
 # A path on this machine. Browsers take `//` and `/\` for the start of another host's address.
 _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
@@ -32,12 +33,14 @@ class StaticFiles:
     name = "pages"
 
     def __init__(self) -> None:
-        self._static = static_files()
-        self._static_version = static_version()
+        self._version = static_version()
 
     @form("/language")
     def language(self, code: str, back: str) -> Any:
-        """Set the language of this browser, and redirect to the page that asked."""
+        """Set the language of this browser, and redirect to the page `back` that asked.
+
+        Raises `NotFound` for a language that the pages do not have.
+        """
         if code not in LANGUAGES:
             raise NotFound
         answer = make_response(redirect(back if _OWN_PAGE.fullmatch(back) else "/", 303))
@@ -52,17 +55,17 @@ class StaticFiles:
 
     @get("/static/<version>/<name>", answer="*/*")
     def static(self, version: str, name: str) -> Response:
-        """Return a style sheet or a script.
+        """Return a style sheet, a script or a script's sentences. Raises `NotFound`.
 
         Browsers may cache it for ever under the address of its version.
         """
-        content = self._static.get(name) or script_words(name)
+        content = static_files().get(name) or script_words(name)
         if content is None:
             raise NotFound
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=media_type)
         # a file requested under an older version must not be cached for ever
-        is_current = version == self._static_version
+        is_current = version == self._version
         answer.headers["Cache-Control"] = (
             f"public, max-age={YEAR_S}, immutable" if is_current else "no-cache"
         )

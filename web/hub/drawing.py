@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 from flask import request
@@ -23,7 +22,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import Lane
 from companion.table.board_check import HandMove
-from companion.table.public.messages import PublicClock, PublicView, unpacked_sentence
+from companion.table.public.messages import PublicClock, PublicView
 from companion.table.session import Phase
 from web.hub.room import ShownRecord
 from web.rendering.board import board_svg
@@ -188,8 +187,3 @@ def clock_of(clock: PublicClock, shown: ShownRecord) -> Markup:
     """Return the HTML attributes of a clock, by this hub's monotonic time."""
     due = f"{shown.accepted_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')
-
-
-def sentence(packed: Any) -> str:
-    """Unpack a sentence that was validated when it arrived."""
-    return unpacked_sentence(packed)

@@ -9,8 +9,9 @@ from typing import Any
 
 from flask import Response, redirect, render_template
 
+from companion.table.public.messages import unpacked_sentence
 from companion.table.session import Phase
-from web.hub.drawing import Fragments, seats_of, sentence
+from web.hub.drawing import Fragments, seats_of
 from web.hub.room import (
     MAX_RECENT_RECORDS,
     HubContext,
@@ -104,6 +105,6 @@ class SpectatorPages(HubGroup):
             table=table,
             public=view,
             seats=seats_of(shown, names) if shown else (),
-            title=sentence(view.title) if view else "",
+            title=unpacked_sentence(view.title) if view else "",
             delay_words=delay_text(self._room.delay_s) if self._room.delay_s else "",
         )

@@ -36,18 +36,17 @@ FRAME_PX = (960, 540)
 
 @dataclass(frozen=True)
 class CameraReport:
-    """How well the camera sees, in words for pages.
-
-    `todo` is the one thing to do about it, or empty. `board` is the reading, None if no board is
-    seen. `per_s` is pictures per second, 0 if unknown.
-    """
+    """How well the camera sees, in words for pages."""
 
     state: CameraState
     is_well: bool
     sentence: str
     todo: str = ""
+    """The one thing to do about it, or empty."""
     board: BoardSeen | None = None
+    """The reading of the board, None if no board is seen."""
     per_s: float = 0.0
+    """Pictures per second, 0 if unknown."""
 
 
 class CameraReports:
@@ -62,14 +61,10 @@ class CameraReports:
         self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
 
     @property
-    def feature(self) -> CameraFeature | None:
-        """Return the camera feature, or None if the table has none."""
-        return self.page_context.features.camera
-
-    @property
     def eye(self) -> BoardEye | None:
         """Return the eye (what reads the board), or None without a camera."""
-        return self.feature.eye if self.feature else None
+        camera = self.page_context.features.camera
+        return camera.eye if camera else None
 
     def current(self) -> CameraReport:
         """Return how well the camera sees, measured again after `MEASURE_INTERVAL_S`."""
@@ -82,7 +77,7 @@ class CameraReports:
         with self._lock:
             now_s = self.page_context.clock.monotonic_s()
             if now_s - self._measured_s >= MEASURE_INTERVAL_S:
-                # if the worker's queue is full, the last measurement stays
+                # if too much waits for the worker, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
                     self._report = self._measure(self.eye, status.state, now_s)
             return self._report
@@ -90,7 +85,7 @@ class CameraReports:
     def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
         board = self.page_context.worker.make(eye.board)
         number, age_s = eye.latest_number(), now_s - self._measured_s
-        # over a long pause the count would not give the present rate
+        # over a long time the mean says nothing about the present rate
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
         per_s = (number - self._frame_number) / age_s if is_recent else 0.0
         self._measured_s, self._frame_number = now_s, number
@@ -133,9 +128,12 @@ class CameraPictures(PageGroup):
 
     @get("/camera/frame.jpg", guard=host_only)
     def frame(self) -> Response:
-        """Return the last frame. Pages ask for one after the other while somebody looks."""
+        """Return the last frame. Pages ask for one after the other while somebody looks.
+
+        Raises `NotFound` while the camera sends none.
+        """
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
-            raise NotFound  # the last frame would be an old one
+            raise NotFound  # the last frame is an old one
         return _jpeg(self._run_in_worker(self._newest_jpeg))
 
     def _newest_jpeg(self) -> bytes:
@@ -154,7 +152,7 @@ class CameraPictures(PageGroup):
 
     @post("/api/camera/choose", guard=host_only)
     def choose(self, source: ShortText) -> None:
-        """Use another one of the available cameras."""
+        """Use another camera. Raises `NotFound` unless it is one of those that are available."""
         if source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
         # this replaces an old phone as the camera
@@ -177,7 +175,7 @@ class CameraPictures(PageGroup):
 
     @get("/api/photograph/<int:game>/<moment>", answer="image/jpeg")
     def photograph(self, game: int, moment: str) -> Response:
-        """Return the photograph of the board at the end of a turn."""
+        """Return the photograph of the board at the end of a turn. Raises `NotFound`."""
         return _jpeg(self.feature.album.photograph(game, moment))
 
     def _eye(self) -> BoardEye:

@@ -68,13 +68,13 @@ SOLUTIONS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class FirstAdvice:
-    """The most urgent problem, and the link to its solution: its text `way` and its address `href`.
+    """The most urgent problem, and the link to its solution.
 
     Without a link the problem is solved at the table itself.
     """
 
     text: str
-    way: str = ""
+    link_text: str = ""
     href: str = ""
 
 

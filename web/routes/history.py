@@ -44,6 +44,14 @@ from web.routes.route import PageGroup, download, form, get, host_only, post
 GAMES_A_PAGE = 50
 # Size that a form adds to its file.
 _FORM_BYTES = 4096
+# How a game without a reason of its own has ended.
+_ENDING_WORDS = {
+    Ending.ON: say("Still on"),
+    Ending.TIE: say("A draw"),
+    Ending.ABANDONED: say("Ended early"),
+    Ending.UNFINISHED: say("Never finished"),
+    Ending.BROKEN: say("Cannot be read"),
+}
 
 
 @dataclass
@@ -91,7 +99,7 @@ class HistoryPages(PageGroup):
 
     @form("/history", file="file", guard=host_only, page="games", endpoint="bring_in")
     def import_game(self) -> Any:
-        """Import a game from a file. The list shows what is wrong with it."""
+        """Import a game from a file and show its replay, or on the list what is wrong with it."""
         # a game's file is larger than the default limit
         request.max_content_length = request.max_form_memory_size = MAX_GAME_BYTES + _FORM_BYTES
         try:
@@ -140,7 +148,7 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
-        """Return one scene of a replay as a fragment of its page."""
+        """Return one scene of a replay as a fragment of its page. Raises `NotFound`."""
         replay = self._replay(number)
         if place >= replay.places:
             raise NotFound
@@ -151,7 +159,10 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
-        """Return the coach's judgement of a turn of a finished game as a fragment."""
+        """Return the coach's judgement of a turn of a finished game as a fragment.
+
+        Raises `NotFound` without a coach, and for a turn that is not worth it.
+        """
         replay, coach = self._replay(number), self._features.coach
         if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
             raise NotFound
@@ -188,7 +199,10 @@ class HistoryPages(PageGroup):
         }
 
     def _replay(self, number: int) -> Replay:
-        """Return the replay of a game. From here on sentences have the names of its players."""
+        """Return the replay of a game. Raises `NotFound`.
+
+        From here on sentences have the names of its players.
+        """
         replay = self.past.replay(self._line(number).number)
         set_language(current_language(), self._names(replay.line))
         return replay
@@ -199,8 +213,9 @@ class HistoryPages(PageGroup):
         return players_by_side(self._games.get(line.game), last)
 
     def _result_words(self, line: GameLine) -> str:
+        """Return how a game has ended, with the names of its players."""
         with side_names(self._names(line)):
-            return translate(line.reason or result_words(line))
+            return translate(line.reason or _ENDING_WORDS.get(line.ending, ""))
 
     def _line(self, number: int) -> GameLine:
         line = self.past.line(number)
@@ -255,14 +270,3 @@ def duration_words(duration_s: float) -> str:
 def scene_board(replay: Replay, scene: ReplayStep) -> Markup:
     """Draw the board of a scene, with bounces and shots."""
     return board_svg(picture_of_replay(replay.kit, scene))
-
-
-def result_words(line: GameLine) -> str:
-    """Return the state of a game in a few words."""
-    return {
-        Ending.ON: say("Still on"),
-        Ending.TIE: say("A draw"),
-        Ending.ABANDONED: say("Ended early"),
-        Ending.UNFINISHED: say("Never finished"),
-        Ending.BROKEN: say("Cannot be read"),
-    }.get(line.ending, "")

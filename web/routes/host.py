@@ -49,7 +49,10 @@ class HostPages(PageGroup):
 
     @get("/host")
     def page(self) -> Any:
-        """Show the set-up and everything reserved for the owner."""
+        """Show the owner the set-up of a game and the seats. Others are asked for the owner's key.
+
+        The query `game` chooses a game, otherwise it is the current, the suggested or the last one.
+        """
         if not self._guard.is_host():
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()

@@ -36,7 +36,11 @@ class Joining(PageGroup):
     @get(f"/join/{SEAT_PART}")
     @form(f"/join/{SEAT_PART}")
     def join(self, seat: str, name: str = "", code: str = "") -> Any:
-        """Take a seat. A browser that already has it is redirected to its page."""
+        """Ask for a name, then take the seat and show its page.
+
+        A wrong name or join code shows the form again. A browser that has the seat already is
+        redirected to its page, and one that comes too late learns that it is occupied (409).
+        """
         this_seat = Seat(seat)
         if self._guard.has_seat(this_seat):
             return redirect(f"/seat/{this_seat}")
@@ -67,9 +71,10 @@ class Joining(PageGroup):
 
     @form("/try", endpoint="try_it")
     def begin_trial(self, lesson: str, code: str) -> Any:
-        """Sit down at this very screen, against the machine.
+        """Sit down at this very screen against the machine, and start a lesson if one is named.
 
-        A lesson may start at once.
+        While anybody sits at the table, this only leads back. Without the join code the page for
+        joining asks for it.
         """
         back = _table_screen_path()
         if self._guard.own_seats():
@@ -117,13 +122,16 @@ class Joining(PageGroup):
             return
         own_seats = self._guard.own_seats()
         seats = self._table.view().seats
-        others = [seats[seat] for seat in SEATS if seat not in own_seats]
-        if all(other.name is None or other.door == MACHINE for other in others):
+        opponents = [seats[seat] for seat in SEATS if seat not in own_seats]
+        if all(seat.name is None or seat.door == MACHINE for seat in opponents):
             self._table.abandon()
 
     @get("/here")
     def here(self) -> Any:
-        """Show the table screen and the own seat in one window."""
+        """Show the table screen and the own seat in one window, each in a frame.
+
+        Without a seat only the table screen is shown.
+        """
         own_seats = self._guard.own_seats()
         back = _table_screen_path()
         if not own_seats:
@@ -134,7 +142,10 @@ class Joining(PageGroup):
 
     @form(f"/join/{SEAT_PART}/move")
     def move(self, seat: str, code: str) -> Any:
-        """Continue by this phone for a seat that its pad has released."""
+        """Continue by this phone for a seat that its pad has released.
+
+        Otherwise say that the seat is occupied, and why.
+        """
         this_seat = Seat(seat)
         if self._guard.has_seat(this_seat):
             return redirect(f"/seat/{this_seat}", 303)

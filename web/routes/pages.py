@@ -61,7 +61,7 @@ class Pages(PageGroup):
 
     @get("/watch")
     def watch(self) -> Any:
-        """Show what everybody may know. Raises `TooManyViewers`."""
+        """Show spectators what everybody may know. Raises `TooManyViewers`."""
         if not self._streams.has_spectator_place:
             raise TooManyViewers(say("All spectator places are taken"))
         return render_template(
@@ -73,7 +73,11 @@ class Pages(PageGroup):
 
     @get(f"/seat/{SEAT_PART}")
     def seat(self, seat: str) -> Any:
-        """Show the page of a seat to the browser that has it."""
+        """Show the page of a seat to the browser that has it.
+
+        Other browsers may join if the seat is free, or learn that it is occupied (403). A shared
+        phone shows the cover instead, unless this side is open.
+        """
         this_seat = Seat(seat)
         if not self._guard.has_seat(this_seat):
             joining = Joining(self.page_context)
@@ -92,7 +96,7 @@ class Pages(PageGroup):
             shared_phone_mode = "openly" if uncovered_seat(view) else "covered"
             # the stream covers the side once this reason has changed
             live += f"?why={quote(opening_reason(view, this_seat))}"
-        fragment = self.page_context.fragment(_seat_part(view, this_seat), this_seat)
+        fragment = self.page_context.fragment(_seat_template(view, this_seat), this_seat)
         return render_template(
             "seat.html",
             fragment=fragment,
@@ -103,12 +107,15 @@ class Pages(PageGroup):
 
     @get("/live/table")
     def live_table(self) -> Response:
-        """Stream the table screen. A page loaded with other settings is told to reload."""
-        shown_settings, voice = request.args.get("look"), self._features.welcome.voice
+        """Stream the table screen. A page that was loaded with other settings is told to reload.
+
+        While a stream with the query `voice` is open, the screen speaks instead of the machine.
+        """
+        loaded_settings, voice = request.args.get("look"), self._features.welcome.voice
 
         def render() -> str:
             # theme and language are in the page itself and cannot be streamed
-            if shown_settings is not None and shown_settings != self._screen_settings():
+            if loaded_settings not in (None, self._screen_settings()):
                 return '<main id="live" data-page="other"></main>'
             return self._table_fragment()
 
@@ -131,7 +138,7 @@ class Pages(PageGroup):
         return f"{self._theme()}-{self._table.settings.language}"
 
     def _theme(self) -> str:
-        """Return the current theme of the table screen."""
+        """Return the current theme of the table screen: `night` is dark at night, light by day."""
         theme = self._table.settings.theme
         if theme != "night":
             return theme
@@ -147,14 +154,18 @@ class Pages(PageGroup):
 
     @get(f"/live/seat/{SEAT_PART}", guard=seat_holder)
     def live_seat(self, seat: Seat) -> Response:
-        """Stream the page of a seat. Once the seat is freed, the stream only leads away from it."""
+        """Stream the page of a seat, and count as its phone while the stream is open.
+
+        Once the seat is freed, the stream leads to the page for joining. A shared phone is led to
+        its cover.
+        """
 
         def render() -> str:
             if not self._guard.has_seat(seat):
                 return f'<main id="live" data-go="/join/{seat}"></main>'
             if must_cover(self._guard, seat, self._table.view):
                 return COVER
-            return self.page_context.fragment(_seat_part(self._table.view(), seat), seat)
+            return self.page_context.fragment(_seat_template(self._table.view(), seat), seat)
 
         uncount_stream = self.page_context.presence.count_stream(seat)
         return self._streams.stream_changes(self._table, render, Audience.SEAT, uncount_stream)
@@ -167,6 +178,6 @@ class Pages(PageGroup):
         return {"now_s": self._table.now_s()}
 
 
-def _seat_part(view: TableView, seat: Seat) -> str:
-    """Return the name of a seat's fragment: `seat`, or `at_pad` while its pad plays."""
+def _seat_template(view: TableView, seat: Seat) -> str:
+    """Return the template of a seat's fragment: `seat`, or `at_pad` while its pad plays."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"

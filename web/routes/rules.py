@@ -30,7 +30,10 @@ class RulesPages(PageGroup):
 
     @get("/rules/<name>")
     def rules(self, name: str) -> str:
-        """Show the rules of a game. Every paragraph has an address that refusals link to."""
+        """Show the rules of a game. Every paragraph has an address that refusals link to.
+
+        Raises `NotFound` for an unknown game.
+        """
         game = self._games.get(name)
         if game is None:
             raise NotFound
@@ -45,10 +48,13 @@ class RulesPages(PageGroup):
 
     @seat_post("help")
     def help(self, seat: Seat, moment: ShortText, entered: ShortText) -> HelpJson:
-        """Return a seat's options after the orders entered so far, as a fragment of its page."""
-        table, games = self.page_context.table, self._games
+        """Return a seat's options after the orders entered so far, as a fragment of its page.
+
+        Raises `Illegal` while no game is on.
+        """
+        table = self._table
         view = table.view(seat)
-        game = games.get(view.game or "")
+        game = self._games.get(view.game or "")
         if game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         rows = table.coaching.possible(seat, moment, entered)

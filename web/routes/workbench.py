@@ -1,4 +1,4 @@
-"""The workbench, in simulation only: a rendered table with pieces to drag, and a panel with keys to
+"""The workbench of the simulation: a rendered table with pieces to drag, and a panel with keys to
 press.
 """
 
@@ -71,7 +71,7 @@ class Bench(PageGroup):
     @get("/workbench/state")
     def state(self) -> WorkbenchJson:
         """Return pieces, squares, hand, lamps and tone."""
-        panel = _panel_words(self.workbench.hands.view())
+        panel = _panel_json(self.workbench.hands.view())
         buttons = self.workbench.hands.buttons()
         return answer_of(WorkbenchJson, **self._world_now(), **panel, buttons=buttons)
 
@@ -86,7 +86,7 @@ class Bench(PageGroup):
             """Return the changes since the last call as messages."""
             nonlocal sent_version, sent_frame, sent_panel, checked_s
             messages, now_s = "", time.monotonic()
-            panel = _panel_words(self.workbench.hands.view())
+            panel = _panel_json(self.workbench.hands.view())
             if panel != sent_panel:
                 sent_panel = panel
                 messages += message(json.dumps(panel), "panel")
@@ -203,5 +203,5 @@ class Bench(PageGroup):
         return square
 
 
-def _panel_words(panel: PanelView) -> dict[str, Any]:
+def _panel_json(panel: PanelView) -> dict[str, Any]:
     return {"lamps": dict(panel.lamps), "tone": panel.tone_hz}

@@ -45,12 +45,11 @@ RENEW_AFTER_S = 600 * 24 * 3600.0
 OPENSSL_TIMEOUT_S = 30.0
 # First byte of a TLS handshake (RFC 8446, 5.1).
 _TLS_GREETING = b"\x16"
-# Start of an HTTP request without TLS, with its path and its `Host` header.
+# Start of an HTTP request without TLS: a line with its path, other headers, and its `Host` header.
 _PLAIN_REQUEST = re.compile(
     rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]\r\n"
     rb"(?:[^\r\n]+\r\n)*?(?i:host):[ \t]*(?P<host>[^\r\n]+?)[ \t]*\r\n"
 )
-
 
 # Both directions of one connection.
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -134,21 +133,13 @@ def _is_fresh(certificate: Path) -> bool:
 
 def _make_certificate(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
     names = ",".join(f"{'IP' if parsed_address(host) else 'DNS'}:{host}" for host in hosts)
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-    ]
+    options = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    command = ["openssl", "req", *options.split()]
     command += ["-keyout", str(key), "-out", str(certificate), "-days", str(CERTIFICATE_DAYS)]
     command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]
     command += ["-addext", "extendedKeyUsage=serverAuth"]
     try:
-        # The umask protects the key, because openssl itself writes the file.
+        # the umask protects the key, because openssl itself writes the file
         subprocess.run(
             command, capture_output=True, check=True, timeout=OPENSSL_TIMEOUT_S, umask=0o077
         )

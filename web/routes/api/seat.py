@@ -71,7 +71,10 @@ class SeatRoutes(PageGroup):
 
     @seat_post("by-pad")
     def by_pad(self, seat: Seat) -> None:
-        """Play on the pad from now on. This phone can take over again."""
+        """Play on the pad from now on. This phone can take over again.
+
+        Raises `Illegal` if the table has no pads.
+        """
         self.page_context.require_pads()
         self._table.change_door(seat, "pad", self._guard.sitting_of(seat))
 
@@ -84,7 +87,10 @@ class SeatRoutes(PageGroup):
     def hand_in(
         self, seat: Seat, moment: ShortText, action: LongText, salt: ShortText = ""
     ) -> Receipt:
-        """Seal an order. `salt` prevents others from guessing it by its receipt."""
+        """Seal an order and return its receipt.
+
+        `salt` prevents others from guessing the order by its receipt.
+        """
         receipt = self._table.hand_in(seat, moment, action, salt, g.at_s)
         return {"receipt": receipt}
 
@@ -132,7 +138,7 @@ class SeatRoutes(PageGroup):
 
     @seat_post("draw")
     def draw(self, seat: Seat) -> None:
-        """Offer a draw, or accept one."""
+        """Offer a draw, or accept the other seat's offer."""
         self._table.offer_draw(seat)
 
     @seat_post("ask-back")
@@ -147,7 +153,7 @@ class SeatRoutes(PageGroup):
 
     @seat_post("start", seat_holder)
     def start(self, seat: Seat, game: ShortText, preset: int = 0) -> None:
-        """Start a game with one of its presets."""
+        """Start a game with one of its presets. Raises `Malformed` if there is no such preset."""
         rules = self._games.get(game)
         # the table itself refuses an unknown game
         presets = rules.presets if rules else ()

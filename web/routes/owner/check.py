@@ -104,18 +104,18 @@ class PanelTrials(PageGroup):
 
     @post("/api/check/light", guard=host_only)
     def light(self, lamp: ShortText, on: bool) -> TrialJson:
-        """Switch a lamp on or off."""
+        """Switch a lamp on or off. Raises `Malformed` for an unknown lamp."""
         if lamp not in self._panel().lamps:
             raise Malformed(say("There is no lamp {name}", name=lamp))
         return self._run(lambda panel: panel.light(lamp, on))
 
     @post("/api/check/play", guard=host_only)
     def play(self, cue: ShortText) -> TrialJson:
-        """Play a cue with its tone and lamps."""
-        known = next((known for known in cues() if str(known) == cue), None)
-        if known is None:
+        """Play a cue with its tone and lamps. Raises `Malformed` for an unknown cue."""
+        cues_by_name = {str(known): known for known in cues()}
+        if cue not in cues_by_name:
             raise Malformed(say("There is no cue {name}", name=cue))
-        return self._run(lambda panel: panel.play(known, frozenset(SEATS)))
+        return self._run(lambda panel: panel.play(cues_by_name[cue], frozenset(SEATS)))
 
     # ---- inside ----
 

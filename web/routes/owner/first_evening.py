@@ -39,7 +39,10 @@ class FirstEvening(PageGroup):
 
     @get("/host/first/<int:number>", inner_guard=host_page)
     def page(self, number: int) -> Any:
-        """Show one of the four pages."""
+        """Show one of the four pages. Raises `NotFound` for any other number.
+
+        The first person at the machine's own screen becomes the owner by this.
+        """
         if not 1 <= number <= len(PAGES):
             raise NotFound
         is_new = is_own_screen() and self.page_context.is_first_evening
@@ -57,7 +60,6 @@ class FirstEvening(PageGroup):
             table=self.upkeep.running.table,
         )
         answer = make_response(page)
-        # the person at the machine's own screen becomes the owner
         if is_new:
             self._guard.set_host_cookie(answer)
         return answer
@@ -78,7 +80,7 @@ class FirstEvening(PageGroup):
 
     @form("/host/first/language", guard=host_only)
     def language(self, code: str) -> Response:
-        """Set the language of the table and of this browser."""
+        """Set the language of the table and of this browser. Raises `NotFound`."""
         if code not in LANGUAGES:
             raise NotFound
         self._change({"table.language": code})
@@ -88,7 +90,7 @@ class FirstEvening(PageGroup):
 
     @form("/host/first/seats", guard=host_only)
     def seats(self, turn: str) -> Any:
-        """Swap the sides, or turn the table by a quarter."""
+        """Turn the table by a quarter (`table`), or else swap the sides."""
         table = self.upkeep.running.table
         if turn == "table":
             self._change({"table.upright": not table.upright})

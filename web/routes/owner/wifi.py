@@ -27,7 +27,10 @@ class WifiPage(PageGroup):
 
     @form("/wifi", inner_guard=host_page, page="_page")
     def join(self, name: str, password: str, hidden: str) -> Any:
-        """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi."""
+        """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi.
+
+        Others than the owner, and people at a new machine, are asked for the owner's key.
+        """
         if not self._may_change_wifi():
             return ask_for_key("/wifi")
         self.own.join(Wifi(name.strip(), password, bool(hidden)))
