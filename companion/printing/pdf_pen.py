@@ -26,18 +26,15 @@ from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
 from companion.printing.tiling import MARGIN_MM, Extent
 
-# Colours of the light theme of `web/static/base.css`: text, less important text, thin rules, every
-# second square, pieces that belong to nobody. `HATCH` is the ground of the shutter.
-INK, PALE_INK, RULE, SECOND_TONE, STONE, WHITE, BLACK, HATCH = (
-    "#1B1814",
-    "#51493F",
-    "#CDC2AC",
-    "#EFE7D6",
-    "#9C9282",
-    "#FFFFFF",
-    "#000000",
-    "#4A4339",
-)
+# Colours of text and of less important text, those of the light theme in `web/static/base.css`.
+INK, PALE_INK = "#1B1814", "#51493F"
+# Colours of thin rules and of every second square of a board, of the same theme.
+RULE, SECOND_TONE = "#CDC2AC", "#EFE7D6"
+# Colour of pieces that belong to nobody, of the same theme.
+STONE = "#9C9282"
+# Colour between the stripes of `Pen.shutter`.
+HATCH = "#4A4339"
+WHITE, BLACK = "#FFFFFF", "#000000"
 # Widths of lines: the heavy rule at the head of a page, a usual line, a line to cut along.
 BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
 # Length of the ruler at the foot of every page, by which people check the scale of a print.
@@ -69,8 +66,8 @@ _STROKES = {
         ((-0.242, 0.14), (0.242, -0.14)),
     ),
 }
-# Signs of `BOLD` that are wider than a cell: scale along x and y, and the stroke width that makes
-# their lines as thick as those of other signs.
+# Signs of `BOLD` that are wider than a cell: scale along x and y, and width of an additional stroke
+# in font sizes. The stroke makes their lines as thick as those of other signs.
 _NARROW_SIGNS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 
 # reportlab breaks lines at every kind of space. The placeholder replaces non-breaking spaces while
@@ -92,7 +89,7 @@ Anchor = Literal["left", "middle", "right"]
 _SHARE_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
 # Place (x, y) in mm.
 Point = tuple[float, float]
-# Rows of a code, the upper one first. A byte 1 is a black module.
+# Rows of a square code, such as a QR code, the upper one first. A byte 1 is a black module.
 Modules = Sequence[bytes]
 
 
@@ -141,7 +138,7 @@ class Pen:
         """Move the origin to (x, y), turn counter-clockwise, and scale, until the block ends.
 
         Only what is within `clip` is drawn, with the lines on its edge. With `lean`, everything is
-        half as high and leans to the right by `lean` times y: a table top seen at an angle.
+        half as high and leans to the right by `lean` times y, like a table top seen at an angle.
         """
         self._canvas.saveState()
         self._canvas.translate(x, y)
@@ -304,8 +301,8 @@ class Pen:
         """
         cell = CELL * size_mm * width_scale
         middle = y + DIGIT * size_mm / 2
-        for place, letter in enumerate(words):
-            with self.at(x + (place + 0.5) * cell, middle, scale=size_mm):
+        for index, letter in enumerate(words):
+            with self.at(x + (index + 0.5) * cell, middle, scale=size_mm):
                 self._canvas.scale(width_scale, 1)
                 for points in _STROKES.get(letter, ()):
                     self.line(*points, width_mm=_STEM, colour=BLACK)
@@ -367,13 +364,14 @@ class Pen:
 
         All black modules are one path, so that no viewer and no printer shows seams between them.
         """
-        module = size_mm / len(rows)
+        module_mm = size_mm / len(rows)
         path = self._canvas.beginPath()
         for number, row in enumerate(rows, start=1):
+            # one rectangle for each run of black modules
             for run in re.finditer(rb"\x01+", row):
-                left = x + run.start() * module
-                bottom = y + size_mm - number * module
-                path.rect(left, bottom, len(run[0]) * module, module)
+                left = x + run.start() * module_mm
+                bottom = y + size_mm - number * module_mm
+                path.rect(left, bottom, len(run[0]) * module_mm, module_mm)
         self._fill(path, fill)
 
     def marker(self, marker: int, x: float, y: float, size_mm: float) -> None:
@@ -430,7 +428,7 @@ class Pen:
         self.line(*corners, width_mm=line_mm, dash_mm=dash_mm)
 
     def shutter(self, width_mm: float, height_mm: float, clip: Extent | None = None) -> None:
-        """Draw the dark diagonal stripes of card backs and walls within width x height.
+        """Draw the shutter: the dark diagonal stripes of card backs and walls, on width x height.
 
         They reach as far as `clip` if it is given. The pattern looks the same after a half turn
         about the middle of width x height, so a card's back does not tell which end is up.
@@ -459,13 +457,14 @@ class Pen:
         self.outline(rim_mm, rim_mm, inner, inner)
         if not dotted:
             return
-        # dots at equal distances along all four sides, and only one at a corner
+        # dots at equal distances along the middle of all four rims, and only one at a corner
         low = rim_mm / 2
         high = size_mm - low
         count = max(1, round((high - low) / _RIM_DOT_PITCH_MM))
         radius = min(0.25 * rim_mm, 0.45)
-        for number in range(count):
-            step = low + (high - low) * number / count
+        for index in range(count):
+            # counter-clockwise: the lower rim to the right, the upper one back to the left
+            step = low + (high - low) * index / count
             back = size_mm - step
             for x, y in ((step, low), (high, step), (back, high), (low, back)):
                 self.dot(x, y, radius, fill=printed_on(colour))
@@ -580,7 +579,8 @@ def _channels(colour: str) -> tuple[int, int, int]:
 def printed_on(colour: str) -> str:
     """Return ink or white, whichever has more contrast on a `#rrggbb` fill.
 
-    The luminance is that of WCAG 2. At about 0.18 black and white have the same contrast.
+    The formula is the relative luminance of WCAG 2. At about 0.18 black and white have the same
+    contrast.
     """
     # the exponent approximates sRGB's curve, closely enough to choose between two colours
     red, green, blue = ((part / 255) ** 2.2 for part in _channels(colour))

@@ -48,29 +48,29 @@ def printed_kit(kit: Kit) -> PrintedKit:
     key = repr(kit)
     with _lock:
         if key not in _cache:
-            _cache[key] = PrintedKit(_board(kit), _tops(kit), *_cards(kit))
+            _cache[key] = PrintedKit(_print_board(kit), _print_tops(kit), *_print_cards(kit))
         _cache.move_to_end(key)
         while len(_cache) > _MAX_CACHED:
             _cache.popitem(last=False)
         return _cache[key]
 
 
-def _board(kit: Kit) -> PrintedSheet:
+def _print_board(kit: Kit) -> PrintedSheet:
     """Print the board on one page of its own size."""
     extent = board_extent(kit.board)
     tiling = Tiling(extent, landscape=False, cuts_x=(), cuts_y=())
     pen = Pen(kit.title)
     pen.page(extent.width, extent.height)
     draw_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
-    (picture,) = _pictures(pen)
+    (picture,) = _render_pages(pen)
     low_mm = (extent.left, extent.bottom)
     high_mm = (extent.right, extent.top)
     height, width = picture.shape[:2]
     return PrintedSheet(packed(picture), low_mm, high_mm, (width, height))
 
 
-def _tops(kit: Kit) -> Mapping[int, bytes]:
-    """Return the top of each face of each piece by its marker.
+def _print_tops(kit: Kit) -> Mapping[int, bytes]:
+    """Return the printed top of each face of each piece by its marker.
 
     Each is printed on a page of its own size.
     """
@@ -85,10 +85,10 @@ def _tops(kit: Kit) -> Mapping[int, bytes]:
             with pen.at((width - tag.top_width) / 2, (depth - tag.top_depth) / 2):
                 draw_top(pen, tag, face, marker)
             markers.append(marker)
-    return dict(zip(markers, map(packed, _pictures(pen)), strict=True)) if tags else {}
+    return dict(zip(markers, map(packed, _render_pages(pen)), strict=True)) if tags else {}
 
 
-def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
+def _print_cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
     """Return the faces of all cards by their names, and their common back.
 
     Each is printed on a page of its own size. Both are empty for a kit without cards.
@@ -103,19 +103,20 @@ def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
         draw_card(pen, deck, card)
     pen.page(*size)
     pen.shutter(*size)
-    *faces, back = map(packed, _pictures(pen))
+    *faces, back = map(packed, _render_pages(pen))
     names = [card.name for card in deck.cards]
     return dict(zip(names, faces, strict=True)), back
 
 
-def _pictures(pen: Pen) -> list[Picture]:
+def _render_pages(pen: Pen) -> list[Picture]:
     """Render each page of a document as a picture of ink on paper."""
     import pypdfium2  # noqa: PLC0415 - needed for a simulated table alone
 
     points_per_mm = 72 / 25.4
     ink = np.array(_INK_BGR)
     paper = np.array(_PAPER_BGR)
-    # each level of a channel mixes ink and paper: a table (256, 3) from levels on the page to light
+    # Each level of a channel mixes ink and paper. The table (256, 3) maps levels of the page to
+    # reflected light.
     shares = np.arange(256)[:, None] / 255
     light = (ink + (paper - ink) * shares).round().astype(np.uint8)
     document = pypdfium2.PdfDocument(pen.bytes())

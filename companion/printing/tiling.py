@@ -1,6 +1,14 @@
 """Sizes of paper, and how a printed board is split into pages that are glued together.
 
-Pure geometry, in board axes as in `companion.core.kit`. All lengths are in mm.
+Pure geometry, in board axes as in `companion.core.kit`: x to South's right, y away from South. All
+lengths are in mm.
+
+Two pages overlap at a joint, shown here along x. A flap is glued below the next page, whose bleed
+is cut off first:
+
+    page A1  |========core=========|--flap--|
+    page B1                 |bleed-|========core=========|
+                                   ^ joint
 """
 
 from __future__ import annotations
@@ -173,16 +181,16 @@ class Tiling:
         for window in self.windows:
             core = window.core
             if window.column < self.columns - 1:
-                for y in _cross_places(core.bottom, core.top, self.cross_spots_y):
+                for y in _cross_spots(core.bottom, core.top, self.cross_spots_y):
                     yield core.right, y
             if window.row < self.rows - 1:
-                for x in _cross_places(core.left, core.right, self.cross_spots_x):
+                for x in _cross_spots(core.left, core.right, self.cross_spots_x):
                     yield x, core.top
 
 
-def _cross_places(low: float, high: float, spots: Sequence[float]) -> tuple[float, float]:
-    """Return two places well apart between low and high, on `spots` if there are at least two."""
-    inside = [spot for spot in spots if low + _CLEARANCE_MM < spot < high - _CLEARANCE_MM]
+def _cross_spots(low: float, high: float, preferred: Sequence[float]) -> tuple[float, float]:
+    """Return two spots between low and high and well apart, of the preferred ones if possible."""
+    inside = [spot for spot in preferred if low + _CLEARANCE_MM < spot < high - _CLEARANCE_MM]
     # a fifth from either end: crosses far apart keep a page from turning about one of them
     first = low + 0.2 * (high - low)
     second = low + 0.8 * (high - low)
@@ -194,7 +202,7 @@ def _cross_places(low: float, high: float, spots: Sequence[float]) -> tuple[floa
 
 
 class _Span(NamedTuple):
-    """A page along one axis: from where to where its core extends, and what is printed."""
+    """The extent of a page along one axis: of its core, and of what is printed."""
 
     low: float
     high: float

@@ -53,38 +53,38 @@ def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
     """Yield everything that is printed below the pieces, in printing order."""
     width = area.width
     for seat, aid in extras.aids.items():
-        draw = partial(_draw_aid, kit=kit, seat=seat, aid=aid, width=width)
-        yield Block(_aid_height(aid, width), ("aid",), draw)
+        draw_aid = partial(_draw_aid, kit=kit, seat=seat, aid=aid, width=width)
+        yield Block(_aid_height(aid, width), ("aid",), draw_aid)
 
     cards = extras.hand_cards
     for seat in SEATS if cards else ():
         names = tuple(f"strength {card}" for card in cards)
-        draw = partial(_draw_hand_cards, side=kit.sides[seat], cards=cards)
-        yield Block(_CARD_MM[1], names, draw)
+        _, height = _CARD_MM
+        yield Block(height, names, partial(_draw_hand_cards, side=kit.sides[seat], cards=cards))
 
     tiles = extras.tiles
     columns = int(width // _TILE_MM)
     rows = math.ceil(_COPIES * len(tiles) / columns)
     for seat in SEATS if tiles else ():
-        draw = partial(_draw_tiles, kit=kit, seat=seat, tiles=tiles, columns=columns)
-        yield Block(rows * _tile_depth(kit), ("tiles",), draw)
+        draw_tiles = partial(_draw_tiles, kit=kit, seat=seat, tiles=tiles, columns=columns)
+        yield Block(rows * _tile_depth(kit), ("tiles",), draw_tiles)
 
-    spec = kit.order_tiles
-    if spec:
-        height = _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_FLAP_MM
-        draw = partial(_draw_tile_rows, kit=kit, spec=spec, width=width)
-        yield Block(height, ("walls",), draw)
+    order_tiles = kit.order_tiles
+    if order_tiles:
+        height = _STEPS_MM + order_tiles.row_depth_mm + 2 * order_tiles.wall_mm + _FRONT_FLAP_MM
+        draw_rows = partial(_draw_tile_rows, kit=kit, order_tiles=order_tiles, width=width)
+        yield Block(height, ("walls",), draw_rows)
     elif tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
-        draw = partial(_draw_walls, kit=kit, places=extras.places, width=width)
-        yield Block(height, ("walls",), draw)
+        draw_walls = partial(_draw_walls, kit=kit, places=extras.places, width=width)
+        yield Block(height, ("walls",), draw_walls)
 
     # with piles at a seat's side, the score sheet stands beside those
     has_side_piles = kit.deck is not None and kit.deck.side_piles
     if extras.aids and not has_side_piles:
         height = _SCORE_HEAD_MM + _MIN_SCORE_ROWS * _SCORE_ROW_MM
-        draw = partial(draw_score_sheet, kit=kit, width=width)
-        yield Block(height, ("score sheet",), draw, grows=True)
+        draw_sheet = partial(draw_score_sheet, kit=kit, width=width)
+        yield Block(height, ("score sheet",), draw_sheet, grows=True)
 
 
 # ---- the player aid ------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
 
     # figures are in columns at the right, below their headings
     columns_x = width - _COLUMN_MM * len(aid.heads)
-    middles = [columns_x + (place + 0.5) * _COLUMN_MM for place in range(len(aid.heads))]
+    middles = [columns_x + (column + 0.5) * _COLUMN_MM for column in range(len(aid.heads))]
     heads_y = -_COLUMN_HEADS_MM + 1.6
     max_head_width = _COLUMN_MM - 1
     pen.text(0, heads_y, aid.list_title, _SMALL_MM, colour=PALE_INK)
@@ -162,8 +162,8 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
         )
 
     max_name_width = columns_x - 13
-    for number, row in enumerate(aid.rows):
-        y = -_COLUMN_HEADS_MM - (number + 0.5) * row_height
+    for index, row in enumerate(aid.rows):
+        y = -_COLUMN_HEADS_MM - (index + 0.5) * row_height
         edge = y + row_height / 2
         pen.line((0, edge), (width, edge), width_mm=0.2, colour=RULE)
         _draw_aid_sign(pen, kit, row, y)
@@ -176,7 +176,7 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
                 12, y - 3.3, row.words, _SMALL_MM, colour=PALE_INK, max_width_mm=max_name_width
             )
         for x, figure in zip(middles, row.figures, strict=False):
-            # a dash is as wide as a minus sign, which the font lacks, and a hyphen is narrower
+            # the font lacks a minus sign, and a dash is as wide as one
             pen.label(x, y - 1.8, figure.replace("-", "–"), 5.0)
 
 
@@ -196,8 +196,8 @@ def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
 def _draw_hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) -> None:
     """Draw hand cards side by side, each with a big figure, and its side in two corners."""
     width, _ = _CARD_MM
-    for number, card in enumerate(cards):
-        with pen.at(number * (width + 2.4), 0):
+    for index, card in enumerate(cards):
+        with pen.at(index * (width + 2.4), 0):
             pen.outline(0, 0, width, height)
             pen.label(width / 2, height / 2 - 8, card, 22)
             for x, y in ((4.75, height - 4.75), (width - 4.75, 4.75)):
@@ -209,8 +209,8 @@ def _draw_tiles(
 ) -> None:
     """Draw tiles edge to edge from the upper left, with enough copies of every order."""
     depth = _tile_depth(kit)
-    for number, tile in enumerate(tiles * _COPIES):
-        row, column = divmod(number, columns)
+    for index, tile in enumerate(tiles * _COPIES):
+        row, column = divmod(index, columns)
         with pen.at(column * _TILE_MM, height - (row + 1) * depth):
             _draw_tile(pen, kit, seat, tile)
 
@@ -226,13 +226,13 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
 
     A tile that the camera reads has its marker on white below.
     """
-    spec = kit.order_tiles
+    order_tiles = kit.order_tiles
     ink = printed_on(kit.sides[seat].rgb)
-    if spec:
-        width = spec.width_mm
-        depth = spec.depth_mm
+    if order_tiles:
+        width = order_tiles.width_mm
+        depth = order_tiles.depth_mm
         # the colour begins above the marker and the white around it
-        ground_y = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
+        ground_y = order_tiles.marker_up_mm + order_tiles.marker_mm / 2 + _QUIET_MM
         picture_mm, picture_y = 10.0, depth - 6.6
         word_mm, word_y = 3.8, ground_y + 2.2
     else:
@@ -245,9 +245,9 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
         _draw_tile_ground(pen, kit, seat, (width, depth - ground_y))
     pen.outline(0, 0, width, depth)
     middle = width / 2
-    if spec:
-        marker = spec.orders[seat][tile.letter]
-        pen.marker(marker, middle, spec.marker_up_mm, spec.marker_mm)
+    if order_tiles:
+        marker = order_tiles.orders[seat][tile.letter]
+        pen.marker(marker, middle, order_tiles.marker_up_mm, order_tiles.marker_mm)
 
     word = tile.word.capitalize()
     pen.text(2.2, depth - 6.0, tile.initial, 4.4, bold=True, colour=ink)
@@ -285,39 +285,49 @@ def _draw_row_steps(pen: Pen, width: float) -> None:
         (say("Both press ready"), say("Only then does the camera read the row behind each wall.")),
         (say("Move your robots"), say("as the table screen says. Then take your tiles back.")),
     )
-    column = width / len(steps)
+    column_mm = width / len(steps)
     pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), width_mm=0.6)
-    for number, (title, words) in enumerate(steps):
-        x = number * column
-        pen.text(x, _STEPS_MM - 16.5, str(number + 1), _GOAL_MM, bold=True)
-        y = pen.paragraph(x + 8, _STEPS_MM - 10.5, column - 13, title, _TITLE_MM, bold=True)
-        pen.paragraph(x + 8, y, column - 13, words, _TEXT_MM)
+    for index, (title, words) in enumerate(steps):
+        x = index * column_mm
+        pen.text(x, _STEPS_MM - 16.5, str(index + 1), _GOAL_MM, bold=True)
+        y = pen.paragraph(x + 8, _STEPS_MM - 10.5, column_mm - 13, title, _TITLE_MM, bold=True)
+        pen.paragraph(x + 8, y, column_mm - 13, words, _TEXT_MM)
 
 
-def _draw_tile_rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
+def _draw_tile_rows(pen: Pen, _: float, *, kit: Kit, order_tiles: OrderTiles, width: float) -> None:
     """Draw a row of tiles for each side, and below both the steps for using them.
 
-    From the near edge, a row has the strip of markers by which the camera finds its tiles, the
-    places for tiles, the foot, a wall of two leaves to glue back to back, and a flap. The flap is
-    folded outwards so that the wall stands.
+    The parts of a row, from the far edge to the edge of its player:
+
+        flap          folded outwards so that the wall stands
+        outer leaf    the wall: two leaves to glue back to back
+        inner leaf
+        foot          on which the wall stands
+        places        on which the tiles lie
+        strip         markers by which the camera finds the tiles
     """
-    row_width = spec.row_width_mm
-    # where the parts begin, from the near edge
-    foot_y = spec.strip_mm + spec.places_mm
-    inner_leaf_y = foot_y + spec.foot_mm
-    outer_leaf_y = inner_leaf_y + spec.wall_mm
-    flap_y = outer_leaf_y + spec.wall_mm
+    row_width = order_tiles.row_width_mm
+    # y at which each part begins
+    foot_y = order_tiles.strip_mm + order_tiles.places_mm
+    inner_leaf_y = foot_y + order_tiles.foot_mm
+    outer_leaf_y = inner_leaf_y + order_tiles.wall_mm
+    flap_y = outer_leaf_y + order_tiles.wall_mm
     _draw_row_steps(pen, width)
     for seat, x in zip(SEATS, (0.0, width - row_width), strict=True):
         with pen.at(x, _STEPS_MM):
-            for number, marker in enumerate(spec.rows[seat]):
-                marker_x = row_width / 2 + spec.strip_x_mm(number)
-                pen.marker(marker, marker_x, spec.strip_mm / 2, spec.strip_marker_mm)
-            with pen.at(0, spec.strip_mm):
-                _draw_numbered_places(pen, spec.places, (spec.width_mm, spec.depth_mm), spec.gap_mm)
+            for index, marker in enumerate(order_tiles.rows[seat]):
+                marker_x = row_width / 2 + order_tiles.strip_x_mm(index)
+                pen.marker(marker, marker_x, order_tiles.strip_mm / 2, order_tiles.strip_marker_mm)
+            with pen.at(0, order_tiles.strip_mm):
+                _draw_numbered_places(
+                    pen,
+                    order_tiles.places,
+                    (order_tiles.width_mm, order_tiles.depth_mm),
+                    order_tiles.gap_mm,
+                )
             # the outer leaf is folded back, so its sign is printed upside down
             with pen.at(row_width, flap_y, turn_deg=180):
-                _draw_leaf(pen, kit.sides[seat], (row_width, spec.wall_mm), 18, 13)
+                _draw_leaf(pen, kit.sides[seat], (row_width, order_tiles.wall_mm), 18, 13)
             _draw_wall(
                 pen,
                 kit,

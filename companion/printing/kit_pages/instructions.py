@@ -1,7 +1,8 @@
 """The first page of a printed kit: how to print, join, glue, place the camera and start.
 
 Each step has a number, a title and paragraphs at the left, and a picture at the right. All lengths
-are in mm.
+are in mm. A picture has its origin at its lower left corner, and is at scale 1 as large as
+`_PICTURE_WIDTH_MM` and `_PICTURE_HEIGHT_MM` say. Coordinates without a name were chosen by eye.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _TITLE_MM = 6.4
 _NUMBER_MM = 14.0
 # Left edge of a step's text.
 _TEXT_X_MM = 16.0
-_PICTURE_WIDTH_MM = 58.0
 # Size of a step's picture at scale 1.
-_PICTURE_HEIGHT_MM = 36.0
+_PICTURE_WIDTH_MM, _PICTURE_HEIGHT_MM = 58.0, 36.0
 
+# Paragraphs of the steps, by what there is to do.
 _PRINT = (
     say(
         "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, "
@@ -117,7 +118,7 @@ _CODE = (
     "####...#..#",
 )
 
-# Draws a picture at scale 1, with its lower left corner at the origin.
+# Draws the picture of a step.
 Picture = Callable[[Pen], None]
 
 
@@ -146,23 +147,21 @@ def draw_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: l
     left = area.left
     right = area.right
     top = area.top
-    floor = area.bottom
     pen.bar(left, right, top)
     width = right - left
     title_width = pen.text(left, top - 16, kit.title, 16, bold=True, max_width_mm=0.7 * width)
-    room_beside = width - title_width - 6
     pen.text(
         right,
         top - 16,
         say("Print, cut, glue, play"),
         5.0,
         anchor="right",
-        max_width_mm=room_beside,
+        max_width_mm=width - title_width - 6,
     )
     pen.sign(left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
-    measures, spare_height = _largest_measures(kit, steps, width, y - floor)
+    measures, spare_height = _largest_measures(kit, steps, width, y - area.bottom)
     scale = measures.picture_scale
     # the spare height goes between the steps, up to a limit
     gap = min(6.0, spare_height / len(steps))
@@ -295,6 +294,7 @@ def _draw_thumbnail(pen: Pen, kind: str, width: float, height: float) -> None:
     for column, row in product(range(columns), range(rows)):
         x = left + column * (cell_width + gap)
         y = low + row * (cell_height + gap)
+        # every second card is a back
         fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
         pen.rectangle(x, y, cell_width, cell_height, fill=fills.get(kind), stroke_mm=0.25)
         if kind == "pieces":
@@ -356,7 +356,8 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     face = kit.face(kit.pieces[0][0])
     side = side_of(kit, face) or kit.sides[SEATS[0]]
     width, left, low = 30.0, 12.0, 1.0
-    # in proportion to a tag, which has a marker of 7 modules and one of white at each side
+    # in proportion to the width of a tag, which is a marker of 7 modules and one of white at each
+    # side
     height = max(1.5, min(14.0, width * face.height_mm / (kit.tag_mm * 9 / 7)))
     right = left + width
     top = low + height
@@ -370,6 +371,7 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     corners = ((right, low), (back_x, low + rise), (back_x, top + rise), (right, top))
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width_mm=0.4)
+    # the tag on top
     with pen.at(left, top, lean=lean):
         pen.rectangle(0, 0, width, width, fill=WHITE)
         pen.rim(width, 1.4, side, dotted=face.seat is Seat.NORTH)
@@ -405,20 +407,20 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
     scale = min(_PICTURE_WIDTH_MM / length, (_PICTURE_HEIGHT_MM - 8) / deck.width_mm)
     left, tip = _PICTURE_WIDTH_MM - length * scale, _PICTURE_WIDTH_MM
     with pen.at(left, _PICTURE_HEIGHT_MM, turn_deg=-90, scale=scale):
-        for place in range(count):
-            with pen.at(0, place * deck.step_mm):
-                # steps of 19 in the deck give cards of several suits and values
-                _draw_unreadable_card(pen, deck, 19 * place % len(deck.cards))
+        for index in range(count):
+            with pen.at(0, index * deck.step_mm):
+                # every 19th card of the deck, which gives several suits and values
+                _draw_unreadable_card(pen, deck, 19 * index % len(deck.cards))
     # an arrow from the player's edge in the direction in which the fan grows
     width = pen.text(left, 1.2, say("your edge"), 3.4, max_width_mm=32)
     pen.line((left + width + 3, 2.4), (tip - 4, 2.4), width_mm=0.8)
     pen.shape((tip - 5, 0.4), (tip - 5, 4.4), (tip, 2.4))
 
 
-def _draw_unreadable_card(pen: Pen, deck: Deck, number: int) -> None:
-    """Draw a card of the deck on white. A camera does not take it for a real one."""
+def _draw_unreadable_card(pen: Pen, deck: Deck, index: int) -> None:
+    """Draw a card of the deck without its marker, so that no camera takes it for a real one."""
     pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
-    draw_card(pen, deck, deck.cards[number], readable=False)
+    draw_card(pen, deck, deck.cards[index], readable=False)
 
 
 def _camera_picture(pen: Pen) -> None:

@@ -21,7 +21,7 @@ _LYING_RIM_MM = 1.0
 # a ring must be recognisable from a step away.
 _RIM_DRAWING_SCALE = 1.8
 # Height of a letter divided by the width of its rim. The rest keeps it clear of the edges.
-_LETTER_SHARE = 0.7
+_LETTER_SCALE = 0.7
 # Size of a side's drawing on a piece of several squares.
 _STONE_SIGN_MM = 10.0
 # Width of a plain rim where the square has space for it.
@@ -49,12 +49,23 @@ class Tag:
     The top is the part with one face's marker and rim. The cut-out has one for each face, and what
     folds around the piece: flaps over the sides of a block (`flap`), a drawing below the marker
     that bends down in front (`apron`), or the paper between two faces (`spine`).
+
+           +------+
+           | flap |
+        +--+------+--+        +-------+        +-------+
+        |  | top  |  |        |  top  |        |  top  |
+        +--+------+--+        +-------+        +-------+
+           |      |           | apron |        | spine |
+           +------+           +-------+        +-------+
+                                               |  top  |
+                                               +-------+
     """
 
     def __init__(self, kit: Kit, faces: tuple[tuple[Face, int], ...]) -> None:
         self.kit, self.faces = kit, faces
         self.first_face = first = faces[0][0]
         square = kit.board.square_mm
+        # side of the white square on which the marker lies
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
         """Whether the piece covers several squares."""
@@ -70,12 +81,13 @@ class Tag:
         """
         self.flap = min(_APRON_MM, first.height_mm) if folds_down else 0.0
         """Width of the flap that folds down over each side of a block."""
+        may_have_apron = not (is_wide or self.is_big or self.flap)
         # try to fit a drawing below the marker, with a whole rim or with half of one
-        for rim in () if is_wide or self.is_big or self.flap else (_RIM_MM, _RIM_MM / 2):
+        for rim in (_RIM_MM, _RIM_MM / 2) if may_have_apron else ():
             apron = square - white - 2 * rim - _PLAY_MM
             if not self.apron and apron >= MIN_APRON_MM:
                 self.rim, self.apron = rim, min(_APRON_MM, apron)
-        self.top_width, self.top_depth = (white + 2 * self.rim,) * 2
+        self.top_width = self.top_depth = white + 2 * self.rim
         if self.is_big:
             self.top_width, self.top_depth = kit.tops_mm[first.name]
         self.spine = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
@@ -162,11 +174,11 @@ def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: S
         with pen.at(0, 0, clip=Extent(-half_width, -half_height, half_width, half_height)):
             pen.drawing(face.drawing, 0, 0, drawing_mm, side)
         return
-    size_mm = _LETTER_SHARE * rim / DIGIT
+    size_mm = _LETTER_SCALE * rim / DIGIT
     # a face that lies down has its letter on its side
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         letter_width = text_width(face.letter, size_mm, bold=True)
-        plate_width = max(letter_width, _LETTER_SHARE * rim) + 0.5
+        plate_width = max(letter_width, _LETTER_SCALE * rim) + 0.5
         pen.box(0, 0, plate_width, 0.94 * rim, fill=fill)
         pen.label(0, -DIGIT * size_mm / 2, face.letter, size_mm, colour=printed_on(fill))
 

@@ -29,14 +29,14 @@ _SMALL_PICTURE_MM = 6.0
 
 @dataclass(frozen=True)
 class Block:
-    """Something as wide as the page that is never split between two pages."""
+    """A part of a page, as wide as the page, that is never split between two pages."""
 
     height: float
     """Its height, or its minimum height if it grows."""
     names: tuple[str, ...]
     """Names of the things on it, see `sheets.Page`."""
     draw: Callable[[Pen, float], None]
-    """Draws it with its lower left corner at the origin. The number is the height that it has."""
+    """Draws it in a height, with its lower left corner at the origin."""
     grows: bool = False
     """Whether it is drawn on every page with enough height left, and takes all of that height.
 
@@ -67,7 +67,7 @@ class TagPage:
 
 
 def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
-    """Return the pages: rows of all tags in order, then the blocks.
+    """Return the pages, filled with the rows of all tags in order, then with the blocks.
 
     Each block is on the first page with room for it, or on every such page if it grows.
     """
@@ -76,6 +76,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
     section = ""
     for title, row in _rows(kit, area.width):
         height = max(tag.height for tag in row)
+        # the first row of a section, and the first on a page, has the section's title above it
         head = 0.0 if title == section else _SECTION_MM
         if pages:
             # a row keeps a gap to the one above
@@ -113,8 +114,8 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
     South's come first, then North's, then those that belong to nobody. Equal pieces take the
     markers of their face in turn. Raises ValueError when two would have to share one.
     """
-    for name, number in Counter(name for piece in kit.pieces for name in piece).items():
-        if number > len(kit.face(name).markers):
+    for name, count in Counter(name for piece in kit.pieces for name in piece).items():
+        if count > len(kit.face(name).markers):
             raise ValueError(f"the kit of {kit.game} has more pieces “{name}” than markers for it")
     for seat in (*SEATS, None):
         section = seat_words(kit, seat) if seat else say("For both")
@@ -181,8 +182,8 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
 def _draw_leaves(pen: Pen, tag: Tag) -> None:
     """Draw the faces of a tag one below the other, each with its apron, and the spine between."""
     y = tag.cut_height
-    for number, (face, marker) in enumerate(tag.faces):
-        top = y - tag.spine if number else y
+    for index, (face, marker) in enumerate(tag.faces):
+        top = y - tag.spine if index else y
         y = top - tag.top_depth
         with pen.at(0, y):
             draw_top(pen, tag, face, marker)
@@ -191,7 +192,7 @@ def _draw_leaves(pen: Pen, tag: Tag) -> None:
             with pen.at(tag.top_width / 2, y + tag.apron / 2):
                 _draw_front(pen, tag, face, tag.apron)
         pen.outline(0, y, tag.top_width, tag.top_depth + tag.apron)
-        if number:
+        if index:
             # drawn over the outlines, so that the fold lines stay dashed
             with pen.at(0, top):
                 _draw_spine(pen, tag)
