@@ -1,4 +1,4 @@
-"""An opponent for Robot Arena, which solves each turn as a small matrix game of plans.
+"""The opponent for Robot Arena: it solves each turn as a small matrix game of plans.
 
 Both sides order their robots at the same time. A plan is one order for each robot of a side: to
 move or attack in one of four directions, to defend, to self-destruct, or nothing. With these 11
@@ -71,6 +71,7 @@ STRENGTHS = {
     2: Strength(rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
     3: Strength(rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
 }
+
 # One order for each robot of a side, by rising numbers.
 Plan = tuple[str, ...]
 # Plans of a side with their shares.
@@ -199,7 +200,11 @@ class _Evaluation:
         return State(self.options, self.terrain, (south, north), view["turn"])
 
     def value(self, state: State) -> float:
-        """Return the value of a position: robots, hit points, contacts, distances to the enemy."""
+        """Return the value of a position for the seat.
+
+        It counts what the seat has more than the enemy: robots, hit points, and contacts. It also
+        rewards own robots that are near the enemy.
+        """
         mine = state.robots[self.seat.number]
         theirs = state.robots[self.seat.other.number]
         points_ahead = lead(state) if self.seat is Seat.SOUTH else -lead(state)
@@ -235,7 +240,7 @@ class _Evaluation:
 
 
 class _Search:
-    """The matrix game of one turn. Pairs are (`_OWN`, `_OTHER`)."""
+    """The search for the plan of one turn, as a matrix game. Pairs are (`_OWN`, `_OTHER`)."""
 
     def __init__(self, evaluation: _Evaluation, state: State, strength: Strength) -> None:
         self.evaluation = evaluation
@@ -364,8 +369,8 @@ class _Search:
     def _improve(self, side: int, plan: Plan, value_of: Callable[[Plan], float]) -> Plan:
         """Return an improved plan, or the same one if no single order improves it.
 
-        Each robot in turn gets its best order while the others keep theirs. `value_of` returns the
-        value of a plan for this side.
+        This is coordinate ascent: each robot in turn gets its best order while the others keep
+        theirs. `value_of` returns the value of a plan for this side.
         """
         best_value = value_of(plan)
         for _ in range(self.strength.sweeps):

@@ -1,12 +1,14 @@
-"""An opponent for BINMAT: it deals the hidden cards at random many times and plays each deal out.
+"""The opponent for BINMAT: Monte Carlo playouts on random deals of the hidden cards.
 
 The attacker wins by combats that take more cards than a lane has left, the defender by lasting
 until the turns run out. A wall is a stack of the defender.
 
-Both sides of a playout follow rules of thumb. The opponent remembers which cards the other side was
-seen to draw. It tries the most promising legal actions in rounds, and each round keeps the better
-half (sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round are tried on the
-same deals.
+The opponent deals the hidden cards at random many times, tries an action on each deal, and plays
+the game out. Both sides of a playout follow rules of thumb. It tries the most promising legal
+actions in rounds, and each round keeps the better half (sequential halving: Karnin, Koren and
+Somekh, 2013). All actions of a round are tried on the same deals. The value of an action is its
+mean result, from 0 (every playout is lost) to 1 (won), and a little of its points by the rules of
+thumb. The opponent also remembers which cards the other side was seen to draw.
 """
 
 from __future__ import annotations
@@ -64,10 +66,10 @@ _POINT_WEIGHTS = (0.05, 0.15)
 # counts as undecided.
 _MAX_PLAYOUT_TURNS = 110
 
-# Gain of a build that wins the game, above every other gain.
+# Gain in a playout of a build that wins the game, above every other gain.
 _WINNING_GAIN = 100.0
 
-# Gain below every real one, from which the search for the best action starts.
+# Gain below every real one, from which a search for the best action or card starts.
 _NO_GAIN = -9.0
 
 # Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
@@ -248,9 +250,10 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
 
 # ---- rules of thumb ------------------------------------------------------------------------------
 #
-# Two sets of them: points of every legal action, which decide what is tried at all, and the faster
-# choices of both sides in a playout. In each set only the differences between values count. All
-# numbers were chosen by hand, and matches (`tests/bench/bots`) judge them together.
+# There are two sets of them. The points of every legal action decide what is tried at all. The
+# faster gains below decide the choices of both sides in a playout. In each set only the differences
+# between values count. All numbers were chosen by hand, and matches (`tests/bench/bots`) judge them
+# together.
 
 
 def points_of(playout: Playout, action: Action) -> float:
@@ -270,7 +273,7 @@ def _is_combat(action: Action) -> bool:
 
 
 def _attack_points(playout: Playout, action: Action) -> float:
-    """Return the points of an attacker's action. A card of damage is worth 2 points."""
+    """Return the points of an attacker's action. One card of damage is worth 2 points."""
     kind, card, lane = action
     if action == PASS_ACTION:
         return -10.0
@@ -432,10 +435,10 @@ def _best_build(
     cards = [(card, STACK_VALUES[card]) for card in playout.hands[ATTACKER] if card[0] != BREAK]
     best = None
     best_gain = _NO_GAIN
-    for index, (card, number) in enumerate(cards):
+    for index, (card, value) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
-        builds = [(before + number, 2)]
-        builds += [(before + number + other, 3) for _, other in cards[:index]]
+        builds = [(before + value, 2)]
+        builds += [(before + value + other_value, 3) for _, other_value in cards[:index]]
         for total, turns in builds:
             attack_power = power_of(total)
             if attack_power >= wall_power:

@@ -43,9 +43,8 @@ STACK_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _WILD_VALUE * (card[0] == WILD)) for card in DECK
 }
 
-DEFENDER = 0
 # Numbers of the two seats.
-ATTACKER = 1
+DEFENDER, ATTACKER = 0, 1
 
 
 def power(stack: Iterable[str]) -> int:

@@ -1,9 +1,13 @@
-"""An opponent for Scouts: it searches whole turns of both sides, the most promising ones deeper.
+"""The opponent for Scouts: an alpha-beta search of whole turns of both sides.
 
-A turn is up to two plays, each of another scout, and perhaps a rock. The last turn of each line is
-not played out. Its best pair of plays is estimated from the gain of each play. Nothing is hidden in
-this game, so the bot remembers only the turn that it has begun, and which positions its turns have
-led to. Values are in ranks that a scout walks (see `scouts_evaluation`).
+A turn is up to two plays, each of another scout, and perhaps a rock. A position allows thousands of
+turns, so only the most promising ones are searched: first many turns one ply deep, then the best of
+these deeper. The last turn of each line is not played out. Its best pair of plays is estimated from
+the gain of each play.
+
+Nothing is hidden in this game, so the bot remembers only the turn that it has begun, and which
+positions its turns have led to. Values are in ranks that a scout walks (see `scouts_evaluation`),
+for the side that begins the turn.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, p
 from companion.games.screen import Play
 
 # Value from which on a game is won. A win in a later turn is worth slightly less than `WIN`.
-_SURE = WIN / 2
+_SURE_WIN = WIN / 2
 
 # The numbers below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
 # all of them together.
@@ -63,6 +67,7 @@ _MAX_ROCKS = 24
 
 # Lead in ranks that usually decides a game. It turns a loss into a share of a game.
 _DECISIVE_LEAD = 40.0
+
 # Files of the scouts at the start, in the order of placing. A game uses one of them by chance.
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 
@@ -72,8 +77,9 @@ class Strength:
     """Parameters of a level.
 
     :param widths: one tuple for each round of the search, with the number of turns searched in each
-        ply. A round searches the best turns of the round before one ply deeper. Without rounds, the
-        turn with the best first estimate is played.
+        ply. (30, 10) searches 30 turns, and 10 replies to each. A round searches the best turns of
+        the round before one ply deeper. Without rounds, the turn with the best first estimate is
+        played.
     :param noise: maximum change of each value of the evaluation, as a share of it
     """
 
@@ -125,7 +131,7 @@ class ScoutsBot(Bot):
         super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
         self._evaluation = Evaluation(rank_values(self.rng, self._strength.noise))
-        self._files = self.rng.choice(_SET_UPS)
+        self._set_up_files = self.rng.choice(_SET_UPS)
         self._may_stack = options.get("stacking", "on") == "on"
         # decisions of the present turn in notation, by the positions in which they are due
         self._plan: dict[Position, str] = {}
@@ -178,7 +184,7 @@ class ScoutsBot(Bot):
         """Return the next free square of this game's set-up."""
         home_rank = 1 if position.seat == 0 else RANKS
         # any other file, if somebody else has already placed scouts of this seat
-        files = self._files + "abcdefgh"
+        files = self._set_up_files + "abcdefgh"
         squares = [NUMBERS[f"{file}{home_rank}"] for file in files]
         return next(square for square in squares if not position.own >> square & 1)
 
@@ -240,13 +246,13 @@ class _Search:
         if not turns:
             return None
         # a winning turn needs no search, and the lowest level does none
-        if turns[0].value >= _SURE or not self.strength.widths:
+        if turns[0].value >= _SURE_WIN or not self.strength.widths:
             return turns[0]
         ranked = turns
         for widths in self.strength.widths:
             ranked = self._rank(ranked, widths)
         # if the game seems lost, search more turns for a way out
-        if ranked[0].value <= -_SURE:
+        if ranked[0].value <= -_SURE_WIN:
             ranked = self._rank(turns[:_RESCUE_WIDTH], (_RESCUE_WIDTH,))
         self.ranked = ranked
         return ranked[0]
@@ -279,18 +285,18 @@ class _Search:
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
-        # plain tuples, because there are thousands of them. The position is that after the first
-        # play: `_distinct_turns` carries out the second one only for the turns that stay
+        # Plain tuples, because there are thousands of them. The position is that after the first
+        # play. `_distinct_turns` carries out the second one only for the turns that stay.
         turns: list[tuple[float, Plays, Position]] = []
         for gain, origin, target in rated_plays(position):
             first = (origin, target)
             after_first = move_scout(position, 1 << origin, 1 << target)
             if after_first.is_won:
                 return [Turn(WIN, (first,), after_first)]
-            seconds = rated_plays(after_first)
-            if not seconds:
+            second_plays = rated_plays(after_first)
+            if not second_plays:
                 turns.append((value + gain, (first,), after_first))
-            for second_gain, start, end in seconds:
+            for second_gain, start, end in second_plays:
                 plays = (first, (start, end))
                 if second_gain >= WIN:
                     return [Turn(WIN, plays, move_scout(after_first, 1 << start, 1 << end))]
@@ -321,9 +327,9 @@ class _Search:
             reply_window = -beta, -max(alpha, best)
             turn_value = -self._turn_value(pass_turn(after), -estimate, widths[1:], reply_window)
             # prefer early wins and late losses
-            if turn_value > _SURE:
+            if turn_value > _SURE_WIN:
                 turn_value -= 1
-            elif turn_value < -_SURE:
+            elif turn_value < -_SURE_WIN:
                 turn_value += 1
             best = max(best, turn_value)
             if best >= beta:
@@ -339,27 +345,27 @@ class _Search:
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
-        firsts = sorted(rated_plays(position), reverse=True)
-        if not firsts:
+        first_plays = sorted(rated_plays(position), reverse=True)
+        if not first_plays:
             return value
-        max_gain, _, _ = firsts[0]
+        max_gain, _, _ = first_plays[0]
         if max_gain >= WIN:
             return WIN
         best = -inf
         max_second_gain = max_gain + _MAX_FOLLOW_UP
-        for gain, origin, target in firsts:
-            # firsts are sorted, so none of the rest can be better
+        for gain, origin, target in first_plays:
+            # first plays are sorted, so none of the rest can be better
             if value + gain + max_second_gain <= best:
                 break
-            seconds = rated_plays(move_scout(position, 1 << origin, 1 << target))
+            second_plays = rated_plays(move_scout(position, 1 << origin, 1 << target))
             turn_value = value + gain
-            if seconds:
-                second_gain, _, _ = max(seconds)
+            if second_plays:
+                second_gain, _, _ = max(second_plays)
                 turn_value += second_gain
             best = max(best, turn_value)
             if best >= beta:
                 break
-        return WIN if best > _SURE else best
+        return WIN if best > _SURE_WIN else best
 
     def best_rock(self, position: Position, turn: Turn) -> RockPlacing | None:
         """Return the rock to lay after the plays of a turn, or None if no rock helps enough."""
@@ -401,9 +407,9 @@ class _Search:
         """Return the reasons for a turn as sentences, the most important first."""
         after = turn.after
         reasons = []
-        if turn.value >= _SURE:
+        if turn.value >= _SURE_WIN:
             reasons.append(say("This brings intel home."))
-        elif turn.value <= -_SURE:
+        elif turn.value <= -_SURE_WIN:
             reasons.append(
                 say("Nothing stops the other side’s scout any more: this is a last try.")
             )
@@ -427,7 +433,7 @@ class _Search:
 
         The second best turn is from the last call of `best`, which must have been for `position`.
         """
-        if abs(turn.value) >= _SURE:
+        if abs(turn.value) >= _SURE_WIN:
             return ()
         after_turn = _after_plays(position, turn.plays)
         after_turn = pass_turn(lay_rock(after_turn, *rock) if rock else after_turn)

@@ -1,10 +1,13 @@
 """Values of positions and plays of Scouts, for the search of its opponent.
 
 A scout walks from its home rank to the far rank, gathers intel there, and wins by bringing it home.
-A play is what players call a move: a dash or a chain of jumps of one scout. All values are in ranks
-that a scout walks. They are positive if they are good for the seat on turn. Sets of squares are bit
-masks with bit n for square number n, as in `Position`. A stack is two scouts on one square: only
-the upper one can move.
+A play is what players call a move: a dash or a chain of jumps of one scout. A stack is two scouts
+on one square: only the upper one can move.
+
+The value of a position is the sum over all scouts of the ranks that they have gone, more for those
+that are nearly home with intel, and less for those at the bottom of a stack. The other side's count
+negative. All values are in ranks that a scout walks. They are positive if they are good for the
+seat on turn. Sets of squares are bit masks with bit n for square number n, as in `Position`.
 """
 
 from __future__ import annotations

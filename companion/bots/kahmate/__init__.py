@@ -1,8 +1,9 @@
-"""The opponent for Kahmate: it searches turns and replies, and plays cards by mixed strategies.
+"""The opponent for Kahmate: a beam search for turns (`search`), and mixed strategies for cards.
 
-In a face-off, each side secretly plays one of its cards, so it is a matrix game of the cards in
-hand. A quiet turn is one without a face-off. To keep two opponents from passing the ball forever,
-repetitions cost points, and idle turns cost more points the longer it has been quiet.
+In a face-off, each side secretly plays one of its cards. That is a matrix game of the cards in
+hand, solved by regret matching. A quiet turn is one without a face-off. To keep two opponents from
+passing the ball forever, repetitions cost points, and idle turns cost more points the longer it has
+been quiet.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ _MIN_CARD_SHARE = 0.01
 # Assumed value in points of a face-off: what it wins, and what it loses. Near the value of having
 # the ball, which most of them decide.
 _STAKE = 80.0
+
+# Main reason for a turn, by its first play.
 _REASONS: Mapping[type[Action], str] = {
     Run: say("The run gains ground, or covers it."),
     Pass: say("The pass gives the ball to somebody with more room."),
@@ -95,7 +98,7 @@ class KahmateBot(Bot):
         if view["phase"] == "placing":
             return self._placement()
         if view["phase"] == "face-off":
-            return self._card(_Duel(self.seat, view, self.level))
+            return self._card(_CardGame(self.seat, view, self.level))
         self._cards_played = 0
         state = state_of(view)
         search = Search(
@@ -116,9 +119,9 @@ class KahmateBot(Bot):
         if view["phase"] == "placing":
             return 0.0
         if view["phase"] == "face-off":
-            duel = _Duel(self.seat, view, self.level)
-            gains = [sum(map(mul, row, duel.other_mix)) for row in duel.payoff]
-            return share_of_game(max(gains) - gains[duel.hand.index(int(action))], TRY)
+            game = _CardGame(self.seat, view, self.level)
+            gains = [sum(map(mul, row, game.other_mix)) for row in game.payoff]
+            return share_of_game(max(gains) - gains[game.hand.index(int(action))], TRY)
         state = state_of(view)
         parsed = parse(action)
         course = None
@@ -141,24 +144,24 @@ class KahmateBot(Bot):
         why = say("This covers the whole width, with the fastest piece near the ball.")
         return Choice(str(Placement(tuple(squares))), 1, (why,))
 
-    def _card(self, duel: _Duel) -> Choice:
+    def _card(self, game: _CardGame) -> Choice:
         """Return a card drawn from the mixed strategy of the face-off."""
         self._cards_played += 1
         random_share = min(_MAX_RANDOM_CARD_SHARE, _RANDOM_CARD_SHARE * self._cards_played)
-        chance_each = random_share / len(duel.hand)
+        chance_each = random_share / len(game.hand)
         weights = [
-            (share if share > _MIN_CARD_SHARE else 0.0) + chance_each for share in duel.own_mix
+            (share if share > _MIN_CARD_SHARE else 0.0) + chance_each for share in game.own_mix
         ]
-        card = self.rng.choices(duel.hand, weights)[0]
-        share = max(duel.other_mix)
-        likeliest = duel.other_hand[duel.other_mix.index(share)]
+        card = self.rng.choices(game.hand, weights)[0]
+        share = max(game.other_mix)
+        likeliest = game.other_hand[game.other_mix.index(share)]
         reply = reply_sentence([say("Card {value}", value=str(likeliest))], share)
-        nodes = len(duel.hand) * len(duel.other_hand) * _CARD_ROUNDS[self.level]
+        nodes = len(game.hand) * len(game.other_hand) * _CARD_ROUNDS[self.level]
         return Choice(str(card), nodes, (say("Cards that vary cannot be predicted."), reply))
 
 
-class _Duel:
-    """A face-off as a matrix game of cards, from the point of view of one seat."""
+class _CardGame:
+    """A face-off as a matrix game of cards, valued in points for one seat."""
 
     def __init__(self, seat: Seat, view: Mapping[str, Any], level: int) -> None:
         state = state_of(view)

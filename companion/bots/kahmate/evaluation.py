@@ -1,7 +1,9 @@
 """Value of a state of Kahmate: chances of a try, possession, ground, fallen pieces, and cards.
 
 Values are in points for the seat on turn, and a try, which wins the game, is worth `TRY` points.
-The weights were chosen by hand, and matches (`tests/bench/bots`) judge all of them together.
+The value of a state is the mean of a try and of its quiet value, weighted by the chance of a try in
+this turn. The quiet value is the sum of the other terms. The weights were chosen by hand, and
+matches (`tests/bench/bots`) judge all of them together.
 
 Squares and pieces are numbers (see `companion.games.kahmate.board`). Seats are 0 (South) and 1
 (North). A piece is down for some turns after it has lost a face-off.
@@ -239,7 +241,8 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     """Return the chances of a runner to reach each square within `steps`.
 
     The first list is for any path, the second for paths that fetch a loose ball. Both are indexed
-    by square.
+    by square, and have the chance of the likeliest path. Each round extends the paths of the one
+    before by a step.
     """
     start = state.places[runner]
     loose_ball = state.ball if state.carrier == EMPTY else EMPTY
@@ -289,7 +292,7 @@ def value_of(state: State) -> float:
 
 
 def _quiet_value(state: State) -> float:
-    """Return the same value without the chance of a try in this turn."""
+    """Return the quiet value of a state: cards, fallen pieces, and who has or gets the ball."""
     seat = state.seat
     points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
     for piece, turns in enumerate(state.turns_down):
@@ -324,6 +327,7 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
     """Return the value of possession for the ball's owner."""
     file = file_of(state.ball)
     points = _POSSESSION + _ground(rank_of(state.ball), owner)
+    # opponents in the way cost points, team-mates that can take a pass are worth some
     for piece, square in enumerate(state.places):
         if state.turns_down[piece]:
             continue
@@ -361,7 +365,8 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     by_much, by_little, _ = odds(
         state.cards[seat], state.cards[1 - seat], strength - ROLE_OF[carrier].defence
     )
-    # after a narrow win the ball is loose, which is about half as good as having it
+    # what possession changes hands for: most of its value to either side. After a narrow win the
+    # ball is loose, which is about half as good as having it
     ball_value = 0.8 * _POSSESSION + 0.5 * _ground(rank_of(ball), 1 - seat) + 20.0
     return (by_much + 0.55 * by_little) * ball_value, by_much + by_little
 

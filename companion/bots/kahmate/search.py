@@ -83,6 +83,7 @@ MAX_NODES = 8_000
 
 # Number of plays in the other side’s answer. More: slower.
 _REPLY_DEPTH = 2
+
 _value_of = attrgetter("value")
 
 
@@ -216,8 +217,8 @@ class Search:
         self.nodes += 1
         ended = end_turn(state)
         candidates = [Candidate(END_TURN, (End(1.0, ended),), -value_of(ended))]
+        # first play of each turn that is continued, and the state that it has reached
         layer: list[tuple[Play | None, State]] = [(None, state)]
-        """First play of each turn that is continued, and the state that it has reached."""
         visited = {key_of(state)}
         for number in range(depth):
             further: list[tuple[float, Play, State]] = []
@@ -294,7 +295,7 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _potential(state: State) -> float:
-    """Return the potential of an unfinished turn, such as a carrier that can still run."""
+    """Return the potential of an unfinished turn, in points, such as of steps left to run."""
     # at most two pieces run in a turn
     if len(state.ran) >= 2:
         return 0.0

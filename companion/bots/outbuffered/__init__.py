@@ -62,7 +62,10 @@ _TRUST_LEVELS = (0.95, 0.7, 0.4)
 # Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one.
 # Chosen by hand: higher wins faster against beginners and loses more against experts.
 _MAX_RISK = 0.025
-_GAME = Outbuffered()
+
+_RULES = Outbuffered()
+
+# Main reasons for a buffer.
 _WINS = say("This wins whatever the other side does.")
 _BALANCED = say("Orders that vary leave the other side no good answer.")
 _BEST = say("This looks best against what most people do here.")
@@ -88,7 +91,7 @@ class OutbufferedBot(Bot):
         """Return the buffer for this turn."""
         position = self._turns.position(view)
         self._visits[position] += 1
-        game = self._game(position, view)
+        game = self._turn_game(position, view)
         if (sure := game.sure_win()) is not None:
             return Choice(BUFFERS[game.rows[sure]], len(BUFFERS), (_WINS,))
         if self.level == 3:
@@ -97,7 +100,7 @@ class OutbufferedBot(Bot):
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Return the lead of the best buffer over this one, against the equilibrium."""
-        game = self._game(self._turns.position(view), view)
+        game = self._turn_game(self._turns.position(view), view)
         _, theirs, _ = equilibrium(game.payoff, None, 0.0)
         gains = game.payoff @ theirs
         row = game.row_of(BUFFERS.index(action))
@@ -113,7 +116,7 @@ class OutbufferedBot(Bot):
         :param reason: sentence that comes first
         """
         column = int(np.argmax(answer))
-        likeliest = _GAME.commands(BUFFERS[game.columns[column]])
+        likeliest = _RULES.commands(BUFFERS[game.columns[column]])
         reply = reply_sentence([joined(", ", likeliest)], float(answer[column]))
         gains = game.payoff @ answer
         if len(gains) == 1:
@@ -121,13 +124,13 @@ class OutbufferedBot(Bot):
         others = np.array(gains)
         others[row] = -np.inf
         second = int(np.argmax(others))
-        words = joined(", ", _GAME.commands(BUFFERS[game.rows[second]]))
+        words = joined(", ", _RULES.commands(BUFFERS[game.rows[second]]))
         comparison = second_best_sentence([words], float(gains[row] - others[second]) / 2)
         return without_empty(reason, reply, comparison)
 
     # ---- what a turn leads to --------------------------------------------------------------------
 
-    def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
+    def _turn_game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
         """Return the turn as a matrix game of the own side.
 
         Values shrink near a turn limit at which the game is a draw.

@@ -16,8 +16,11 @@ from companion.bots.outbuffered.turns import BUFFERS, VALUE_OF, End
 
 # Number of rounds of regret matching for one matrix. More: slower. Fewer: shares farther from
 # equilibrium.
-_ROUNDS = 240
+_MATCHING_ROUNDS = 240
+
+# Values of pairs of buffers, shape (rows, columns).
 Matrix = NDArray[np.float32]
+# Shares or values of buffers or of ends, shape (n,).
 Vector = NDArray[np.float32]
 
 
@@ -99,7 +102,7 @@ def equilibrium(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vec
         payoff @ guess * np.float32(trust) if guess is not None else np.zeros(rows, np.float32)
     )
     free_share = np.float32(1 - trust)
-    for number in range(1, _ROUNDS + 1):
+    for number in range(1, _MATCHING_ROUNDS + 1):
         gain = gain_from_guess + free_share * (payoff @ theirs)
         # regret matching+: both sides answer the other's mix of this round
         mine = _match_regrets(my_regret, gain - mine @ gain)
