@@ -31,8 +31,7 @@ from hardware.cues import (
 )
 
 
-@dataclass(frozen=True)
-class _Overlay:
+class _Overlay(NamedTuple):
     """A cue on a seat's lamps. While it lasts, its tracks cover the lasting patterns."""
 
     cue: Cue | EventCue
@@ -45,8 +44,7 @@ class _Overlay:
         return now_ms - self.start_ms >= duration_ms
 
 
-@dataclass(frozen=True)
-class _PlayedTone:
+class _PlayedTone(NamedTuple):
     """A tone on the buzzer."""
 
     priority: Priority

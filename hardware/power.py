@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS
@@ -16,8 +16,7 @@ from companion.core.ports import Cue, Press, Signal
 from hardware.debounce import Stroke
 
 
-@dataclass(frozen=True)
-class PowerActions:
+class PowerActions(NamedTuple):
     """What the button does. None of these functions may block."""
 
     press_table: Callable[[Press], None]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpiozero import LED, InputDevice, PWMOutputDevice
 
@@ -26,8 +25,7 @@ from hardware.cues import LAMPS
 REST_HZ = 100
 
 
-@dataclass(frozen=True)
-class ButtonPin:
+class ButtonPin(NamedTuple):
     """A wired button, which pulls its pin to ground when it is pressed."""
 
     name: str
@@ -38,8 +36,7 @@ class ButtonPin:
     pin: int
 
 
-@dataclass(frozen=True)
-class LampPin:
+class LampPin(NamedTuple):
     """A wired lamp."""
 
     name: str

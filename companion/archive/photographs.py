@@ -14,8 +14,8 @@ import logging
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from companion.core.clock import Clock
 from companion.core.files import replace_file
@@ -29,13 +29,14 @@ from companion.table.table_view import Progress
 
 log = logging.getLogger(__name__)
 
+# Maximum interval in seconds between two steps.
 _STEP_INTERVAL_S = 0.5
 # Timeout in seconds for the board to lie still. After that the photograph is given up.
 _STILL_TIMEOUT_S = 20.0
 
+# A moment `GAME.TICK`, and the file name of its photograph.
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _PHOTOGRAPH = re.compile(rf"{_MOMENT.pattern}\.jpg")
-_NUMBER = re.compile(r"[0-9]+")
 _MEGABYTE = 1_000_000
 
 
@@ -104,7 +105,7 @@ class PhotographFolder:
             (self.folder / str(game)).rmdir()
 
     def _game_folders(self) -> list[Path]:
-        folders = [path for path in _paths_in(self.folder) if _NUMBER.fullmatch(path.name)]
+        folders = [path for path in _paths_in(self.folder) if path.name.isdecimal()]
         return sorted(folders, key=lambda path: int(path.name))
 
 
@@ -123,8 +124,7 @@ def _paths_in(folder: Path) -> list[Path]:
         return []
 
 
-@dataclass(frozen=True)
-class _DueTurn:
+class _DueTurn(NamedTuple):
     """A finished turn that has not been photographed yet."""
 
     game: int

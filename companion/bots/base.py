@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from companion.core.i18n import joined, say
 from companion.core.kit import Seat
@@ -26,8 +25,7 @@ _MIN_LIKELY_PERCENT = 10
 _CERTAIN_PERCENT = 95
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """An action that an opponent chose.
 
     :param action: the action in the game's notation
@@ -40,8 +38,7 @@ class Choice:
     why: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A bot's opinion of an action that somebody else chose.
 
     :param best: what the bot would choose

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from companion.bots import has_opponent
 from companion.bots.base import Choice
@@ -56,8 +56,7 @@ STEP_INTERVAL_S = 0.5
 _JOURNAL_PAUSE_S = 2.0
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What a machine will hand in for a moment.
 
     :param choice: the action, or None for a random one
@@ -69,8 +68,7 @@ class _Plan:
     earliest_s: float
 
 
-@dataclass(frozen=True)
-class _MachineSetting:
+class _MachineSetting(NamedTuple):
     """What the machines of both seats have in common: the characters by name, and arguments of
     `MachinePlayers`.
     """

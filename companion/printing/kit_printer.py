@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from companion.core.errors import Malformed
 from companion.core.i18n import LANGUAGES, in_language, say
@@ -28,8 +27,7 @@ PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
 _MAX_CACHED = 8
 
 
-@dataclass(frozen=True)
-class PrintPlan:
+class PrintPlan(NamedTuple):
     """What printing a game's kit takes."""
 
     page_count: int
@@ -58,10 +56,11 @@ class KitPrinter:
         from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pages  # noqa: PLC0415 - at the first print
 
         style = KitStyle(_paper(paper), _language(language))
-        options = self._games[game].options({})
-        kit = self._games[game].kit(options)
+        rules = self._games[game]
+        options = rules.options({})
+        kit = rules.kit(options)
         with self._lock:
-            pages = kit_pages(kit, style, self._games[game].extras(options))
+            pages = kit_pages(kit, style, rules.extras(options))
         board_paper = board_in_one_piece(kit) or ""
         one_piece = "" if board_paper in PAPERS else board_paper.upper()
         return PrintPlan(len(pages), one_piece)
@@ -82,7 +81,8 @@ class KitPrinter:
         """
         from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece  # noqa: PLC0415 - at the first print
 
-        paper = board_in_one_piece(self._games[game].kit(self._games[game].options(raw)))
+        rules = self._games[game]
+        paper = board_in_one_piece(rules.kit(rules.options(raw)))
         if paper is None:
             raise Malformed(
                 say(
@@ -97,10 +97,11 @@ class KitPrinter:
         """Return the PDF of a kit. `raw` has the options as JSON, which a cache can compare."""
         from companion.printing.kit_pages.sheets import kit_pdf  # noqa: PLC0415 - at the first print
 
-        options = self._games[game].options(json.loads(raw))
+        rules = self._games[game]
+        options = rules.options(json.loads(raw))
         with self._lock:
-            kit = self._games[game].kit(options)
-            return kit_pdf(kit, style, self._games[game].extras(options))[0]
+            pdf, _ = kit_pdf(rules.kit(options), style, rules.extras(options))
+            return pdf
 
     def join_card(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str

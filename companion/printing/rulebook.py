@@ -5,10 +5,10 @@ start.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from companion.core.grid import Square
 from companion.core.i18n import joined
@@ -18,8 +18,7 @@ from companion.games.screen import Tally
 from companion.table.board_check import HandMove, hand_moves
 
 
-@dataclass(frozen=True)
-class Illustration:
+class Illustration(NamedTuple):
     """What the picture of an example shows."""
 
     kit: Kit

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from operator import attrgetter
 from random import Random
+from typing import NamedTuple
 
 from companion.bots.kahmate.evaluation import TRY, chance_of, try_chance, value_of
 from companion.bots.kahmate.moves import (
@@ -50,7 +51,7 @@ _IDLE_COST = 4.0
 _MORE_IDLE_COST = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Strength:
     """Search parameters of a level.
 
@@ -87,8 +88,7 @@ _REPLY_DEPTH = 2
 _value_of = attrgetter("value")
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """A possible end of a turn.
 
     :param chance: chance that the turn ends like this

@@ -101,7 +101,7 @@ class OutbufferedBot(Bot):
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Return the lead of the best buffer over this one, against the equilibrium."""
         game = self._turn_game(self._turns.position(view), view)
-        _, theirs, _ = equilibrium(game.payoff, None, 0.0)
+        _, theirs, _ = equilibrium(game.payoff)
         gains = game.payoff @ theirs
         row = game.row_of(BUFFERS.index(action))
         # values range from -1 to 1, so half the difference is a share of a game
@@ -170,7 +170,7 @@ class OutbufferedBot(Bot):
 
         The strategy deviates towards the best answer to what people tend to play.
         """
-        mine, theirs, value = equilibrium(game.payoff, None, 0.0)
+        mine, theirs, value = equilibrium(game.payoff)
         guess = likely_mix(game, theirs)
         best = mine
         reason = _BALANCED

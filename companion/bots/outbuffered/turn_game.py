@@ -81,7 +81,9 @@ def _distinct_rows(table: NDArray[np.int32]) -> list[int]:
     return list(first_rows.values())
 
 
-def equilibrium(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
+def equilibrium(
+    payoff: Matrix, guess: Vector | None = None, trust: float = 0.0
+) -> tuple[Vector, Vector, float]:
     """Return both sides' mixed strategies by regret matching+, and the rows' guaranteed value.
 
     The other side plays `guess` with probability `trust`, and freely otherwise. Averages are

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from companion.core.i18n import in_language, say
 from companion.core.kit import Kit
@@ -60,8 +61,7 @@ class KitStyle:
     board_only: bool = False
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """One page of a kit."""
 
     kind: str
