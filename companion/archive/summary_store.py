@@ -17,7 +17,8 @@ from companion.archive.game_import import end_reason
 from companion.archive.game_summary import Summary, summary_of, summary_of_file
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import pack, say
-from companion.storage.journal import SEATS_GAME, Entry, Journal
+from companion.storage.journal import Entry, Journal
+from companion.table.records import SEATS_GAME
 
 # Prefix of the fingerprint of an imported game.
 #

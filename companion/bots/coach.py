@@ -98,8 +98,8 @@ class Coach:
             )
         self._require_known(self._table.view().game)
         with self._one_at_a_time():
-            turn, action = self._table.coaching.ask(seat, moment, about)
-            return self._answer(turn, action, self._table.coaching.spell_action)
+            question = self._table.coaching.ask(seat, moment, about)
+            return self._answer(question.turn, question.action, self._table.coaching.spell)
 
     def review(self, turn: MachineTurn, action: str, spell: Speller) -> Hint:
         """Return a judgement of an action in a finished game, from the seat's view then.

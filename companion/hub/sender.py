@@ -262,13 +262,13 @@ class HubLine:
         except Malformed:
             # from a newer program, or from somebody with this table's key: send the current game
             # again from its beginning
-            outbox.seek(outbox.first_place(), last.seq or 1)
+            outbox.seek(outbox.first_position(), last.seq or 1)
             return last.seq or 0
         if outbox.mark(last_record.entry) == last_record.mark:
             outbox.seek(last_record.entry, last_record.epoch)
         else:
             # the journal was restored from a backup and differs from what the hub has
-            outbox.seek(outbox.first_place(), last_record.epoch + 1)
+            outbox.seek(outbox.first_position(), last_record.epoch + 1)
         return last.seq or 0
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:

@@ -171,6 +171,6 @@ class Housekeeping(Closeable):
         expired_at = self._clock.wall_s() - settings.days * _DAY_S
         return [
             number
-            for number, at in self._journal.archive.last_input_times()
+            for number, at in self._journal.archive.last_entry_times()
             if EARLIEST_UNIX_S <= at < expired_at and number != on_table
         ]

@@ -1,5 +1,7 @@
-"""The MQTT adapter: follows the table's public state, publishes it to a broker, and accepts a few
-commands.
+"""The MQTT adapter: follows a table, publishes its public state, and accepts a few commands.
+
+`topics` makes the messages, `discovery` describes them to Home Assistant, and `connection` sends
+them.
 """
 
 from __future__ import annotations
@@ -51,13 +53,15 @@ class MqttAdapter(Closeable):
         self._table = table
         self._settings = settings
         self._clock = clock
-        # The staff call, which is available while somebody hears it.
         self.bell = StaffBell(table.redraw)
+        """The staff call, which is available while somebody hears it."""
         self._threads = threads
         self.line: BrokerLine | None = None
+        """The connection to the broker. None while MQTT is off."""
         self._follower: Follower | None = None
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
-        self._reset()
+        """Cues that wait to be published."""
+        self._forget_published()
         table.connect(TableListener(on_signal=self._signals.append))
         self._open()
 
@@ -93,27 +97,32 @@ class MqttAdapter(Closeable):
 
     # ---- opening and closing ----
 
-    @property
-    def _mqtt(self) -> MqttSettings:
-        return self._settings.mqtt
-
-    def _reset(self) -> None:
-        """Reset what was read from the table and published, so that everything is published."""
-        self._version = -1
-        self._last_clock: tuple[object, ...] | None = None
-        self._last_call = (Call.NONE, self.bell.number)
+    def _forget_published(self) -> None:
+        """Forget what was published, so that everything is published again."""
+        self._published_version = -1
+        self._published_clocks: tuple[object, ...] | None = None
+        self._published_call = (Call.NONE, self.bell.number)
         self._signals.clear()
 
     def _open(self) -> None:
         """Connect, if MQTT is switched on."""
-        mqtt = self._mqtt
+        mqtt = self._settings.mqtt
         if not mqtt.enabled:
             return
-        self._reset()
-        availability_topic = f"{mqtt.base_topic}/{topics.AVAILABILITY}"
-        is_allowed = {topics.STAFF_SET: mqtt.staff, topics.PAUSED_SET: mqtt.pause}
-        commands = tuple(f"{mqtt.base_topic}/{name}" for name in is_allowed if is_allowed[name])
-        line = BrokerLine(mqtt, availability_topic, commands, self._command, self._note_connection)
+        self._forget_published()
+        base = mqtt.base_topic
+        commands = []
+        if mqtt.staff:
+            commands.append(f"{base}/{topics.STAFF_SET}")
+        if mqtt.pause:
+            commands.append(f"{base}/{topics.PAUSED_SET}")
+        line = BrokerLine(
+            mqtt,
+            f"{base}/{topics.AVAILABILITY}",
+            tuple(commands),
+            on_message=self._execute_command,
+            on_state=self._note_connection,
+        )
         if mqtt.home_assistant:
             line.publish({config_topic(mqtt): encode_json(device_description(mqtt, __version__))})
         self.line = line
@@ -124,32 +133,34 @@ class MqttAdapter(Closeable):
             )
             self._follower.start()
 
-    def _disconnect(self, cleared: Iterable[str] = ()) -> None:
+    def _disconnect(self, topics_to_clear: Iterable[str] = ()) -> None:
         line, self.line = self.line, None
         follower, self._follower = self._follower, None
         if follower:
             follower.close()
         if line:
-            line.close(cleared)
+            line.close(topics_to_clear)
         self.bell.set_listening(False)
 
     # ---- in the line's thread ----
 
     def _note_connection(self, is_connected: bool) -> None:
-        self.bell.set_listening(is_connected and self._mqtt.staff and self.line is not None)
+        is_listening = is_connected and self._settings.mqtt.staff and self.line is not None
+        self.bell.set_listening(is_listening)
         self._table.redraw()
 
-    def _command(self, topic: str, payload: bytes, is_retained: bool) -> None:
+    def _execute_command(self, topic: str, payload: bytes, is_retained: bool) -> None:
         """Execute one of the few allowed commands. Any other is ignored."""
-        mqtt = self._mqtt
+        # The broker repeats a retained command at every connect, when it is long out of date.
         if is_retained:
-            return  # an old command, which the broker repeats at every connect
-        if topic == f"{mqtt.base_topic}/{topics.STAFF_SET}":
+            return
+        base = self._settings.mqtt.base_topic
+        if topic == f"{base}/{topics.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()
             elif payload == b"done":
                 self.bell.cancel()
-        elif topic == f"{mqtt.base_topic}/{topics.PAUSED_SET}" and payload in (b"ON", b"OFF"):
+        elif topic == f"{base}/{topics.PAUSED_SET}" and payload in (b"ON", b"OFF"):
             pause_or_resume = self._table.pause if payload == b"ON" else self._table.resume
             # No clock runs, or it is already in that state. The retained state shows this.
             with suppress(Illegal):
@@ -159,33 +170,35 @@ class MqttAdapter(Closeable):
 
     def _publish_changes(self) -> float:
         """Publish what is new at the table. Return for how many seconds to pause."""
-        line = self.line
+        line, mqtt = self.line, self._settings.mqtt
         if line is None:
             return CHECK_INTERVAL_S
-        version = self._table.version  # changes with the bell, too
-        if version == self._version and not self._signals:
+        # The table's version changes with the bell, too.
+        version = self._table.version
+        if version == self._published_version and not self._signals:
             return 0.0
-        self._version = version
+        self._published_version = version
         view = self._table.view()
         language = best_language((self._settings.table.language,))
-        base = self._mqtt.base_topic
-        events = [
-            (f"{base}/{topics.EVENT}", encode_json(event)) for event in self._events(view, language)
-        ]
+        event_topic = f"{mqtt.base_topic}/{topics.EVENT}"
+        events = [(event_topic, encode_json(event)) for event in self._events(view, language)]
         state = {
             topics.STATE: topics.state_of(view, language),
             topics.TURN: topics.turn_of(view, language),
-            topics.SEATS_TAKEN: topics.seats_of(view, language, self._mqtt.names),
+            topics.SEATS_TAKEN: topics.seats_of(view, language, with_names=mqtt.names),
             topics.DEVICES: topics.devices_of(view, language),
         }
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
         # A clock that only runs keeps its message. Otherwise every check would publish new seconds.
-        if clocks != self._last_clock:
-            self._last_clock = clocks
+        if clocks != self._published_clocks:
+            self._published_clocks = clocks
             state[topics.CLOCK] = topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
-        if self._mqtt.staff:
+        if mqtt.staff:
             state[topics.STAFF] = topics.staff_of(self.bell, language)
-        line.publish({f"{base}/{name}": encode_json(text) for name, text in state.items()}, events)
+        messages = {}
+        for name, content in state.items():
+            messages[f"{mqtt.base_topic}/{name}"] = encode_json(content)
+        line.publish(messages, events)
         return PUBLISH_PAUSE_S
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
@@ -195,16 +208,18 @@ class MqttAdapter(Closeable):
             if event is not None:
                 yield event
         call = (self.bell.call, self.bell.number)
-        if self._mqtt.staff and call != self._last_call:
+        if self._settings.mqtt.staff and call != self._published_call:
             yield topics.staff_event(self.bell.call, self.bell.caller, view, language)
-        self._last_call = call
+        self._published_call = call
 
 
 def retained_topics(mqtt: MqttSettings) -> set[str]:
     """Return the topics of this table that the broker retains."""
     if not mqtt.enabled:
         return set()
-    names = {f"{mqtt.base_topic}/{name}" for name in topics.RETAINED}
+    retained = {f"{mqtt.base_topic}/{name}" for name in topics.RETAINED}
     if not mqtt.staff:
-        names.discard(f"{mqtt.base_topic}/{topics.STAFF}")
-    return names | {config_topic(mqtt)} if mqtt.home_assistant else names
+        retained.remove(f"{mqtt.base_topic}/{topics.STAFF}")
+    if mqtt.home_assistant:
+        retained.add(config_topic(mqtt))
+    return retained

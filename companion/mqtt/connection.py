@@ -96,7 +96,8 @@ def _tls_context(ca_file: str) -> ssl.SSLContext:
     """Return the TLS context that verifies the broker. Raises `BrokerRefused`."""
     try:
         if ca_file:
-            read_file(ca_file, MAX_TEXT_BYTES)  # OpenSSL would read any file, even an endless one
+            # OpenSSL would read any file, even an endless one.
+            read_file(ca_file, MAX_TEXT_BYTES)
         context = ssl.create_default_context(cafile=str(expand_path(ca_file)) if ca_file else None)
     except OSError as error:
         why = error.strerror or type(error).__name__
@@ -142,15 +143,15 @@ class BrokerLine(Closeable):
         self._on_message = on_message
         self._on_state = on_state
         self._lock = threading.RLock()
-        # The newest payload of each retained topic.
-        self._state: dict[str, bytes] = {}
+        self._retained: dict[str, bytes] = {}
+        """The newest payload of each retained topic."""
         self.is_connected = False
         self._client: Client | None = None
         host, port = settings.host, settings.port
-        # The state of the connection as a sentence, and what to do about it.
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
-        # Sentence on why the broker has refused the login. Empty if it has not.
+        """The state of the connection as a sentence, and what to do about it."""
         self._refusal = ""
+        """Sentence on why the broker has refused the login. Empty if it has not."""
 
     # ---- from any thread ----
 
@@ -189,22 +190,22 @@ class BrokerLine(Closeable):
             changes = {
                 topic: payload
                 for topic, payload in state.items()
-                if self._state.get(topic) != payload
+                if self._retained.get(topic) != payload
             }
-            self._state |= changes
+            self._retained |= changes
             if self._client and self.is_connected:
                 for topic, payload in changes.items():
                     self._client.publish(topic, payload, retain=True)
                 for topic, payload in events:
                     self._client.publish(topic, payload)
 
-    def close(self, cleared: Iterable[str] = ()) -> None:
+    def close(self, topics_to_clear: Iterable[str] = ()) -> None:
         """Disconnect, clear these topics at the broker, and end the thread."""
         client, self._client = self._client, None
         if client is None:
             return
         farewell = {self._availability_topic: OFFLINE} if self._availability_topic else {}
-        for topic, payload in {**farewell, **dict.fromkeys(cleared, b"")}.items():
+        for topic, payload in {**farewell, **dict.fromkeys(topics_to_clear, b"")}.items():
             with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
                 client.publish(topic, payload, retain=True).wait_for_publish(FAREWELL_TIMEOUT_S)
         client.disconnect()
@@ -238,7 +239,7 @@ class BrokerLine(Closeable):
             self.is_connected = True
             # A new or restarted broker has none of the messages.
             online = {self._availability_topic: ONLINE} if self._availability_topic else {}
-            for topic, payload in {**online, **self._state}.items():
+            for topic, payload in {**online, **self._retained}.items():
                 client.publish(topic, payload, retain=True)
         self._on_state(True)
 
@@ -275,7 +276,7 @@ class BrokerLine(Closeable):
 
 
 def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:
-    """Return why there is no connection, and what to do about it."""
+    """Return a sentence on why there is no connection, and what to do about it."""
     host, port = settings.host, settings.port
     if isinstance(error, ssl.SSLError):
         return say(

@@ -51,7 +51,7 @@ def device_description(settings: MqttSettings, version: str) -> Mapping[str, Any
             "Clock stopped",
             f"{base}/{topics.STATE}",
             "value_json.paused",
-            p="switch",
+            platform="switch",
             icon="mdi:pause",
             command_topic=f"{base}/{topics.PAUSED_SET}",
             optimistic=False,
@@ -194,11 +194,12 @@ def _sensor(
 
 
 def _binary_sensor(
-    name: str, topic: str, condition: str, *, p: str = "binary_sensor", **extra: Any
+    name: str, topic: str, condition: str, *, platform: str = "binary_sensor", **extra: Any
 ) -> dict[str, Any]:
     """Return a sensor that is on while a Jinja condition on `value_json` holds.
 
-    `p` is its platform: a `switch` is such a sensor that also takes commands. Its icon comes from
-    the device class or from `extra`, which is as in `_sensor`.
+    A `switch` is such a sensor that also takes commands. `extra` is as in `_sensor`. An icon is
+    needed there only without a device class.
     """
-    return _sensor(name, topic, f"{{{{ 'ON' if {condition} else 'OFF' }}}}", p=p, **extra)
+    template = f"{{{{ 'ON' if {condition} else 'OFF' }}}}"
+    return _sensor(name, topic, template, p=platform, **extra)

@@ -40,9 +40,7 @@ RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 BOTH_COLOUR, NOBODYS_COLOUR = SIGN, "#FFFFFF"
 
 # Public cues of the table: those that lamps and tones show to everybody. The cues of a pad's keys
-# are private.
-#
-# Cues of games' events are published as well.
+# are private. The cues of games' events are published as well, see `event_types`.
 PUBLIC_CUES = (
     Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP,
     Cue.HANDS_WANTED, Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED,
@@ -141,9 +139,9 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     }
 
 
-def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
-    """Return which seats are taken, and which have handed in. With `names`, include the players'
-    names.
+def seats_of(view: TableView, language: str, with_names: bool) -> Mapping[str, Any]:
+    """Return which seats are taken, and which have handed in. `with_names`
+    includes the names of the players.
     """
     seats: dict[str, Any] = {
         "taken": sum(seat_view.name is not None for seat_view in view.seats.values())
@@ -158,7 +156,7 @@ def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
             "awaited": seat_view.is_awaited,
             "handed_in": seat_view.receipt is not None,
         }
-        if names:
+        if with_names:
             seats[seat.value]["name"] = seat_view.name or ""
     return seats
 

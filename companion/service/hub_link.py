@@ -107,7 +107,7 @@ class HubLink(Closeable):
             else:
                 name = socket.gethostname().partition(".")[0]
                 # Games are sent from the current one on.
-                start = Outbox(self._journal).first_place()
+                start = Outbox(self._journal).first_position()
                 membership = join(address, code, name, names=names, ca=ca, start=start)
             self._disconnect()
             write_membership(self._path, membership)

@@ -1,6 +1,6 @@
 """The side tables in the journal's file: imported games, removed games, and names to be forgotten.
 
-Accepted inputs are never rewritten. A removed game leaves its number behind, so that no other game
+Accepted entries are never rewritten. A removed game leaves its number behind, so that no other game
 gets it. A player who wants to be forgotten leaves a digest of the name, and the number of the last
 game to which it applies.
 """
@@ -16,11 +16,11 @@ from functools import lru_cache
 
 from companion.storage.database import Database
 
-# Query for the last input of each game: the game's number, the input's number and its Unix time.
+# Query for the last entry of each game: the game's number, the entry's number and its Unix time.
 #
 # It jumps from game to game in the index, which takes some milliseconds for 500 games. GROUP BY
-# would read every input.
-_LAST_INPUTS = """
+# would read every entry.
+_LAST_ENTRIES = """
 WITH RECURSIVE played(game) AS (
     SELECT MIN(game) FROM entries WHERE game > 0
     UNION ALL SELECT (SELECT MIN(game) FROM entries WHERE game > played.game) FROM played WHERE game IS NOT NULL)
@@ -30,7 +30,7 @@ SELECT game, id, at FROM entries WHERE id IN (
 
 
 def _fingerprint(last_id: int, at: object) -> str:
-    """Return the fingerprint of a game whose last input has this number and Unix time."""
+    """Return the fingerprint of a game whose last entry has this number and Unix time."""
     return f"{last_id}-{at:.6f}" if isinstance(at, float) else f"{last_id}-damaged"
 
 
@@ -74,12 +74,12 @@ class ArchiveTables:
         return self._database.query(promise)
 
     def fingerprints(self) -> dict[int, str]:
-        """Return the fingerprint of every game played here: number and time of its last input.
+        """Return the fingerprint of every game played here: number and time of its last entry.
 
-        It changes with each input, and no other journal has the same. So a summary of a game is up
+        It changes with each entry, and no other journal has the same. So a summary of a game is up
         to date if it has the game's fingerprint.
         """
-        rows = self._database.read(_LAST_INPUTS)
+        rows = self._database.read(_LAST_ENTRIES)
         return {int(game): _fingerprint(last_id, at) for game, last_id, at in rows}
 
     def fingerprint(self, game: int) -> str | None:
@@ -89,11 +89,11 @@ class ArchiveTables:
         )
         return _fingerprint(*rows[0]) if rows and game > 0 else None
 
-    def last_input_times(self) -> list[tuple[int, float]]:
-        """Return the number of each game played here and the Unix time of its last input, oldest
+    def last_entry_times(self) -> list[tuple[int, float]]:
+        """Return the number of each game played here and the Unix time of its last entry, oldest
         first.
         """
-        return sorted((int(game), float(at)) for game, _, at in self._database.read(_LAST_INPUTS))
+        return sorted((int(game), float(at)) for game, _, at in self._database.read(_LAST_ENTRIES))
 
     def imported_digests(self) -> dict[int, str]:
         """Return the digest of each imported game by its number. Digests identify games."""
@@ -124,7 +124,7 @@ class ArchiveTables:
         return self._database.write(insert)
 
     def remove_game(self, game: int) -> None:
-        """Remove every input of a game, or an imported game. Its number is not used again."""
+        """Remove every entry of a game, or an imported game. Its number is not used again."""
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))

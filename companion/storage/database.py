@@ -1,11 +1,14 @@
-"""The journal's open file, and the chain of checksums over the inputs of each game.
+"""The journal's open file, and the chain of checksums over the entries of each game.
 
 Every query and every transaction holds the file's lock, so any thread may call.
 
-The checksums detect inputs that were lost, duplicated, swapped or altered on disk. Each input has a
-digest of its own content and of the digest before it in its game. The table `ends` has the number
-of inputs and the last digest, so that a lost end is detected as well. No key is used, so this
-detects damage but does not prevent forgery.
+The checksums detect entries that were lost, duplicated, swapped or altered on disk. Each entry is
+linked to the one before it in its game:
+
+    link of an entry = digest of (link of the entry before it, the entry's own fields)
+
+The table `ends` has the number of entries and the last link of each game, so that a lost end is
+detected as well. No key is used, so this detects damage but does not prevent forgery.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from companion.table.records import AnyRecord
 
 # Timeout in milliseconds for a write while another program writes, such as a backup.
 BUSY_MS = 5000
-# Digest that precedes the first input of a game.
+# Link that stands before the first entry of a game.
 START = bytes(16)
 # Columns of the table `entries`, in the order of `Row`.
 COLUMNS = "id, game, at, run, now_s, record, link"
@@ -49,7 +52,7 @@ class Database:
         self.path = path
         self.is_failing = False
         self._log = path.with_name(f"{path.name}-wal")
-        self._places = {path: _place_of(path)}
+        self._file_ids = {path: _file_id(path)}
         """Device and inode of the file and its log at the last write. The first write creates the
         log.
         """
@@ -76,8 +79,8 @@ class Database:
         """
         with self._lock:
             # SQLite would go on writing to a file that was removed, and all would be lost.
-            for file, place in self._places.items():
-                if _place_of(file) == place:
+            for file, file_id in self._file_ids.items():
+                if _file_id(file) == file_id:
                     continue
                 self.is_failing = True
                 words = say(
@@ -96,8 +99,8 @@ class Database:
                 )
                 raise JournalError(joined(" ", (words, advice(error, self.path)))) from None
             self.is_failing = False
-            if place := _place_of(self._log):
-                self._places[self._log] = place
+            if log_id := _file_id(self._log):
+                self._file_ids[self._log] = log_id
             return result
 
     def check_writable(self) -> None:
@@ -138,7 +141,7 @@ class Database:
             self.connection.close()
 
 
-def _place_of(path: Path) -> tuple[int, int] | None:
+def _file_id(path: Path) -> tuple[int, int] | None:
     """Return device and inode of a file. None if it cannot be found."""
     try:
         status = path.stat()
@@ -163,12 +166,12 @@ def advice(error: sqlite3.Error, path: Path) -> str:
 
 
 class Row(NamedTuple):
-    """One input as stored. Values from a damaged file may have other types."""
+    """One row of the table `entries`. Values from a damaged file may have other types."""
 
     id: int
     """Its number in the journal."""
     game: int
-    """Number of its game, 0 for none."""
+    """Number of its game, or `SEATS_GAME`."""
     at: float
     """Unix time in seconds."""
     run: int
@@ -178,12 +181,12 @@ class Row(NamedTuple):
     record: bytes
     """The record as JSON."""
     link: bytes
-    """Digest that links it to the input before it in its game."""
+    """Digest that links it to the entry before it in its game, see `link_of`."""
 
 
 def link_of(before: bytes, row: Row) -> bytes:
-    """Return the digest of an input: 16 bytes of BLAKE2b over the digest before it in its game and
-    all stored fields.
+    """Return the link of an entry: 16 bytes of BLAKE2b over the link `before` it in its game and
+    its own fields.
     """
     digest = hashlib.blake2b(before, digest_size=16)
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
@@ -192,7 +195,7 @@ def link_of(before: bytes, row: Row) -> bytes:
 
 
 def is_intact(before: bytes, row: Row) -> bool:
-    """Return whether an input is unchanged and follows the one with the digest `before`."""
+    """Return whether an entry is unchanged and follows the one with the link `before`."""
     try:
         return link_of(before, row) == row.link
     except (struct.error, TypeError, OverflowError):  # a value of another type: damage
@@ -200,7 +203,7 @@ def is_intact(before: bytes, row: Row) -> bool:
 
 
 def record_of(content: bytes) -> AnyRecord | None:
-    """Return the record of a stored input. None if it is damaged."""
+    """Return the record that is stored as this JSON. None if it is damaged."""
     try:
         record: AnyRecord = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
@@ -210,9 +213,9 @@ def record_of(content: bytes) -> AnyRecord | None:
 
 
 def link_all(db: sqlite3.Connection) -> None:
-    """Compute the links of all inputs in the file anew, and the table `ends`.
+    """Compute the links of all entries in the file anew, and the table `ends`.
 
-    It is for a file whose inputs were changed on purpose.
+    It is for a file whose entries were changed on purpose.
     """
     ends: dict[int, tuple[int, bytes]] = {}
     links = []
@@ -230,19 +233,19 @@ def link_all(db: sqlite3.Connection) -> None:
 
 
 def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
-    """Return the stored inputs of a game, in order."""
+    """Return the stored entries of a game, in order."""
     query = f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id"
     return [Row(*values) for values in db.execute(query, (game,))]
 
 
 def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
-    """Return the number of inputs written for a game, and the last digest."""
+    """Return the number of entries written for a game, and the last link."""
     row = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
     return (0, START) if row is None else (row[0], row[1])
 
 
 def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
-    """Return whether all inputs of a game are complete and unchanged."""
+    """Return whether all entries of a game are complete and unchanged."""
     count, before = 0, START
     for row in rows_of(db, game):
         if not is_intact(before, row):

@@ -20,7 +20,7 @@ from companion.core.i18n import say
 FORMAT = 2
 # Exactly the schema of version 1.0, so that a return to that version needs no conversion.
 #
-# `entries` has the inputs, and `ends` the number of inputs and the last link of each game. `keys`
+# `entries` has the entries, and `ends` the number of entries and the last link of each game. `keys`
 # has secrets of the installation, `clock` the last recorded time of a turn's clock. `imported`,
 # `removed` and `forgotten` belong to the archive. `runs`, `facts` and `cut` are no longer used.
 SCHEMA = """
@@ -87,7 +87,7 @@ def _schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
     """Return whether every value of a table is valid for its column."""
-    # Each row has the column's name in place 1 and its type in place 2.
+    # Of each row, field 1 is the column's name and field 2 its type.
     columns = db.execute(f"PRAGMA table_info({table})").fetchall()
     valid = " AND ".join(VALID_VALUES[column[2]].format(column[1]) for column in columns)
     return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid}) LIMIT 1").fetchone() is None

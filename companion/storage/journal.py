@@ -1,8 +1,13 @@
 """The journal: every accepted input on disk, synced, before anybody sees its effect.
 
-One SQLite file per installation stores all games. One service uses it at a time.
+One SQLite file per installation stores all games. One service uses it at a time. Three words are
+used for the three forms of an input:
 
-Inputs are ordered by number and timed by the monotonic clock. The wall clock only dates them.
+- a record (`companion.table.records`) says what was done,
+- an `Entry` is a record in the journal, with its number, game and times,
+- a `Row` (`database`) is an entry as it stands in the file, with its record as JSON.
+
+Entries are ordered by number and timed by the monotonic clock. The wall clock only dates them.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 
@@ -33,7 +38,7 @@ from companion.storage.database import (
     record_of,
 )
 from companion.storage.opening import lock_journal, open_to_read, open_to_write
-from companion.table.records import AnyRecord, NewGame
+from companion.table.records import SEATS_GAME, AnyRecord, NewGame
 from companion.table.remote.fold import advance
 from companion.table.session import Session
 
@@ -44,13 +49,10 @@ _READ = f"SELECT {COLUMNS} FROM entries"
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _encode = msgspec.json.Encoder().encode
 
-# Number of the game of all inputs that belong to none, such as changes of seats.
-SEATS_GAME = 0
-
 
 @dataclass(frozen=True)
 class Entry:
-    """One accepted input."""
+    """One accepted input, as the journal numbers and dates it."""
 
     id: int
     """Its number in the journal."""
@@ -89,8 +91,6 @@ class Journal(Closeable):
                 raise
         self.database = Database(connection, path)
         self.archive = ArchiveTables(self.database)
-        self.checkpoint = self.database.checkpoint
-        self.next_number = self.archive.next_number
 
     def close(self) -> None:
         """Close the file and release it for others."""
@@ -117,7 +117,8 @@ class Journal(Closeable):
             count, link = end_of(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, record in enumerate(records, first):
-                row = Row(number, game, at, 0, now_s or 0.0, _encode(record), b"")
+                content = _encode(record)
+                row = Row(number, game, at, run=0, now_s=now_s or 0.0, record=content, link=b"")
                 link = link_of(link, row)
                 db.execute(_APPEND, row._replace(link=link))
             db.execute(
@@ -125,6 +126,10 @@ class Journal(Closeable):
             )
 
         self.database.write(add)
+
+    def checkpoint(self) -> None:
+        """Write SQLite's log back into the file, unless somebody is reading."""
+        self.database.checkpoint()
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Record the time that the clock of a turn has reached. Raises `JournalError`."""
@@ -139,29 +144,30 @@ class Journal(Closeable):
     # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
-        """Return the inputs of some games, or of all, up to the first damaged one."""
+        """Return the entries of some games, or of all, up to the first damaged one."""
         return self._read(games)[0]
 
     def readable_entries(self, game: int) -> tuple[list[Entry], int | None]:
-        """Return the readable inputs of one game (or `SEATS_GAME`), and the number of the first
+        """Return the readable entries of one game (or `SEATS_GAME`), and the number of the first
         damaged one.
         """
         entries, damaged = self._read((game,))
         return entries, damaged.id if damaged else None
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
-        """Return the readable inputs after the one with this number, at most `limit`."""
+        """Return the readable entries after the one with this number, at most `limit`."""
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
-        return [entry for row in rows if (entry := _entry_of(row)) is not None]
+        return [entry for values in rows if (entry := _entry_of(Row(*values)))]
 
     def _read(self, games: tuple[int, ...]) -> tuple[list[Entry], Row | None]:
-        """Return inputs in order up to the first damaged one, and the row of that one."""
+        """Return entries in order up to the first damaged one, and the row of that one."""
         condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
         # The link of the last row of each game. The next row of the game must follow it.
         links: dict[int, bytes] = {}
         for values in self.database.read(f"{_READ} {condition} ORDER BY id", games):
-            row, entry = Row(*values), _entry_of(values)
+            row = Row(*values)
+            entry = _entry_of(row)
             if entry is None or not is_intact(links.get(row.game, START), row):
                 return entries, row
             links[row.game] = row.link
@@ -169,11 +175,15 @@ class Journal(Closeable):
         return entries, None
 
     def is_game_intact(self, game: int) -> bool:
-        """Return whether all inputs of a game are readable and unchanged."""
+        """Return whether all entries of a game are readable and unchanged."""
         try:
             return self.database.query(lambda db: is_chain_intact(db, game))
         except JournalError:
             return False
+
+    def next_number(self) -> int:
+        """Return the number of the table's next game. No game has or ever had it."""
+        return self.archive.next_number()
 
     def games(self) -> list[int]:
         """Return the numbers of all games, oldest first."""
@@ -185,14 +195,14 @@ class Journal(Closeable):
         A game that is damaged, or that the rules no longer accept, does not go on.
         """
         session, why = Session(), ""
-        # If all inputs of the last game are lost, only its row in `ends` is left.
+        # If all entries of the last game are lost, only its row in `ends` is left.
         last_end = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
-        last = max(last_end, *self.games(), 0)
+        last = max([last_end, *self.games()])
         is_undamaged = self.is_game_intact(last)
         if not is_undamaged:
             why = say("it was damaged on the disk")
         # All seats count, also those that were taken after the damage.
-        games = (0, last) if is_undamaged else (0,)
+        games = (SEATS_GAME, last) if is_undamaged else (SEATS_GAME,)
         for entry in self.entries(*games):
             try:
                 session, _ = advance(session, entry.record)
@@ -244,8 +254,7 @@ class Journal(Closeable):
         return value
 
 
-def _entry_of(values: tuple[Any, ...]) -> Entry | None:
-    """Return the input in a row, whatever its checksum. None if its record cannot be read."""
-    row = Row(*values)
+def _entry_of(row: Row) -> Entry | None:
+    """Return the entry in a row, whatever its checksum. None if its record cannot be read."""
     record = record_of(row.record)
     return None if record is None else Entry(row.id, row.game, row.at, record, row.now_s)

@@ -23,6 +23,7 @@ from companion.storage.format import (
     other_format_error,
     version_of,
 )
+from companion.table.records import SEATS_GAME
 
 log = logging.getLogger(__name__)
 # SQLite's errors that say nothing about a file's content, such as a lock or a full disk.
@@ -156,10 +157,10 @@ def _is_damaged(path: Path) -> bool:
                 return not _may_be_ours(db)
             db.execute("BEGIN IMMEDIATE")  # test whether it can be written
             db.execute("ROLLBACK")
-            # Check every page: 99 MB with 504,000 inputs took 0.3 s of a core of a PC.
+            # Check every page: 99 MB with 504,000 entries took 0.3 s of a core of a PC.
             if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 return True
-            return not is_chain_intact(db, 0) or not all(
+            return not is_chain_intact(db, SEATS_GAME) or not all(
                 has_valid_rows(db, table) for table in SIDE_TABLES
             )
     except UnicodeDecodeError:  # SQLite's message contains damaged text
@@ -180,7 +181,7 @@ def _can_be_written(path: Path) -> bool:
 
 
 def _may_be_ours(db: sqlite3.Connection) -> bool:
-    """Return whether another version of this program may have written a file: it has inputs and a
+    """Return whether another version of this program may have written a file: it has entries and a
     valid format.
     """
     is_table = db.execute(

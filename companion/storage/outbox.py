@@ -1,4 +1,4 @@
-"""The outbox: one public message per input, made from the journal each time and never stored.
+"""The outbox: one public message per entry of the journal, made each time and never stored.
 
 The sender (`companion.hub.sender`) stores no position. It asks the hub which message came last. So
 nothing is lost in a power cut, and nothing is ever sent that is not in the journal.
@@ -16,6 +16,7 @@ from companion.storage.journal import Entry, Journal
 from companion.table.public.messages import PublicPair, PublicRecord
 from companion.table.public.view import public_view
 from companion.table.records import (
+    SEATS_GAME,
     AnyRecord,
     FreeSeat,
     HandIn,
@@ -27,33 +28,33 @@ from companion.table.records import (
 from companion.table.remote.fold import advance
 from companion.table.session import Session
 
-# Number of inputs that are read from the journal at once. More would only take more memory.
+# Number of entries that are read from the journal at once. More would only take more memory.
 _BATCH_SIZE = 64
 
 
 class Outbox:
-    """Messages for the inputs after a place in the journal, one after the other.
+    """Makes the messages for the entries after a position in the journal, one after the other.
 
-    A place is the number of the input before it. One thread uses it: `seek`, then `next` and
+    A position is the number of the entry before it. One thread uses it: `seek`, then `next` and
     `note_sent` by turns. `epoch` is a part of every message, see `PublicRecord`.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.epoch = 0
-        self._place = 0
+        self._position = 0
         self._session = Session()
         self._unread: list[Entry] = []
-        """Inputs that were read from the journal and have no message yet."""
+        """Entries that were read from the journal and have no message yet."""
         self._pending: PublicRecord | None = None
 
     def last_number(self) -> int:
-        """Return the number of the last input in the journal, 0 if it is empty."""
+        """Return the number of the last entry in the journal, 0 if it is empty."""
         number: int | None = self._journal.database.read("SELECT MAX(id) FROM entries")[0][0]
         return number or 0
 
-    def first_place(self) -> int:
-        """Return the place before the present or last game. Earlier inputs are not sent."""
+    def first_position(self) -> int:
+        """Return the position before the present or last game. Earlier entries are not sent."""
         rows = self._journal.database.read(
             "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
         )
@@ -61,7 +62,7 @@ class Outbox:
         return (first or 1) - 1
 
     def mark(self, number: int) -> str:
-        """Return a mark that identifies the input with this number. Empty if there is none.
+        """Return a mark that identifies the entry with this number. Empty if there is none.
 
         Another journal has another mark at the same number.
         """
@@ -69,15 +70,15 @@ class Outbox:
         return _mark(entries[0]) if entries and entries[0].id == number else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
-        """Continue after this input, with the table as it was then."""
+        """Continue after this entry, with the table as it was then."""
         self.epoch = epoch
-        self._place = after
+        self._position = after
         self._unread = []
         self._pending = None
         rows = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
         game = rows[0][0] or 0
         self._session = Session()
-        for entry in self._journal.entries(0, game):
+        for entry in self._journal.entries(SEATS_GAME, game):
             # Records about seats before the game apply to it as well.
             if entry.id <= after:
                 self._apply(entry.record)
@@ -85,7 +86,7 @@ class Outbox:
     def next(self) -> PublicRecord | None:
         """Return the next message, the same one until `note_sent`. None if there is no new one."""
         if self._pending is None:
-            self._unread = self._unread or self._journal.entries_after(self._place, _BATCH_SIZE)
+            self._unread = self._unread or self._journal.entries_after(self._position, _BATCH_SIZE)
             if self._unread:
                 entry = self._unread.pop(0)
                 self._apply(entry.record)
@@ -95,11 +96,11 @@ class Outbox:
     def note_sent(self) -> None:
         """Note that the last message has arrived."""
         if self._pending is not None:
-            self._place = self._pending.entry
+            self._position = self._pending.entry
             self._pending = None
 
     def _message(self, entry: Entry) -> PublicRecord:
-        """Return the message for an input that has just been applied."""
+        """Return the message for an entry that has just been applied."""
         record = entry.record
         is_about_seat = isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat | ShowCard)
         seat = getattr(record, "seat", None) if is_about_seat else None
@@ -137,6 +138,6 @@ def _without_names(record: AnyRecord) -> AnyRecord:
 
 
 def _mark(entry: Entry) -> str:
-    """Return a digest of an input's public fields: place, game, kind and time."""
+    """Return a digest of an entry's public fields: number, game, kind and time."""
     text = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]

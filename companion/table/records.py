@@ -17,6 +17,9 @@ from companion.table.remote.messages import RemoteMessage, RemoteSeat
 
 # The score of the match: wins of South, wins of North, ties.
 Score = tuple[int, int, int]
+# Number in the journal that stands for the game of records that belong to none, such as changes of
+# seats.
+SEATS_GAME = 0
 # Options of a game by name, as they were chosen.
 GameOptions = Mapping[str, Any]
 

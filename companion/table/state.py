@@ -119,7 +119,7 @@ class TableState:
     """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
-    (`coaching.places_with_reasons`).
+    (`coaching.explained_turn_indices`).
     """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
     """Actions in notation that lie open on the table and wait to be confirmed, by seat."""

@@ -28,6 +28,7 @@ from companion.table.last_choices import Choices
 from companion.table.lesson_progress import lesson_step
 from companion.table.listeners import Listeners
 from companion.table.records import (
+    SEATS_GAME,
     AnyRecord,
     Commit,
     FreeSeat,
@@ -354,9 +355,9 @@ class TableStore:
         self.accept(record)
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
-        # Seats and commitments outlast a game, so they are stored under the number 0.
+        # Seats and commitments outlast a game.
         is_of_no_game = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
-        game = 0 if is_of_no_game else session.number
+        game = SEATS_GAME if is_of_no_game else session.number
         try:
             self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:

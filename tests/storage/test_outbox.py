@@ -96,11 +96,11 @@ def test_names_are_told_nowhere(played: tuple[Played, Journal]) -> None:
 
 def test_what_came_before_the_last_game_is_no_news(played: tuple[Played, Journal]) -> None:
     table, journal = played
-    assert Outbox(journal).first_place() == 0
+    assert Outbox(journal).first_position() == 0
     play_a_turn(table)
     table.table.abandon()
     table.begin()
-    first = messages(journal, Outbox(journal).first_place())[0]
+    first = messages(journal, Outbox(journal).first_position())[0]
     assert (first.what, first.game) == ("new_game", 2)
 
 

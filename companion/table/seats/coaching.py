@@ -27,6 +27,16 @@ CoachRule = Literal["machine", "always", "never"]
 
 
 @dataclass(frozen=True)
+class CoachQuestion:
+    """A seat's question to the coach: what to do, or what to think of its last action."""
+
+    turn: MachineTurn
+    """What the coach may know of the turn in question."""
+    action: str = ""
+    """The action that was taken, in notation. Empty if the turn is due."""
+
+
+@dataclass(frozen=True)
 class MachineReasons:
     """A machine's reasons for its last turn."""
 
@@ -37,7 +47,6 @@ class MachineReasons:
     orders: tuple[SpelledOrder, ...]
     """The same in words and drawings."""
     why: tuple[str, ...]
-    """Its reasons, as sentences."""
 
 
 def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[CoachSubject]:
@@ -63,10 +72,11 @@ def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[Coach
     return subjects
 
 
-def places_with_reasons(live: TableState, seat: Seat) -> list[int]:
-    """Return the places in `Session.turns` of a machine's actions in its last turn with reasons.
+def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
+    """Return the indices in `Session.turns` of the actions that a machine gives reasons for.
 
-    Empty if nothing may be shown. Reasons reveal the action, so those of a sealed action stay
+    Only those of its last turn with reasons, which may have several actions. Empty if nothing may
+    be shown. Reasons reveal the action, so those of a sealed action stay
     secret. In a game with hidden information they are shown only after the game.
     """
     session, game = live.session, live.session.game
@@ -74,11 +84,11 @@ def places_with_reasons(live: TableState, seat: Seat) -> list[int]:
         return []
     if game.hides(session.options) and session.phase is not Phase.OVER:
         return []
-    turns, places = session.turns, []
-    for place in session.own_turn_indices(seat):
-        if live.reasons.get((seat, turns[place].moment)):
-            places.append(place)
-    return [place for place in places if turns[place].number == turns[places[-1]].number]
+    turns, indices = session.turns, []
+    for index in session.own_turn_indices(seat):
+        if live.reasons.get((seat, turns[index].moment)):
+            indices.append(index)
+    return [index for index in indices if turns[index].number == turns[indices[-1]].number]
 
 
 class Coaching:
@@ -97,43 +107,39 @@ class Coaching:
         """
         live = self._store.live
         subjects = _coach_subjects(live.session, seat, self._store.settings.coach)
-        if seat in live.session.seats and places_with_reasons(live, seat.other):
+        if seat in live.session.seats and explained_turn_indices(live, seat.other):
             subjects.append("theirs")
         return tuple(subjects)
 
-    def ask(self, seat: Seat, moment: str, about: CoachSubject) -> tuple[MachineTurn, str]:
-        """Return what the coach may know of the turn in question, and the action of that turn.
+    def ask(self, seat: Seat, moment: str, about: CoachSubject) -> CoachQuestion:
+        """Return a seat's question for the coach, and mark a running game as coached.
 
-        A running game is marked as coached. Raises `Stale` for another moment, and `Illegal` if the
-        seat may not ask.
+        Raises `Stale` for another moment, and `Illegal` if the seat may not ask.
         """
         session = self._store.session
         session.require_moment(moment)
         if about == "theirs" or about not in self.subjects(seat):
             raise wrong_phase(say("There is nothing to ask the coach now"))
-        turn, action = machine_turn(session, seat), ""
+        question = CoachQuestion(machine_turn(session, seat))
         if about == "last":
-            place = session.own_turn_indices(seat)[-1]
-            turn = machine_turn(session, seat, place)
-            action = session.turns[place].sealed[seat].action
+            index = session.own_turn_indices(seat)[-1]
+            action = session.turns[index].sealed[seat].action
+            question = CoachQuestion(machine_turn(session, seat, index), action)
         if seat not in session.coached_seats and session.phase is not Phase.OVER:
             self._store.submit(AskCoach(seat))
-        return turn, action
+        return question
 
-    def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
+    def spell(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
         """Return a seat's action for the current or an earlier turn, in words and drawings.
 
         Raises a `CompanionError` if it is not legal there, and `Stale` if the turn no longer
         exists.
         """
         session = self._store.session
-        moments = [turn.moment for turn in session.turns]
-        if moment in moments:
-            state = state_after_turns(session, moments.index(moment))
-        elif moment == session.moment:
-            state = session.state
-        else:
+        moments = [*(turn.moment for turn in session.turns), session.moment]
+        if moment not in moments:
             raise turn_is_over()
+        state = state_after_turns(session, moments.index(moment))
         return spell_legal_action(session.require_game(), state, seat, action)
 
     def reasons(self, seat: Seat, moment: str) -> MachineReasons:
@@ -144,20 +150,20 @@ class Coaching:
         live, machine = self._store.live, seat.other
         session = live.session
         session.require_moment(moment)
-        places = places_with_reasons(live, machine)
-        if not places:
+        indices = explained_turn_indices(live, machine)
+        if not indices:
             raise wrong_phase(say("The machine has nothing to explain right now"))
         actions: list[str] = []
         orders: list[SpelledOrder] = []
         why: dict[str, None] = {}  # in order, without duplicates
-        for place in places:
-            turn = session.turns[place]
+        for index in indices:
+            turn = session.turns[index]
             action = turn.sealed[machine].action
             actions.append(action)
-            state = state_after_turns(session, place)
+            state = state_after_turns(session, index)
             orders += spell_action(session.require_game(), state, machine, action)
             why |= dict.fromkeys(live.reasons[machine, turn.moment])
-        name, number = Verbatim(session.seats[machine].name), session.turns[places[-1]].number
+        name, number = Verbatim(session.seats[machine].name), session.turns[indices[-1]].number
         heading = say("{name}, at the start", name=name)
         if number:
             heading = say("{name}, turn {turn}", name=name, turn=number)
@@ -167,27 +173,29 @@ class Coaching:
 
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
         """Return the squares to which the orders entered so far would lead."""
-        session = self._due(seat, moment)
-        return session.require_game().plan(session.state, seat, entered) or () if session else ()
+        session = self._session_if_due(seat, moment)
+        if session is None:
+            return ()
+        return session.require_game().plan(session.state, seat, entered) or ()
 
     def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
         """Return what a seat may do next after its entries."""
-        session = self._due(seat, moment)
-        return (
-            possibilities(session.require_game(), session.state, seat, entered) if session else ()
-        )
+        session = self._session_if_due(seat, moment)
+        if session is None:
+            return ()
+        return possibilities(session.require_game(), session.state, seat, entered)
 
     def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
         """Return the actions that a seat can tap on its board now.
 
         Empty unless only this seat has to act.
         """
-        session = self._due(seat, moment)
+        session = self._session_if_due(seat, moment)
         if session is None or session.awaited != {seat}:
             return ()
         return tuple(session.require_game().plays(session.state, seat))
 
-    def _due(self, seat: Seat, moment: str) -> Session | None:
+    def _session_if_due(self, seat: Seat, moment: str) -> Session | None:
         """Return the session if the seat has to act at this moment, else None."""
         session = self._store.session
         return session if moment == session.moment and seat in session.awaited else None
