@@ -23,10 +23,10 @@ from companion.core.i18n import say
 MAX_TEXT_BYTES = 1_000_000
 # Maximum size in bytes of a saved game that is read. It bounds the memory, not the length of games.
 MAX_GAME_BYTES = 50_000_000
-# Major number of video devices (Linux, Documentation/admin-guide/devices.txt).
+# Major device number of video devices (Linux, Documentation/admin-guide/devices.txt).
 V4L2_MAJOR = 81
 
-# Sentences for frequent errors, which the system reports only in English.
+# Reasons of frequent errors, which the system gives only in English.
 _REASONS = {
     errno.EACCES: say("Permission denied"),
     errno.EDQUOT: say("Disk quota exceeded"),
@@ -39,7 +39,7 @@ _REASONS = {
 
 
 def why_refused(error: OSError) -> str:
-    """Return the reason of a system error, in the reader's language where it is known."""
+    """Return the reason of a system error as words, translatable if it is a frequent one."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
@@ -72,10 +72,13 @@ def read_file(path: str | Path, max_bytes: int) -> bytes:
     Raises OSError, also for a longer file.
     """
     with open_file(path) as file:
-        _require_size(os.fstat(file.fileno()).st_size, max_bytes, path)
-        # one byte more reveals a file that has grown in the meantime
+        # one byte more reveals a file that is too long
         content = file.read(max_bytes + 1)
-    _require_size(len(content), max_bytes, path)
+    if len(content) > max_bytes:
+        words = f"Longer than {max_bytes} bytes"
+        if max_bytes >= 1_000_000:
+            words = f"Larger than {max_bytes // 1_000_000} MB"
+        raise OSError(errno.EFBIG, words, str(path))
     return content
 
 
@@ -164,12 +167,3 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
-
-
-def _require_size(size_bytes: int, max_bytes: int, path: str | Path) -> None:
-    """Raise OSError if a file is larger than it may be."""
-    if size_bytes > max_bytes:
-        words = f"Longer than {max_bytes} bytes"
-        if max_bytes >= 1_000_000:
-            words = f"Larger than {max_bytes // 1_000_000} MB"
-        raise OSError(errno.EFBIG, words, str(path))

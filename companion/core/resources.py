@@ -1,11 +1,11 @@
 """Memory and processor: saving memory, detecting small machines, and thread priorities.
 
-Why the allocator of the C library is set: glibc gives each thread an arena of its own, and returns
-small blocks to the system only from the end of an arena. Each freed picture also raises the size
-above which blocks are mapped separately. With the defaults, some twenty threads that draw pages and
-pictures keep hundreds of megabytes that are not in use (mallopt(3), "Environment variables"). The
-program sets this itself, so that it works however it is started. Other C libraries (musl) have no
-such settings, so nothing is done there.
+`save_memory` changes settings of the C library's allocator, because its defaults do not suit this
+program. glibc gives each thread an arena of its own, and returns small blocks to the system only
+from the end of an arena. Each freed picture also raises the size above which blocks are mapped
+separately. So some twenty threads that draw pages and pictures would keep hundreds of megabytes
+that are not in use (mallopt(3)). Other C libraries (musl) have no such settings, so nothing is done
+there.
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ def _load_glibc() -> Any:
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)
-    names = ("gnu_get_libc_version", "mallopt", "malloc_trim")
-    return libc if all(hasattr(libc, name) for name in names) else None
+    return libc if hasattr(libc, "gnu_get_libc_version") else None
 
 
 @cache

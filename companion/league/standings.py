@@ -61,8 +61,7 @@ def format_halves(halves: int) -> str:
     >>> format_halves(5), format_halves(1), format_halves(4)
     ('2½', '½', '2')
     """
-    whole, half = divmod(halves, 2)
-    return f"{whole or ''}½" if half else str(whole)
+    return format_quarters(2 * halves)
 
 
 def format_quarters(quarters: int) -> str:

@@ -65,8 +65,6 @@ _GAMES = "games.jsonl"
 _SETTINGS = "settings.toml"
 _LENSES = "lenses.json"
 _CHOICES = "choices.json"
-# Optional members that lie beside the journal, too.
-_JSON_FILES = (_LENSES, _CHOICES)
 # Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
 # themselves.
 _JOURNAL = "journal.sqlite"
@@ -156,10 +154,8 @@ def make_backup(
             archive.open(_GAMES, "w") as lines,
         ):
             games, left_out = write_games(journal, lines)
-        for name, path in (
-            (_SETTINGS, settings_file),
-            *((name, state / name) for name in _JSON_FILES),
-        ):
+        optional = {_SETTINGS: settings_file, _LENSES: state / _LENSES, _CHOICES: state / _CHOICES}
+        for name, path in optional.items():
             if path.exists():
                 archive.write(path, name)
         album = PhotographFolder(settings.photographs_path)
@@ -243,7 +239,7 @@ def _new_folder(state: Path) -> Path:
     return folder
 
 
-def staged_words(settings: Settings) -> str:
+def staged_sentence(settings: Settings) -> str:
     """Return what is staged for the next start, as a sentence. Empty if nothing."""
     staged = settings.journal_path.parent / STAGED_FOLDER
     if (staged / _DELETION_MARK).exists():
@@ -280,7 +276,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         with suppress(OSError, msgspec.DecodeError):
             note = (staged / _NOTE).read_bytes()
             contents = msgspec.json.decode(note, type=BackupNote).sentence()
-        for name in (_DRAWINGS, *_JSON_FILES, _ALBUM, _JOURNAL):
+        for name in (_DRAWINGS, _LENSES, _CHOICES, _ALBUM, _JOURNAL):
             # a deletion keeps the lenses, which belong to the cameras and not to games
             if is_deletion and name != _LENSES:
                 _move(state, name, former)
@@ -463,7 +459,7 @@ def _clear(path: Path) -> None:
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
-    """Turn errors of the disk and the database into sentences."""
+    """Turn errors of the disk and the database into errors with a sentence for people."""
     try:
         yield
     except CompanionError:

@@ -17,7 +17,7 @@ from companion.maintenance.backup import (
     make_backup,
     stage_deletion,
     stage_restore,
-    staged_words,
+    staged_sentence,
     unstage,
 )
 from companion.maintenance.settings.file import (
@@ -226,7 +226,7 @@ class Upkeep:
 
     def staged(self) -> str:
         """Return what is staged for the next start, as a sentence. Empty if nothing."""
-        return staged_words(self.running)
+        return staged_sentence(self.running)
 
     def unstage(self) -> None:
         """Cancel the staged restore or deletion."""

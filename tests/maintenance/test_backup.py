@@ -29,7 +29,7 @@ from companion.maintenance.backup import (
     make_backup,
     stage_deletion,
     stage_restore,
-    staged_words,
+    staged_sentence,
     unstage,
 )
 from companion.storage.journal import Journal
@@ -123,7 +123,7 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
     with Journal(new.journal_path) as journal:
         key = journal.key("host")
     stage(new, content)
-    assert staged_words(new)
+    assert staged_sentence(new)
     assert not (tmp_path / "new" / "settings.toml").exists(), (
         "nothing is replaced before the next start"
     )
@@ -131,7 +131,7 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         "The backup is restored. 2 games and 2 photographs. What was here before is in the folder "
         "before-restore."
     )
-    assert not staged_words(new)
+    assert not staged_sentence(new)
     assert games_of(new) == [1, 2]
     with Journal(new.journal_path) as journal:
         assert journal.key("host") == key, "keys stay those of this installation"
@@ -288,7 +288,7 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(Malformed):
             stage(here, broken)
-    assert not staged_words(here)
+    assert not staged_sentence(here)
 
 
 def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) -> None:
@@ -356,4 +356,4 @@ def test_the_number_of_games_and_inputs_is_limited(
             patch.setattr(games_file, name, 2)
             with pytest.raises(Malformed, match=refusal):
                 stage(here, content)
-    assert not staged_words(here)
+    assert not staged_sentence(here)

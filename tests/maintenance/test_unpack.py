@@ -15,7 +15,7 @@ from test_backup import fill, saved
 from companion.core.config import Settings
 from companion.core.errors import CameraError, Malformed, SystemTrouble
 from companion.maintenance import backup
-from companion.maintenance.backup import stage_restore, staged_words
+from companion.maintenance.backup import stage_restore, staged_sentence
 from vision.cameras.files import load_luma
 
 ZEROS = 30_000_000
@@ -61,7 +61,7 @@ def test_a_member_has_a_limit_of_its_own(
     finally:
         tracemalloc.stop()
     assert peak < 8_000_000, f"{peak} bytes of memory for {len(content)}"
-    assert not staged_words(here)
+    assert not staged_sentence(here)
     assert not list(tmp_path.glob("restore*"))
 
 
