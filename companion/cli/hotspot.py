@@ -1,5 +1,4 @@
-"""`companion hotspot` and `companion wifi`: the part of the machine's Wi-Fi that runs as root, by
-NetworkManager.
+"""`companion hotspot` and `companion wifi`: control NetworkManager, as root.
 
 `companion hotspot` opens a Wi-Fi at every start of the machine. `companion wifi` carries out one
 request of the service (`companion.maintenance.own_wifi`), such as to join another Wi-Fi. Passwords
@@ -39,10 +38,8 @@ from companion.maintenance.own_wifi import (
 )
 from companion.maintenance.settings.file import SettingsFile
 
-# NetworkManager's folder of profiles, below `/etc` and `/run`.
-_PROFILES = "NetworkManager/system-connections"
-# Letters and digits of a password, without those that look alike.
-_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+# Letters and digits of a hotspot's password, without those that look alike.
+_PASSWORD_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 # Timeout in seconds for a command. It is longer than `JOIN_TIMEOUT_S`.
 COMMAND_TIMEOUT_S = 60.0
 # Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer.
@@ -104,22 +101,29 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
 
 
 @dataclass
-class Connection:
-    """One profile of NetworkManager, and its file.
+class WifiProfile:
+    """A connection profile of NetworkManager, in a file of its own.
 
-    :param method: NetworkManager's method for addresses: `shared` for a hotspot with addresses from
-        this machine, `auto` for joining a network
+    :param folder: `/etc` for a profile that stays, `/run` for one that a restart of the machine
+        forgets
+    :param run: runs a command
+    :param is_hotspot: whether this machine opens the Wi-Fi, instead of joining it
     :param autoconnect: whether it is used at every start
     """
 
     name: str
-    path: Path
+    folder: Path
     run: Run
-    method: str = "shared"
+    is_hotspot: bool = True
     autoconnect: bool = True
 
+    @property
+    def path(self) -> Path:
+        """Path of the file, which need not exist."""
+        return self.folder / "NetworkManager/system-connections" / f"{self.name}.nmconnection"
+
     def text(self) -> str:
-        """Return the text of the present profile. Empty if there is none."""
+        """Return the text of the file. Empty if there is none."""
         try:
             return self.path.read_text(encoding="utf-8")
         except OSError:
@@ -132,7 +136,7 @@ class Connection:
         NetworkManager would try it at every start.
         """
         former = self.text()
-        self._load(self.profile_text(wifi))
+        self._load(self.text_for(wifi))
         status, output = self.run(["nmcli", *options, "connection", "up", self.name])
         if status and former:
             self._load(former)
@@ -150,12 +154,11 @@ class Connection:
         self.run(["nmcli", "connection", "delete", self.name])
         self.path.unlink(missing_ok=True)
 
-    def profile_text(self, wifi: Wifi) -> str:
-        """Return the text of a profile for a Wi-Fi (nm-settings-keyfile(5)).
+    def text_for(self, wifi: Wifi) -> str:
+        """Return the text of the file for a Wi-Fi (nm-settings-keyfile(5)).
 
         The name is written as bytes, so that it may have any characters.
         """
-        is_shared = self.method == "shared"
         lines = [
             "[connection]",
             f"id={self.name}",
@@ -163,23 +166,26 @@ class Connection:
             f"uuid={uuid.uuid5(uuid.NAMESPACE_DNS, self.name)}",
             "type=wifi",
             f"autoconnect={str(self.autoconnect).lower()}",
-            f"autoconnect-priority={0 if is_shared else 10}",
+            # a Wi-Fi to join is preferred
+            f"autoconnect-priority={0 if self.is_hotspot else 10}",
             "[wifi]",
             f"ssid={''.join(f'{byte};' for byte in wifi.name.encode())}",
             f"hidden={str(wifi.hidden).lower()}",
         ]
-        if is_shared:
+        if self.is_hotspot:
             lines += ["mode=ap", "band=bg"]
         if wifi.password:
             # in a key file a backslash starts an escape, and a space may get lost
             password = wifi.password.replace("\\", "\\\\").replace(" ", "\\s")
             lines += ["[wifi-security]", "key-mgmt=wpa-psk", f"psk={password}"]
-            if is_shared:
+            if self.is_hotspot:
                 lines += ["proto=rsn;", "pairwise=ccmp;"]
-        lines += ["[ipv4]", f"method={self.method}", "may-fail=false"]
-        if is_shared:
-            lines.append(f"address1={HOTSPOT_ADDRESS}/24")
-        lines += ["[ipv6]", f"method={'disabled' if is_shared else 'auto'}", ""]
+        if self.is_hotspot:
+            # `shared` gives phones addresses of this machine
+            lines += ["[ipv4]", "method=shared", "may-fail=false"]
+            lines += [f"address1={HOTSPOT_ADDRESS}/24", "[ipv6]", "method=disabled", ""]
+        else:
+            lines += ["[ipv4]", "method=auto", "may-fail=false", "[ipv6]", "method=auto", ""]
         return "\n".join(lines)
 
 
@@ -197,8 +203,7 @@ class Hotspot:
     def __init__(self, settings: Path, root: Path = Path("/"), run: Run = run_command) -> None:
         self._settings = settings
         self._run = run
-        name = "tabletop-companion-hotspot"
-        self._profile = Connection(name, root / f"etc/{_PROFILES}/{name}.nmconnection", run)
+        self._profile = WifiProfile("tabletop-companion-hotspot", root / "etc", run)
         self._names_path = root / HOTSPOT_NAMES_FILE
         self._answer_path = root / ANSWER.relative_to("/")
 
@@ -211,7 +216,8 @@ class Hotspot:
         """
         former = self._profile.text()
         # twelve of 32 letters have 60 bits of entropy
-        password = _password_in(former) or "".join(secrets.choice(_LETTERS) for _ in range(12))
+        new_password = "".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(12))
+        password = _password_in(former) or new_password
         require_valid(Wifi(name, password))
         with as_owner_of(self._settings.parent):
             port = SettingsFile(self._settings).read().settings.web.port
@@ -333,13 +339,13 @@ class WifiControl:
         self._root = root
         self._run = run
         self._pause = pause
-        # in memory: after a restart the machine looks for the Wi-Fi that it knows
-        own_name = "tabletop-companion-setup"
-        own_path = root / f"run/{_PROFILES}/{own_name}.nmconnection"
-        self.own = Connection(own_name, own_path, run, autoconnect=False)
-        joined_name = "tabletop-companion-wifi"
-        joined_path = root / f"etc/{_PROFILES}/{joined_name}.nmconnection"
-        self.joined = Connection(joined_name, joined_path, run, "auto")
+        # after a restart the machine looks for the Wi-Fi that it knows
+        self.own_profile = WifiProfile(
+            "tabletop-companion-setup", root / "run", run, autoconnect=False
+        )
+        self.joined_profile = WifiProfile(
+            "tabletop-companion-wifi", root / "etc", run, is_hotspot=False
+        )
 
     def carry_out(self, request: WifiRequest) -> WifiAnswer:
         """Carry out a request: open the own Wi-Fi, or join another one. Return its outcome."""
@@ -350,10 +356,10 @@ class WifiControl:
             return WifiAnswer(request.number, None if trouble else own, trouble)
         self._pause(ANSWER_PAUSE_S)
         if not trouble:
-            status, output = self.joined.activate(request.wifi, "--wait", JOIN_TIMEOUT_S)
+            status, output = self.joined_profile.activate(request.wifi, "--wait", JOIN_TIMEOUT_S)
             trouble = trouble_of(output) if status else ""
         if not trouble:
-            self.own.forget()
+            self.own_profile.forget()
             return WifiAnswer(request.number)
         # a table that could not join must stay reachable
         is_reopened = own is not None and not self._open(own)
@@ -373,7 +379,7 @@ class WifiControl:
             if attempt:
                 self._pause(RETRY_PAUSE_S)
             if own:
-                status, _ = self.own.activate(own)
+                status, _ = self.own_profile.activate(own)
                 if not status:
                     return ""
         return "refused"

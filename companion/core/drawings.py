@@ -64,7 +64,7 @@ def _bold_line(path: str) -> str:
     return f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="12"/>'
 
 
-# Outlines that several drawings share.
+# Parts that several drawings share: outlines, then attributes and whole shapes.
 _BODY_SOUTH = "M14 84V54a36 36 0 0 1 72 0v30a8 8 0 0 1-8 8H22a8 8 0 0 1-8-8z"
 _BODY_NORTH = "M26 22H74L90 46V92H10V46z"
 _PENNANT = "M25 10L84 38L25 66z"
@@ -92,11 +92,52 @@ _ROBOT_NORTH = (
     + _dot_overlay(_BODY_NORTH)
 )
 
+_FACE_LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
+_FACE_PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND_JOIN}'
+_PLAYER_LINE = (
+    'fill="none" stroke="currentColor" stroke-width="11" '
+    'stroke-linecap="round" stroke-linejoin="round"'
+)
+
+
+def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
+    """Return a rugby player of Kahmate: the middle of the head, the limbs, and speed lines."""
+    x, y = head
+    drawing = f'<circle cx="{x}" cy="{y}" r="11" fill="currentColor"/>'
+    drawing += f'<path d="{limbs}" {_PLAYER_LINE}/>'
+    if speed:
+        drawing += (
+            f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>'
+        )
+    return drawing
+
 
 # ---- the drawings --------------------------------------------------------------------------------
 
 
-_PIECES = {
+# Rugby players of Kahmate, which are only printed.
+_PLAYERS = {
+    "player-r": _player(
+        (62, 15), "M56 34L46 58L62 70L56 92M46 58L36 76L16 78M56 36L74 46L86 36M56 36L38 40L30 54"
+    ),
+    "player-b": _player(
+        (50, 15), "M30 38H70L62 62H38zM42 62L38 92M58 62L62 92M30 38L16 62M70 38L84 62"
+    ),
+    "player-t": _player((78, 34), "M66 44L38 58L52 74L42 94M38 58L24 78L8 80M64 46L74 64L90 62"),
+    "player-f": _player(
+        (70, 15),
+        "M62 34L54 58L70 68L84 88M54 58L44 80L24 84M62 36L80 44L92 34M62 36L46 42",
+        "M6 30H34M2 48H28M8 66H30",
+    ),
+    "player-s": _player(
+        (44, 15), "M44 36V60L32 92M44 60L58 92M44 38L66 36L88 20M44 38L28 54L34 66"
+    ),
+}
+
+# The inner SVG of every drawing, by name. `add` puts in the drawings of plug-in games at the start
+# of the program. Later nothing changes it.
+DRAWINGS: dict[str, str] = {
+    # ---- pieces ----
     "robot-s": (
         _ROBOT_SOUTH + '<circle cx="36" cy="54" r="9" fill="var(--face,#fff)"/>'
         '<circle cx="64" cy="54" r="9" fill="var(--face,#fff)"/>'
@@ -147,9 +188,7 @@ _PIECES = {
         '<path d="M8 16L27 28L42 14M27 28L26 93" fill="none" stroke="var(--line)" '
         'stroke-width="2.5"/></g>'
     ),
-}
-
-_ORDERS = {
+    # ---- orders ----
     "order-up": _flat_shape("M50 10L88 52H64V90H36V52H12z"),
     "order-down": _flat_shape("M50 90L12 48H36V10H64V48H88z"),
     "order-left": _flat_shape("M10 50L52 12V36H90V64H52V88z"),
@@ -160,9 +199,7 @@ _ORDERS = {
         '<path d="M42 4H58V28H42zM42 72H58V96H42zM4 42H28V58H4zM72 42H96V58H72z" '
         'fill="currentColor"/>'
     ),
-}
-
-_SIGNS = {
+    # ---- signs ----
     "tick": '<path d="M12 54L40 80L88 22" fill="none" stroke="currentColor" stroke-width="14"/>',
     "cross": '<path d="M20 20L80 80M80 20L20 80" fill="none" stroke="var(--stop)" '
     'stroke-width="16"/>',
@@ -194,9 +231,7 @@ _SIGNS = {
         '84" fill="none"'
         ' stroke="currentColor" stroke-width="8"/>'
     ),
-}
-
-_GROUND = {
+    # ---- marks on squares ----
     # Three brackets and the square's label as the fourth. South's are bent, North's are sharp.
     "start-s": _cased_line(
         "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"
@@ -211,9 +246,7 @@ _GROUND = {
     "base-s": _cased_line("M18 50a32 32 0 1 1 64 0a32 32 0 1 1-64 0z"),
     "base-n": _cased_line("M50 10L90 50L50 90L10 50z"),
     "wall": '<path d="M0 0H100V100H0z" fill="var(--line)"/>',
-}
-
-_SUITS = {
+    # ---- suits of cards ----
     # The suits & % + ! ^ # of BINMAT, with lines as heavy as those of the digits beside them. They
     # differ by shape, not by colour.
     "suit-form": _bold_line(
@@ -229,46 +262,8 @@ _SUITS = {
     + '<circle cx="50" cy="82" r="12" fill="currentColor"/>',
     "suit-void": _flat_shape("M50 12L94 74H70L50 44L30 74H6z"),
     "suit-choice": _bold_line("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
-}
-
-_FACE_LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
-_FACE_PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND_JOIN}'
-_PLAYER_LINE = (
-    'fill="none" stroke="currentColor" stroke-width="11" '
-    'stroke-linecap="round" stroke-linejoin="round"'
-)
-
-
-def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
-    """Return a rugby player of Kahmate: the middle of the head, the limbs, and speed lines."""
-    trail = (
-        f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>'
-        if speed
-        else ""
-    )
-    face = f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/>'
-    return f'{face}<path d="{limbs}" {_PLAYER_LINE}/>{trail}'
-
-
-_PLAYERS = {
-    "player-r": _player(
-        (62, 15), "M56 34L46 58L62 70L56 92M46 58L36 76L16 78M56 36L74 46L86 36M56 36L38 40L30 54"
-    ),
-    "player-b": _player(
-        (50, 15), "M30 38H70L62 62H38zM42 62L38 92M58 62L62 92M30 38L16 62M70 38L84 62"
-    ),
-    "player-t": _player((78, 34), "M66 44L38 58L52 74L42 94M38 58L24 78L8 80M64 46L74 64L90 62"),
-    "player-f": _player(
-        (70, 15),
-        "M62 34L54 58L70 68L84 88M54 58L44 80L24 84M62 36L80 44L92 34M62 36L46 42",
-        "M6 30H34M2 48H28M8 66H30",
-    ),
-    "player-s": _player(
-        (44, 15), "M44 36V60L32 92M44 60L58 92M44 38L66 36L88 20M44 38L28 54L34 66"
-    ),
-}
-
-_FACES = {
+    **_PLAYERS,
+    # ---- the machine's three characters ----
     # The machine's three characters: neither round like South nor angular like North, in the
     # colours of plate and ink.
     "face-pip": (
@@ -296,9 +291,7 @@ _FACES = {
         'fill="var(--face,#fff)"/>'
         '<path d="M40 78H56L62 73" fill="none" stroke="var(--face,#fff)" stroke-width="5"/>'
     ),
-}
-
-_CHEERING = {
+    # ---- robots that have won ----
     # The robots at the end of a game. During the game they have a straight face.
     "smile-s": (
         _ROBOT_SOUTH + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" '
@@ -312,9 +305,7 @@ _CHEERING = {
         'stroke-width="5"/>'
         f'<path d="M30 71H70L60 85H40z" fill="var(--face,{_INK})"/>'
     ),
-}
-
-_KEYS = {
+    # ---- keys of pages ----
     "play": '<path d="M22 10L86 50L22 90z" fill="currentColor"/>',
     "bounce": (
         '<path d="M86 10V90" stroke="currentColor" stroke-width="12"/>'
@@ -369,19 +360,6 @@ _KEYS = {
 # ---- what others use -----------------------------------------------------------------------------
 
 
-# The inner SVG of every drawing, by name. `add` puts in the drawings of plug-in games at the start
-# of the program. Later nothing changes it.
-DRAWINGS: dict[str, str] = {
-    **_PIECES,
-    **_ORDERS,
-    **_SIGNS,
-    **_GROUND,
-    **_SUITS,
-    **_PLAYERS,
-    **_FACES,
-    **_CHEERING,
-    **_KEYS,
-}
 # Drawings that are only printed and appear on no page.
 ON_PAPER = frozenset(_PLAYERS)
 

@@ -14,10 +14,9 @@ import logging
 import math
 from collections.abc import Callable
 
-import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import ConnectionClosedError, NoRespondersError
+from nats.errors import ConnectionClosedError, NoRespondersError, NoServersError
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
@@ -145,7 +144,7 @@ class HubLine:
         while not self._is_closing:
             try:
                 await self._connect_and_serve()
-            except (OSError, NatsError, TimeoutError, CompanionError) as error:
+            except (OSError, NatsError, CompanionError) as error:
                 was_connected = self.is_connected
                 self._set_connection(False, _trouble_of(error))
                 pause_s = min(MAX_RECONNECT_PAUSE_S, pause_s * 2)
@@ -324,8 +323,6 @@ def _trouble_of(error: BaseException) -> str:
             "The hub does not let this table in: ask its owner. If nobody knows it there, join "
             "again."
         )
-    if isinstance(
-        error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError
-    ):
+    if isinstance(error, NoServersError | OSError):
         return say("The hub does not answer. What is played here is sent later.")
     return say("The connection to the hub was lost. What is played here is sent later.")

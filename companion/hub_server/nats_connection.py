@@ -217,7 +217,7 @@ class NatsConnection:
             if not self._server.check():
                 log.warning("Hub: nats-server had stopped and was restarted")
             await self._listen()
-        except (OSError, NatsError, TimeoutError, CompanionError) as error:
+        except (OSError, NatsError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
             if isinstance(error, ServerError):
                 self._server.close()  # `check` restarts it

@@ -363,9 +363,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
                 "new one."
             )
         )
-    unknown = [
-        name for name in names if name not in MAX_MEMBER_BYTES and not _PHOTOGRAPH.fullmatch(name)
-    ]
+    unknown = [name for name in names if not _max_bytes(name)]
     if unknown or len(set(names)) != len(names):
         raise Malformed(
             say("This is not a backup: it holds {name}.", name=(unknown or names)[0][:80])

@@ -1,9 +1,9 @@
-"""The games of an installation as JSON lines for a backup: a line for each row of the journal that
-may leave it.
+"""The games of an installation as JSON lines, for a backup.
 
-The journal is a SQLite file with a table of inputs and some smaller ones. Keys, seats' secrets and
-a game that is still on are never written. Lines are read as data of known types within limits, and
-become rows of a new journal made by this program. Nothing else from a backup ever reaches SQLite.
+The journal is a SQLite file with a table of inputs and some smaller ones. Each row that may leave
+it becomes a line. Keys, seats' secrets and a game that is still on are never written. Lines
+are read as data of known types within limits, and become rows of a new journal made by this
+program. Nothing else from a backup ever reaches SQLite.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ MAX_LINES = 1_000_000
 # Maximum size of an input in bytes. The pages accept requests of 16 KB.
 MAX_RECORD_BYTES = 200_000
 
+# Types of columns, with limits that no true value reaches.
 Number = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e11)]
 Secret = Annotated[bytes, Meta(max_length=64)]
@@ -111,6 +112,7 @@ class ForgottenLine(_Line, frozen=True):
 _decode_line = msgspec.json.Decoder(
     InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine
 ).decode
+_DAMAGED = say("The games in this backup are damaged: nothing was changed.")
 # Table of the journal by type of line, for all lines that are no inputs.
 _TABLE_BY_LINE = {
     RunLine: "runs",
@@ -218,11 +220,11 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
                         )
                     )
                 if is_dense(text):
-                    raise Malformed(_damaged())
+                    raise Malformed(_DAMAGED)
                 _insert(db, _decode_line(text))
             link_all(db)
         except (msgspec.DecodeError, UnicodeDecodeError, sqlite3.IntegrityError, RecursionError):
-            raise Malformed(_damaged()) from None
+            raise Malformed(_DAMAGED) from None
         db.execute("COMMIT")
 
 
@@ -239,7 +241,7 @@ def _insert(db: sqlite3.Connection, line: _Line) -> None:
             )
         name = line.record.name if isinstance(line.record, TakeSeat | MoveSeat) else ""
         if len(name) > MAX_NAME or not is_printable(name):
-            raise Malformed(_damaged())
+            raise Malformed(_DAMAGED)
         values = (line.id, line.game, line.at, line.run, line.now_s, record, b"")
         db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:
@@ -247,7 +249,3 @@ def _insert(db: sqlite3.Connection, line: _Line) -> None:
         table = _TABLE_BY_LINE[type(line)]
         placeholders = ", ".join("?" * len(values))
         db.execute(f"INSERT INTO {table} VALUES ({placeholders})", values)
-
-
-def _damaged() -> str:
-    return say("The games in this backup are damaged: nothing was changed.")

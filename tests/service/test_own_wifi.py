@@ -129,7 +129,7 @@ def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
     assert own.hotspot is not None
     assert own.hotspot.name.startswith("Tabletop ")
     assert machine.told[-1] is True
-    found = profile(machine.hands.own.path)
+    found = profile(machine.hands.own_profile.path)
     assert (found["wifi"]["mode"], found["wifi-security"]["psk"]) == ("ap", FIRST_PASSWORD)
     assert found["connection"]["autoconnect"] == "false"
     assert machine.commands[0] == "nmcli radio wifi on", "it is blocked until a country is set"
@@ -163,7 +163,7 @@ def test_what_does_not_work_brings_it_back_and_says_why(
     machine.carry_out(own)
     assert (own.hotspot, own.trouble, machine.told[-1]) == (before, sentence, True)
     assert HOTSPOT_ADDRESS in {each.ip for each in machine.addresses}
-    assert not machine.hands.joined.path.exists(), "it is not tried at every start"
+    assert not machine.hands.joined_profile.path.exists(), "it is not tried at every start"
     machine.reply = (0, "")
     own.join(HOME)
     assert (own.joining_name, own.trouble) == ("Home", "")
@@ -171,8 +171,8 @@ def test_what_does_not_work_brings_it_back_and_says_why(
         own.join(HOME)
     machine.carry_out(own)
     assert (own.hotspot, own.joining_name, machine.told[-1]) == (None, "", False)
-    assert machine.hands.joined.path.stat().st_mode & 0o777 == 0o600
-    assert not machine.hands.own.path.exists()
+    assert machine.hands.joined_profile.path.stat().st_mode & 0o777 == 0o600
+    assert not machine.hands.own_profile.path.exists()
     assert "horse" not in " ".join(machine.commands), "anybody may read the list of processes"
 
 
@@ -180,10 +180,10 @@ def test_a_wrong_wifi_does_not_replace_the_one_that_is_known(machine: Machine) -
     own = machine.opened()
     own.join(HOME)
     machine.carry_out(own)
-    kept, machine.reply = machine.hands.joined.text(), (4, NOT_FOUND)
+    kept, machine.reply = machine.hands.joined_profile.text(), (4, NOT_FOUND)
     own.join(Wifi("Elsewhere", "no such word"))
     machine.carry_out(own)
-    assert machine.hands.joined.text() == kept
+    assert machine.hands.joined_profile.text() == kept
     assert own.hotspot is None
     machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
     own.step()
@@ -197,7 +197,7 @@ def test_any_name_and_password_reach_the_radio_as_they_are(
     machine: Machine, name: str, password: str
 ) -> None:
     written = configparser.ConfigParser(interpolation=None)
-    written.read_string(machine.hands.joined.profile_text(Wifi(name, password, hidden=True)))
+    written.read_string(machine.hands.joined_profile.text_for(Wifi(name, password, hidden=True)))
     wifi, security = written["wifi"], written["wifi-security"]
     assert bytes(int(each) for each in wifi["ssid"].split(";") if each).decode() == name
     assert wifi["hidden"] == "true"
@@ -243,7 +243,7 @@ def test_a_machine_that_cannot_says_so_once(machine: Machine, spoil: str, senten
     assert own.hotspot is None
     assert own.trouble.startswith(sentence)
     assert machine.told[-1] is False
-    assert not machine.hands.own.path.exists()
+    assert not machine.hands.own_profile.path.exists()
     machine.clock.advance(10 * NO_ADDRESS_TIMEOUT_S)
     own.step()
     assert not machine.has_request
