@@ -35,7 +35,7 @@ def at(state: State, lane: int = 0, **piles: str | bool) -> State:
     """The state with other cards in one lane or in hands, oldest first (decks: from the top), such
     as `attack="5& 3%"`.
 
-    `south` and `north` are hands, `deck`, `discard`, `defence`, `attack`, `defence_up`, `decks_open`
+    `south` and `north` are hands, `deck`, `discard`, `defence`, `attack`, `defence_open`, `decks_open`
     belong to the lane.
     """
     changes: dict[str, Any] = {}

@@ -243,7 +243,7 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
             deck = playout.decks[lane]
             piles = len(deck), tuple(deck[-1:]), len(playout.discards[lane])
             stacks = tuple(playout.attack[lane]), tuple(playout.defence[lane])
-            place = (*stacks, playout.defence_up[lane], *piles)
+            place = (*stacks, playout.defence_open[lane], *piles)
         distinct.setdefault((kind, card[:1], *place), text)
     return list(distinct.values())
 
@@ -337,7 +337,7 @@ def _defence_points(playout: Playout, action: Action) -> float:
         return points
     points = 1.5 * gain + 1.0 * threat
     # a TRAP works only in a stack that is face down
-    if card[0] == TRAP and not playout.defence_up[lane]:
+    if card[0] == TRAP and not playout.defence_open[lane]:
         points += 1.0
     return points - 3.0 if gain < 0 else points
 
@@ -413,7 +413,7 @@ def _assumed_wall_power(playout: Playout, lane: int, random: Callable[[], float]
     wall = playout.defence[lane]
     if not wall:
         return 0
-    if playout.defence_up[lane]:
+    if playout.defence_open[lane]:
         return power(wall)
     return max(0, int(random() * 5.5 - 1.5))
 

@@ -76,7 +76,7 @@ class Playout:
         self.decks = [list(deck[::-1]) for deck in state.decks]
         self.discards = list(map(list, state.discards))
         self.defence = list(map(list, state.defence))
-        self.defence_up = list(state.defence_up)
+        self.defence_open = list(state.defence_open)
         self.attack = list(map(list, state.attack))
         self.attacker_deck = list(state.attacker_deck[::-1])
         self.attacker_discard = list(state.attacker_discard)
@@ -145,7 +145,7 @@ class Playout:
             self.attacker_discard += [card for card in attack if card[0] != BOUNCE]
             self.attacker_discard += [card for card in wall if card[0] == BOUNCE]
             self.defence[lane] = [card for card in wall if card[0] != BOUNCE]
-            self.defence_up[lane] = bool(self.defence[lane])
+            self.defence_open[lane] = bool(self.defence[lane])
             return
         attack_power = power(attack)
         wall_power = power(wall)
@@ -159,7 +159,7 @@ class Playout:
                 self.attacker_discard.append(wall.pop())
                 damage -= 1
             self.attacker_discard += attack
-        self.defence_up[lane] = bool(wall)
+        self.defence_open[lane] = bool(wall)
         # the attacker draws a card of the lane for each damage that the wall could not take
         for _ in range(damage):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
@@ -174,7 +174,7 @@ class Playout:
         """
         wall = self.defence[lane]
         for seat in (self.seat, 1 - self.seat):
-            if seat == DEFENDER and self.defence_up[lane]:
+            if seat == DEFENDER and self.defence_open[lane]:
                 continue
             own, other = (attack, wall) if seat == ATTACKER else (wall, attack)
             pile = self.attacker_discard if seat == ATTACKER else self.discards[lane]
@@ -232,14 +232,14 @@ def state_of(view: Mapping[str, Any]) -> State:
         decks_open=tuple(lane["deck_open"] for lane in lanes),
         discards=discards,
         defence=defence,
-        defence_up=tuple(lane["defender_open"] for lane in lanes),
+        defence_open=tuple(lane["defender_open"] for lane in lanes),
         attack=attack,
         attacker_deck=tuple(view["attacker_deck"]),
         attacker_discard=tuple(view["attacker_discard"]),
         hands=(tuple(view["hands"]["south"]), tuple(view["hands"]["north"])),
         turns_left=view["turns_left"],
         passes=(view["passes"]["south"], view["passes"]["north"]),
-        attack_up=frozenset(card for card, is_up in are_up if is_up),
+        attack_open=frozenset(card for card, is_up in are_up if is_up),
     )
 
 

@@ -46,7 +46,6 @@ class PlayerAid:
     goal: str
     list_title: str
     rows: tuple[AidRow, ...]
-    """Rows of the list."""
     points: tuple[AidPoint, ...]
     """The rules in brief."""
     heads: tuple[str, ...] = ()

@@ -39,6 +39,7 @@ class PadGrammar:
 
     keys: tuple[Key, ...]
     length: int
+    """Number of keys of a complete draft."""
     held_ready: str = ""
     """Action that is handed in instead if ready stays down for a second. Empty for none."""
     ready_is_key: bool = False

@@ -25,7 +25,7 @@ EDITIONS = ("rulebook", "hackmud")
 def content(playout: Playout) -> tuple[object, ...]:
     """All that two tables must have alike; piles are compared as sets."""
     piles = [sorted(cards) for cards in (*playout.discards, playout.attacker_discard)]
-    lanes = (playout.decks, playout.defence, playout.defence_up, playout.attack)
+    lanes = (playout.decks, playout.defence, playout.defence_open, playout.attack)
     return (*lanes, playout.attacker_deck, piles, playout.hands, playout.turns_left)
 
 
@@ -40,7 +40,7 @@ def test_the_rules_of_playouts_are_those_of_the_game(edition: str) -> None:
             move = attacker_move if playout.seat == ATTACKER else defender_move
             action = move(playout, rng)
             letter, card, lane = action
-            faces = {"p": "u" if playout.seat == DEFENDER and playout.defence_up[lane] else "p"}
+            faces = {"p": "u" if playout.seat == DEFENDER and playout.defence_open[lane] else "p"}
             wanted = (faces.get(letter, letter), card, lane)
             text = next(
                 text for text in legal_actions(state, state.seat) if ACTION_PARTS[text] == wanted

@@ -120,24 +120,23 @@ def opened(
 
 # What is shown of an order before its stage. A robot's number replaces the empty `unit`.
 _HIDDEN = UnitOrder("")
-# For each order the title of the stage that carries it out, and what is then shown of it. The loops
-# below add moves and attacks.
+# For each order the title of the stage that carries it out, and what is then shown of it. The loop
+# below adds moves and attacks.
 _REVEALED = {
     DEFEND: (DEFEND_STAGE, UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
     NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
 }
-for _code, _number in MOVES.items():
-    _words = joined(" ", (_MOVE.label, DIRECTION_WORDS[_number]))
+for _codes, _title, _kind, _degrees_north in (
     # the arrow is drawn pointing up, so north needs no rotation
-    _REVEALED[_code] = MOVE_STAGE, UnitOrder("", _code, _words, _MOVE.drawing, 90 * _number)
-for _code, _number in ATTACKS.items():
-    _words = joined(" ", (_ATTACK.label, DIRECTION_WORDS[_number]))
+    (MOVES, MOVE_STAGE, _MOVE, 0),
     # the blade is drawn pointing right, so north is rotated back by a quarter turn
-    _REVEALED[_code] = (
-        ATTACK_STAGE,
-        UnitOrder("", _code, _words, _ATTACK.drawing, 90 * _number - 90),
-    )
+    (ATTACKS, ATTACK_STAGE, _ATTACK, -90),
+):
+    for _code, _index in _codes.items():
+        _words = joined(" ", (_kind.label, DIRECTION_WORDS[_index]))
+        _degrees = _degrees_north + 90 * _index
+        _REVEALED[_code] = _title, UnitOrder("", _code, _words, _kind.drawing, _degrees)
 
 
 def order_words(number: int, code: str) -> str:

@@ -20,21 +20,21 @@ _Damage = Annotated[int, Meta(ge=0, le=999)]
 
 
 class ArenaOptions(Options, frozen=True):
-    """Options of Robot Arena. Damages are the rulebook's, and the other defaults are Ruling 3.
-
-    `board` is a text map. `spawn_every` is the number of turns between new robots, 0 for none.
-    `attack` is the damage of an attack to an enemy, `friendly` to a robot of the own side, and
-    `blast` that of a self-destruct.
-    """
+    """Options of Robot Arena. Damages are the rulebook's, and the other defaults are Ruling 3."""
 
     board: str = STANDARD_MAP
+    """Text map, as `board.py` explains."""
     turns: Annotated[int, Meta(ge=1, le=1000)] = 30
     hit_points: _Points = 30
     spawn_every: Limit = 5
+    """Number of turns between new robots. 0 for no new robots."""
     max_robots: Annotated[int, Meta(ge=1, le=MAX_ROBOTS)] = MAX_ROBOTS
     attack: _Damage = 12
+    """Damage of an attack to an enemy."""
     friendly: _Damage = 8
+    """Damage of an attack to a robot of the own side."""
     blast: _Damage = 6
+    """Damage of a self-destruct to each neighbour."""
     start: str = ""
     """First squares of the robots: South's, a slash, North's. Empty: the starts of the map."""
 

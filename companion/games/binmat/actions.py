@@ -294,9 +294,9 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     A card takes the face of its stack. A BREAK may also be played face up, which begins combat.
     """
     lane = parts.lane
-    is_stack_up = state.defence_up[lane]
+    is_stack_open = state.defence_open[lane]
     if parts.kind == PLAY_DOWN:
-        if not is_stack_up:
+        if not is_stack_open:
             return None
         return (
             Reason.WRONG_FACE,
@@ -306,7 +306,7 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     if parts.card[0] != BREAK:
         # all cards of a stack have one face, which the first card decides in the hackmud edition
         # (ruling)
-        if is_stack_up or (state.is_hackmud and not stack):
+        if is_stack_open or (state.is_hackmud and not stack):
             return None
         return (
             Reason.WRONG_FACE,
@@ -319,7 +319,7 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
             say("Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane),
             "break-up",
         )
-    if is_stack_up and any(card[0] == BREAK for card in stack):
+    if is_stack_open and any(card[0] == BREAK for card in stack):
         return (
             Reason.BREAK_LIES_OPEN,
             say("A BREAK lies face up in your stack in lane {lane} already", lane=lane),

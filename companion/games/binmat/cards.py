@@ -1,7 +1,8 @@
 """The 78 cards of BINMAT: their notation, their text for people, and the parsing of both.
 
 A card is a `str` of two characters, its value and its suit: `5&`, `a#` (a ten), `>+` (a BREAK).
-So `card[0]` is its value and `card[1]` its suit. Source: the rulebook's section "The Binmat Deck".
+So `card[0]` is its value and `card[1]` its suit. In this package an open card is one that lies face
+up. Source: the rulebook's section "The Binmat Deck".
 """
 
 from __future__ import annotations

@@ -77,16 +77,16 @@ class RealCardsState:
 
     A combat is declared first. Then its cards are laid open and known, and it may leave cards that
     the attacker has to draw before the turn ends. The program knows no other cards.
-
-    `is_declared` is true until the cards of the combat are known. `lane` is its lane, if it has
-    been named. `cards_owed` is the number of cards that the attacker has to draw after it.
     """
 
     options: BinmatOptions
     turns_left: int
     is_declared: bool = False
+    """Whether a combat is declared whose cards are not known yet."""
     lane: int | None = None
+    """Lane of the combat, if it has been named."""
     cards_owed: int = 0
+    """Number of cards that the attacker has to draw after the combat."""
     outcome: Outcome | None = None
 
     @property

@@ -192,7 +192,6 @@ def command_word(action: str) -> str:
 
 
 def _key_of(action: str) -> ChoiceKey:
-    """Return the key that begins an action."""
     return _KEYS.get(action) or _KEYS[ACTION_PARTS[action].kind]
 
 

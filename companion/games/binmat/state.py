@@ -84,20 +84,22 @@ class State:
     """A position of the full game between two turns.
 
     Decks are listed from the top card down. Stacks, hands and discard piles are listed from the
-    oldest card to the newest. `decks`, `discards`, `defence` and `attack` have one entry for each
-    lane: its deck, its discard pile, the defender stack and the attacker stack. Pairs are (South,
-    North), so the defender comes first.
+    oldest card to the newest. Pairs are (South, North), so the defender comes first.
     """
 
     options: BinmatOptions
     decks: tuple[Cards, ...]
+    """Deck of each lane."""
     decks_open: tuple[bool, ...]
     """Whether each lane deck shows its top card."""
     discards: tuple[Cards, ...]
+    """Discard pile of each lane."""
     defence: tuple[Cards, ...]
-    defence_up: tuple[bool, ...]
+    """Defender stack of each lane."""
+    defence_open: tuple[bool, ...]
     """Whether each defender stack lies face up. False for an empty one."""
     attack: tuple[Cards, ...]
+    """Attacker stack of each lane."""
     attacker_deck: Cards
     attacker_discard: Cards
     hands: tuple[Cards, Cards]
@@ -105,7 +107,7 @@ class State:
     """Number of turns of both sides together that are still to be played."""
     passes: tuple[int, int] = (0, 0)
     """Number of consecutive passes of each seat."""
-    attack_up: frozenset[str] = frozenset()
+    attack_open: frozenset[str] = frozenset()
     """Cards of all attacker stacks that lie face up. Always empty in the rulebook edition."""
     outcome: Outcome | None = None
 
@@ -139,7 +141,7 @@ def deal(options: BinmatOptions, rng: Random) -> State:
         decks_open=tuple(lane in OPEN_LANES for lane in LANES),
         discards=empty_lanes,
         defence=empty_lanes,
-        defence_up=(False,) * len(LANES),
+        defence_open=(False,) * len(LANES),
         attack=empty_lanes,
         attacker_deck=(),
         attacker_discard=(),
@@ -174,12 +176,13 @@ def mask_state(state: State, viewer: Seat | None) -> State:
     ]
     defence = state.defence
     if viewer is not DEFENDER:
-        stacks = zip(defence, state.defence_up, strict=True)
+        stacks = zip(defence, state.defence_open, strict=True)
         defence = tuple(stack if is_up else backs(stack) for stack, is_up in stacks)
     attack = state.attack
     if viewer is not ATTACKER:
         attack = tuple(
-            tuple(card if card in state.attack_up else HIDDEN for card in stack) for stack in attack
+            tuple(card if card in state.attack_open else HIDDEN for card in stack)
+            for stack in attack
         )
     south, north = (
         hand if seat is viewer else backs(hand)
@@ -212,9 +215,9 @@ def plain_state(state: State) -> dict[str, Any]:
                 "deck_open": state.decks_open[lane],
                 "discard": list(state.discards[lane]),
                 "defender": list(state.defence[lane]),
-                "defender_open": state.defence_up[lane],
+                "defender_open": state.defence_open[lane],
                 "attacker": list(state.attack[lane]),
-                "attacker_open": [card in state.attack_up for card in state.attack[lane]],
+                "attacker_open": [card in state.attack_open for card in state.attack[lane]],
             }
             for lane in LANES
         ],

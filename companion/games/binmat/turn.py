@@ -87,13 +87,13 @@ class _Turn(TurnLog):
         self.decks = list(state.decks)
         self.discards = list(state.discards)
         self.decks_open = list(state.decks_open)
-        self.defence_up = list(state.defence_up)
+        self.defence_open = list(state.defence_open)
         self.defence = list(state.defence)
         self.attack = list(state.attack)
         self.attacker_deck = state.attacker_deck
         self.attacker_discard = state.attacker_discard
         self.hands = list(state.hands)
-        self.attack_up = set(state.attack_up)
+        self.attack_open = set(state.attack_open)
         self.combat: Combat | None = None
         """The combat of this turn, if there was one."""
 
@@ -128,14 +128,14 @@ class _Turn(TurnLog):
             decks_open=tuple(self.decks_open),
             discards=tuple(self.discards),
             defence=tuple(self.defence),
-            defence_up=tuple(self.defence_up),
+            defence_open=tuple(self.defence_open),
             attack=tuple(self.attack),
             attacker_deck=self.attacker_deck,
             attacker_discard=self.attacker_discard,
             hands=(self.hands[0], self.hands[1]),
             turns_left=before.turns_left - 1,
             passes=(passes[0], passes[1]),
-            attack_up=frozenset(self.attack_up),
+            attack_open=frozenset(self.attack_open),
         )
         # a win of the attacker during the turn takes precedence
         if self.outcome is None and (reason := _why_defender_wins(after)):
@@ -253,10 +253,10 @@ class _Turn(TurnLog):
                 why = say("A BOUNCE face up begins combat at once.")
         elif self.seat is ATTACKER:
             why = say("It stays face up in the stack.")
-            self.attack_up.add(card)
+            self.attack_open.add(card)
         else:
             why = say("The stack lies face up.")
-            self.defence_up[lane] = True
+            self.defence_open[lane] = True
         text = say(
             "{role!c} plays {card} face up in lane {lane}.",
             role=self.role,
@@ -280,7 +280,7 @@ class _Turn(TurnLog):
         """
         stack = self.defence[lane]
         defender = ROLES[DEFENDER]
-        if stack and not self.defence_up[lane]:
+        if stack and not self.defence_open[lane]:
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         defender_bounces, remaining = separate_bounces(stack)
@@ -290,7 +290,7 @@ class _Turn(TurnLog):
         self.attacker_discard += defender_bounces
         self.defence[lane] = remaining
         # an emptied stack is face down again (ruling)
-        self.defence_up[lane] = bool(remaining)
+        self.defence_open[lane] = bool(remaining)
         self.discards[lane] += (bounce,)
         text = lane_discard_text(self.role, (bounce,))
         self.add(BinmatEvent.CARDS_DISCARDED, self.seat, text, "bounce-up")
@@ -305,8 +305,8 @@ class _Turn(TurnLog):
             attacker_stack,
             self.defence[lane],
             initiator=self.seat,
-            is_defender_open=self.defence_up[lane],
-            open_attacker_cards=frozenset(self.attack_up.intersection(attacker_stack)),
+            is_defender_open=self.defence_open[lane],
+            open_attacker_cards=frozenset(self.attack_open.intersection(attacker_stack)),
             lane=lane,
         )
         combat = self.combat = Combat(setup, self.before.options.edition)
@@ -314,8 +314,8 @@ class _Turn(TurnLog):
         self.attack[lane] = ()
         self.defence[lane] = combat.defender
         # cards that survive a combat stay face up (ruling)
-        self.defence_up[lane] = bool(combat.defender)
-        self.attack_up.difference_update(attacker_stack)
+        self.defence_open[lane] = bool(combat.defender)
+        self.attack_open.difference_update(attacker_stack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard
         if combat.cards_owed:

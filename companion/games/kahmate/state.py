@@ -43,16 +43,16 @@ RUNS_PER_TURN = 2
 
 
 class KahmateOptions(Options, frozen=True):
-    """The options of Kahmate. Without a value the ball's card and the first seat are drawn.
-
-    The game is a draw after `round_limit` turns of both sides together, or after `quiet_limit`
-    turns in a row without a face-off. A limit of 0 means none.
-    """
+    """The options of Kahmate. At a limit the game is a draw."""
 
     ball_card: Annotated[int, Meta(ge=1, le=6)] | None = None
+    """Card that decides the first square of the ball. None: drawn."""
     starter: Literal["south", "north"] | None = None
+    """Seat that begins. None: drawn."""
     round_limit: Limit = 0
+    """Maximum number of turns of both sides together. 0 for none."""
     quiet_limit: Limit = 0
+    """Maximum number of turns in a row without a face-off. 0 for none."""
     start: str = ""
     """Starting position instead of placings, or empty.
 

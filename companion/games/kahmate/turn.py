@@ -290,15 +290,13 @@ def _complete(log: _ActionLog, course: Course) -> None:
 
 @dataclass(frozen=True)
 class _FaceOffSum:
-    """The sum of one side of a face-off.
-
-    `parts` has the strength of each piece by the name of its role, and the card.
-    """
+    """The sum of one side of a face-off."""
 
     seat: int
     piece: int
     """The piece of this side. Of two tacklers, the first."""
     parts: tuple[tuple[str, int], ...]
+    """Strength of each piece by the name of its role, then the card by the word “card”."""
 
     @property
     def total(self) -> int:

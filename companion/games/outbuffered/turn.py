@@ -45,36 +45,33 @@ _SCENES_IN_SEQUENCE = ("bump", "taken", "hit", "")
 
 
 class OutbufferedOptions(Options, frozen=True):
-    """The options of Outbuffered: board and house rules.
-
-    A limit of 0 means none. `quiet_limit` counts consecutive turns without a flag taken or a robot
-    hit.
-
-    With `tiles` orders may be laid as tiles behind a wall, where the camera reads them. The rules
-    stay the same.
-    """
+    """The options of Outbuffered: board and house rules. At a limit the game is a draw."""
 
     board: str = STANDARD_MAP
+    """Text map, as `board.py` explains."""
     directions: Literal["seat", "board"] = "seat"
+    """Whether North's `U` is away from North (`seat`), or up the board for both (`board`)."""
     own_flag_blocks_base: bool = False
+    """Whether a robot bounces off its own flag even when it carries the other flag home."""
     turn_limit: Limit = 0
+    """Maximum number of turns. 0 for none."""
     quiet_limit: Limit = 0
+    """Maximum number of turns in a row without a flag taken or a robot hit. 0 for none."""
     tiles: bool = False
+    """Whether orders may be laid as tiles behind a wall, where the camera reads them."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A position between two turns. Pairs are (South, North).
-
-    `flags` has the square of each seat's own flag, or None if the other robot carries it. `turn` is
-    the number of the coming turn, from 1.
-    """
+    """A position between two turns. Pairs are (South, North)."""
 
     options: OutbufferedOptions
     terrain: Terrain
     robots: tuple[Square, Square]
     flags: tuple[Square | None, Square | None]
+    """Square of each seat's own flag, or None if the other robot carries it."""
     turn: int = 1
+    """Number of the coming turn."""
     outcome: Outcome | None = None
     off_board: bool = False
     """Whether a robot could not return to its start tile, which ended the game.

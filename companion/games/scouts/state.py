@@ -44,15 +44,14 @@ PLAYS_PER_TURN = 2
 
 
 class ScoutsOptions(Options, frozen=True):
-    """The options of Scouts: clock and house rule.
-
-    `seconds` is the time of each side for the whole game, and 0 means no clock. `increment` is
-    added after each turn, in seconds. With `stacking` a dash may end on another scout.
-    """
+    """The options of Scouts: clock, house rule and start."""
 
     seconds: Annotated[float, Meta(ge=0, le=86400)] = 600
+    """Time of each side for the whole game. 0 for no clock."""
     increment: Annotated[float, Meta(ge=0, le=3600)] = 0
+    """Seconds that a side gains by each of its turns."""
     stacking: Literal["on", "off"] = "on"
+    """Whether a dash may end on another scout."""
     start: str = ""
     """Starting squares instead of placings: White's, a slash, then Black's. Empty for placings."""
 
@@ -159,7 +158,7 @@ def place_scout(position: Position, square: int) -> Position:
     )
 
 
-# The first six masks of a `Position`.
+# The first six fields of a `Position`: own, foe, own_low, foe_low, intel, low_intel.
 Masks = tuple[int, int, int, int, int, int]
 
 
@@ -296,7 +295,7 @@ _EXAMPLES = "@c1, c1-d2, c1^c3, B@d5, R@d5-e5"
 
 
 class Kind(StrEnum):
-    """Kind of a decision."""
+    """Kind of a decision. The values of the rocks are those of `ROCK_KINDS`."""
 
     PLACE = "place"
     DASH = "dash"
@@ -331,7 +330,7 @@ class Decision(NamedTuple):
         return sum(1 << square for square in self.squares)
 
 
-# Notation of each kind: what is before its first square, and between its squares.
+# Notation of each kind: what stands before its first square, and what between its squares.
 _MARKS = {
     Kind.PLACE: ("@", ""),
     Kind.DASH: ("", "-"),

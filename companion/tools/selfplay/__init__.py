@@ -28,7 +28,7 @@ def play_games(name: str, game_count: int, seed: int) -> Iterator[Report]:
 def _play_game(name: str, seed: int) -> Report:
     """Play one game on a new installation.
 
-    :param seed: decides the options, who has a pad, and how the people play
+    `seed` decides the options, who has a pad, and how the people play.
     """
     clock = FakeClock()
     game = game_named(name)

@@ -45,7 +45,7 @@ def test_hands_that_are_dealt_by_hand_are_at_most_half_the_deck() -> None:
 # ---- Drawing and playing a Card ------------------------------------------------------------------
 
 RULEBOOK, HACKMUD = start(), start(edition="hackmud")
-FACE_UP = at(RULEBOOK, 2, defence="5^", defence_up=True, south="5& >&")
+FACE_UP = at(RULEBOOK, 2, defence="5^", defence_open=True, south="5& >&")
 CASES: list[tuple[State, str, list[str]]] = [
     (RULEBOOK, "--", ["Defender passes."]),
     (RULEBOOK, "d0", ["Defender draws a card from lane 0."]),

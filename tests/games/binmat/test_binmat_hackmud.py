@@ -56,7 +56,7 @@ def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_a
     step = play(state, "u?&2")
     assert "Defender’s @^ takes ?& to the lane discard." in texts(step)
     assert step.stages
-    assert (step.state.defence[2], step.state.defence_up[2], step.state.discards[2]) == (
+    assert (step.state.defence[2], step.state.defence_open[2], step.state.discards[2]) == (
         ("4^", "@^"),
         True,
         ("?&",),
@@ -68,7 +68,7 @@ def test_the_attacker_plays_any_card_face_up_and_it_stays_open_without_combat() 
     step = play(state, "u@&1")
     assert texts(step) == ["Attacker plays @& face up in lane 1."]
     assert not step.stages
-    assert step.state.attack_up == {"@&"}
+    assert step.state.attack_open == {"@&"}
     later = play(step.state, "--", "p7&1", "--", "u9+0").state
     for viewer, stack in (
         (None, ["X", "@&", "X"]),
@@ -85,7 +85,7 @@ def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
     step = play(state, "u@&1", "--", "p@^1", "--", "c1")
     assert "Attacker’s @& does nothing." in texts(step)
     assert "Attacker’s @^ takes 5& to the attacker discard." in texts(step)
-    assert step.state.attack_up == frozenset()
+    assert step.state.attack_open == frozenset()
 
 
 # ---- passing -------------------------------------------------------------------------------------

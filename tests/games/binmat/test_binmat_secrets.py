@@ -69,12 +69,12 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
     sees_south, sees_north = (
         gather(hand, viewer is seat) for hand, seat in zip(state.hands, SEATS, strict=True)
     )
-    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.defence_up]
+    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.defence_open]
     sees_attack = keep_stacks or viewer is ATTACKER
     for lane in LANES:
         gather(state.defence[lane], sees_defence[lane])
         for card in state.attack[lane]:
-            gather((card,), sees_attack or card in state.attack_up)
+            gather((card,), sees_attack or card in state.attack_open)
     rng.shuffle(hidden)
 
     def dealt(pile: Cards, is_known: bool) -> Cards:
@@ -95,7 +95,7 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
             tuple(
                 card
                 for each in pile
-                for card in dealt((each,), sees_attack or each in state.attack_up)
+                for card in dealt((each,), sees_attack or each in state.attack_open)
             )
             for pile in state.attack
         ),
@@ -170,7 +170,7 @@ def test_a_view_shows_ones_own_cards_and_what_lies_open() -> None:
         lane = view["lanes"][2]
         assert (" ".join(lane["defender"]), " ".join(lane["attacker"])) == stack
         assert tuple(" ".join(view["hands"][seat]) for seat in SEATS) == hands[viewer]
-    assert GAME.view(at(state, 2, defence_up=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
+    assert GAME.view(at(state, 2, defence_open=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
 
 
 # ---- what may be taken back ----------------------------------------------------------------------
@@ -190,9 +190,9 @@ BOUNCE = attacking(at(start(), 2, north="?&"))
     [
         (OPEN, "-- p8&2", True),
         (OPEN, "d0 d5 c2 u>+2", False),
-        (at(OPEN, 2, defence_up=True), "u8&2", True),
+        (at(OPEN, 2, defence_open=True), "u8&2", True),
         (BOUNCE, "u?&2", True),
-        (at(BOUNCE, 2, defence="4^", defence_up=True), "u?&2", True),
+        (at(BOUNCE, 2, defence="4^", defence_open=True), "u?&2", True),
         (at(BOUNCE, 2, defence="4^"), "u?&2", False),
         (attacking(at(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
     ],
