@@ -180,7 +180,7 @@ def try_chance(state: State) -> float:
     runners = [
         piece
         for piece in able_pieces(state)
-        if abs(goal - rank_of(state.places[piece])) < SPEED[piece]
+        if abs(goal - rank_of(state.square_of[piece])) < SPEED[piece]
     ]
     carrier = state.carrier
     if not runners or state.opposing_carrier != EMPTY:
@@ -202,7 +202,7 @@ def _pass_chances(state: State, carrier: int) -> dict[int, float]:
     chances = {carrier: 1.0}
     # passes go back, so start with the foremost piece
     foremost_first = sorted(
-        TEAMS[state.seat], key=lambda piece: ranks_ahead(state.places[piece], 0, state.seat)
+        TEAMS[state.seat], key=lambda piece: ranks_ahead(state.square_of[piece], 0, state.seat)
     )
     for giver in foremost_first:
         if giver not in chances or state.turns_down[giver]:
@@ -225,8 +225,8 @@ def _pass_chance(state: State, giver: int, taker: int, chance: float) -> float:
 
     :param chance: chance that the giver has the ball
     """
-    start = state.places[giver]
-    end = state.places[taker]
+    start = state.square_of[giver]
+    end = state.square_of[taker]
     if state.turns_down[taker] or not is_pass(state.seat, start, end):
         return 0.0
     # each standing opponent on the way costs a face-off
@@ -244,7 +244,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     by square, and have the chance of the likeliest path. Each round extends the paths of the one
     before by a step.
     """
-    start = state.places[runner]
+    start = state.square_of[runner]
     loose_ball = state.ball if state.carrier == EMPTY else EMPTY
     # the other side's carrier is tackled and never run into (ruling)
     forbidden = state.ball if state.opposing_carrier != EMPTY else EMPTY
@@ -328,7 +328,7 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
     file = file_of(state.ball)
     points = _POSSESSION + _ground(rank_of(state.ball), owner)
     # opponents in the way cost points, team-mates that can take a pass are worth some
-    for piece, square in enumerate(state.places):
+    for piece, square in enumerate(state.square_of):
         if state.turns_down[piece]:
             continue
         ranks_behind_ball = ranks_ahead(square, state.ball, owner)
@@ -355,7 +355,7 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     attacks = [
         ROLE_OF[piece].attack
         for piece in able_pieces(state)
-        if steps_apart(state.places[piece], ball) <= SPEED[piece]
+        if steps_apart(state.square_of[piece], ball) <= SPEED[piece]
     ]
     if not attacks:
         return 0.0, 0.0
@@ -377,7 +377,7 @@ def _loose_value(state: State) -> float:
     ball = state.ball
     # turns that each seat needs to the ball, at most 9
     seat_turns = [9.0, 9.0]
-    for piece, square in enumerate(state.places):
+    for piece, square in enumerate(state.square_of):
         steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
         turns_down = state.turns_down[piece]

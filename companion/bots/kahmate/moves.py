@@ -45,14 +45,14 @@ def state_of(view: Mapping[str, Any]) -> State:
     """
     pieces = view["pieces"]
     south, north = SEATS
-    places = tuple(_square(piece["square"]) for piece in pieces)
+    square_of = tuple(_square(piece["square"]) for piece in pieces)
     return State(
         _OPTIONS,
-        places=places,
+        square_of=square_of,
         turns_down=tuple(piece["rounds_down"] for piece in pieces),
         ball=_square(view["ball"]["square"]),
         seat=SEATS.index(view["seat"]),
-        ran=tuple(places.index(NUMBERS[name]) for name in view["ran"]),
+        ran=tuple(square_of.index(NUMBERS[name]) for name in view["ran"]),
         cards=(tuple(view["cards"][south]), tuple(view["cards"][north])),
     )
 
@@ -64,7 +64,7 @@ def _square(name: str) -> int:
 
 def key_of(state: State) -> tuple[object, ...]:
     """Return what two states must have in common to count as a repetition. Cards do not count."""
-    return (state.places, state.turns_down, state.ball, state.seat, state.ran)
+    return (state.square_of, state.turns_down, state.ball, state.seat, state.ran)
 
 
 # ---- states after a play -------------------------------------------------------------------------
@@ -93,13 +93,15 @@ def state_if_won(state: State, course: Course, lead: int = 1) -> State:
     down = _down_after(state, [face_off.defender for face_off in course.face_offs])
     if course.kind is Kind.TACKLE:
         # only a clear lead gives the ball to the tackler
-        ball = state.places[mover] if lead > CLEAR_LEAD else course.ball
+        ball = state.square_of[mover] if lead > CLEAR_LEAD else course.ball
         return end_turn(state, cards=hands, ball=ball, turns_down=down)
     if course.kind is not Kind.RUN:
         return replace(state, cards=hands, ball=course.ball)
-    places = _places_after(state, mover, course.end)
+    square_of = _squares_after(state, mover, course.end)
     ran = (*state.ran, mover)
-    return replace(state, cards=hands, ball=course.ball, places=places, turns_down=down, ran=ran)
+    return replace(
+        state, cards=hands, ball=course.ball, square_of=square_of, turns_down=down, ran=ran
+    )
 
 
 def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
@@ -113,10 +115,15 @@ def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
         return end_turn(state, cards=hands, turns_down=down)
     if course.kind is Kind.PASS:
         return replace(state, cards=hands, ball=face_off.ball_if_lost)
-    places = _places_after(state, course.mover, face_off.stop_if_lost)
+    square_of = _squares_after(state, course.mover, face_off.stop_if_lost)
     ran = (*state.ran, course.mover)
     return replace(
-        state, cards=hands, ball=face_off.ball_if_lost, places=places, turns_down=down, ran=ran
+        state,
+        cards=hands,
+        ball=face_off.ball_if_lost,
+        square_of=square_of,
+        turns_down=down,
+        ran=ran,
     )
 
 
@@ -131,8 +138,8 @@ def _hands_after(state: State, course: Course) -> tuple[tuple[int, ...], tuple[i
     return state.cards
 
 
-def _places_after(state: State, piece: int, square: int) -> tuple[int, ...]:
-    return (*state.places[:piece], square, *state.places[piece + 1 :])
+def _squares_after(state: State, piece: int, square: int) -> tuple[int, ...]:
+    return (*state.square_of[:piece], square, *state.square_of[piece + 1 :])
 
 
 def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:

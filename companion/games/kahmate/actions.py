@@ -25,8 +25,8 @@ class Placement(msgspec.Struct, frozen=True):
     squares: tuple[int, ...]
 
     def __str__(self) -> str:
-        places = zip(ROLES, self.squares, strict=True)
-        return " ".join(f"{role.letter}@{NAMES[square]}" for role, square in places)
+        placed = zip(ROLES, self.squares, strict=True)
+        return " ".join(f"{role.letter}@{NAMES[square]}" for role, square in placed)
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -430,7 +430,7 @@ def _check_kick(state: State, action: Kick) -> None:
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     # No team-mate may be ahead of the kicker, even if turned over (ruling).
     for mate in TEAMS[state.seat]:
-        square = state.places[mate]
+        square = state.square_of[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
             _refuse(
                 Reason.TEAM_MATE_AHEAD,
@@ -555,11 +555,11 @@ def _attempted_action(state: State, seen: FacesSeen) -> BallPlay | None:
 
     None unless one piece or the ball has moved.
     """
-    tops = changed_tops(layout_of(state.places, state.turns_down, state.ball), seen)
+    tops = changed_tops(layout_of(state.square_of, state.turns_down, state.ball), seen)
     # The top face of each changed square now, or None for a square that has become empty.
     now = {NUMBER_OF[square]: face for square, (_, face) in tops.items() if square in NUMBER_OF}
     emptied = {square for square, face in now.items() if face is None}
-    moved = [piece for piece in PIECES if state.places[piece] in emptied]
+    moved = [piece for piece in PIECES if state.square_of[piece] in emptied]
     faces = {BALL}
     if moved:
         faces = {PIECE_NAMES[moved[0]], DOWN_NAMES[moved[0]]}
@@ -580,7 +580,7 @@ def _attempted_run(state: State, piece: int, end: int) -> Run | Tackle:
 
     The path is the shortest legal one, or a straight one if none is legal.
     """
-    straight_path = _straight_path(state.places[piece], end)
+    straight_path = _straight_path(state.square_of[piece], end)
     if end == state.ball and state.opposing_carrier != EMPTY:
         path = next(paths_to_carrier(state, piece), straight_path[:-1])
         return Tackle((path,), end)

@@ -130,12 +130,12 @@ def _duel(state: State, course: Course) -> Duel:
     attacking_piece = course.mover
     attacker = Duellist(
         PIECE_NAMES[attacking_piece],
-        SQUARES[state.places[attacking_piece]],
+        SQUARES[state.square_of[attacking_piece]],
         _attack_text(state, course),
         tuple(ROLE_OF[piece].attack for piece in course.movers),
     )
     piece = course.face_offs[state.face_offs_won].defender
-    square = SQUARES[state.places[piece]]
+    square = SQUARES[state.square_of[piece]]
     text = say("is in the way on {square}", square=square)
     if course.kind is Kind.TACKLE:
         text = say("has the ball on {square}", square=square)
@@ -149,7 +149,7 @@ def _duel(state: State, course: Course) -> Duel:
 
 def _attack_text(state: State, course: Course) -> str:
     """Return the action of the attacker in a face-off."""
-    start = NAMES[state.places[course.mover]]
+    start = NAMES[state.square_of[course.mover]]
     if course.kind is Kind.TACKLE:
         return say("tackles from {start}", start=start)
     if course.kind is Kind.PASS:
@@ -195,7 +195,9 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     label = label_of(state, course)
     key = ""
     taps: tuple[Square, ...] = ()
-    squares_met = tuple(SQUARES[state.places[face_off.defender]] for face_off in course.face_offs)
+    squares_met = tuple(
+        SQUARES[state.square_of[face_off.defender]] for face_off in course.face_offs
+    )
     match action:
         case Run(path=squares):
             taps = _run_taps(state, action)
@@ -222,7 +224,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
 
 def label_of(state: State, course: Course) -> str:
     """Return what a course does in words, without the opponents on its way."""
-    origin = state.places[course.mover]
+    origin = state.square_of[course.mover]
     start = NAMES[origin]
     ball = NAMES[course.ball]
     match course.kind:
@@ -231,7 +233,7 @@ def label_of(state: State, course: Course) -> str:
         case Kind.KICK:
             return say("Kick {start} to {end}", start=start, end=ball)
         case Kind.TACKLE:
-            starts = listed(NAMES[state.places[piece]] for piece in course.movers)
+            starts = listed(NAMES[state.square_of[piece]] for piece in course.movers)
             parts = {"square": NAMES[state.ball], "starts": starts}
             # On the goal line the ball goes to a side, which the first tackler decides.
             if rank_of(course.ball) == rank_of(state.ball):

@@ -107,8 +107,8 @@ class State:
     """A position between two decisions, without any secrets. Pairs are (South, North)."""
 
     options: KahmateOptions
-    places: tuple[int, ...] = ()
-    """Square of each piece. Empty before the pieces are placed."""
+    square_of: tuple[int, ...] = ()
+    """Square of each piece, by its number. Empty before the pieces are placed."""
     turns_down: tuple[int, ...] = (0,) * len(PIECES)
     """For each piece how many more turns of its owner, this one included, it lies turned over.
 
@@ -137,7 +137,7 @@ class State:
         """Return the piece on each square, or EMPTY."""
         # The last entry, at the index IN_GOAL, is never read.
         board = [EMPTY] * (AREA + 1)
-        for piece, square in enumerate(self.places):
+        for piece, square in enumerate(self.square_of):
             board[square] = piece
         return board
 
@@ -166,7 +166,7 @@ class State:
     @property
     def is_placing(self) -> bool:
         """Return whether the pieces are not placed yet."""
-        return not self.places
+        return not self.square_of
 
     @property
     def quiet_turns(self) -> int:
@@ -191,17 +191,17 @@ def first_state(options: KahmateOptions) -> State:
         raise Malformed(
             say("Write six squares for Blue, a slash, six for Pink, a slash, and the ball’s square")
         )
-    places = tuple(NUMBER_OF[square] for team in teams for square in team)
+    square_of = tuple(NUMBER_OF[square] for team in teams for square in team)
     return State(
         options,
-        places,
+        square_of,
         ball=NUMBER_OF[ball],
         seat=SEATS.index(Seat(options.starter or Seat.SOUTH)),
     )
 
 
 def layout_of(
-    places: Sequence[int], turns_down: Sequence[int], ball: int
+    square_of: Sequence[int], turns_down: Sequence[int], ball: int
 ) -> dict[Square, tuple[str, ...]]:
     """Return the layout of pieces and ball, where the ball is on top of the piece on its square.
 
@@ -209,7 +209,7 @@ def layout_of(
     """
     layout: dict[Square, tuple[str, ...]] = {
         SQUARES[square]: (DOWN_NAMES[piece] if turns_down[piece] else PIECE_NAMES[piece],)
-        for piece, square in enumerate(places)
+        for piece, square in enumerate(square_of)
         if square != IN_GOAL
     }
     if ball != IN_GOAL:
@@ -254,11 +254,13 @@ def view_details(state: State) -> dict[str, Any]:
                 "square": "goal" if square == IN_GOAL else NAMES[square],
                 "rounds_down": state.turns_down[piece],
             }
-            for piece, square in enumerate(state.places)
+            for piece, square in enumerate(state.square_of)
         ],
         "ball": _plain_ball(state),
         "ran": [
-            NAMES[state.places[piece]] for piece in state.ran if state.places[piece] != IN_GOAL
+            NAMES[state.square_of[piece]]
+            for piece in state.ran
+            if state.square_of[piece] != IN_GOAL
         ],
         "runs_left": state.runs_left,
         "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.cards, strict=True)},
@@ -284,8 +286,8 @@ def _plain_face_off(state: State) -> dict[str, Any] | None:
     face_off = course.face_offs[state.face_offs_won]
     return {
         "kind": course.kind,
-        "attackers": [NAMES[state.places[piece]] for piece in course.movers],
-        "defender": NAMES[state.places[face_off.defender]],
+        "attackers": [NAMES[state.square_of[piece]] for piece in course.movers],
+        "defender": NAMES[state.square_of[face_off.defender]],
         "won": state.face_offs_won,
         "of": len(course.face_offs),
     }
