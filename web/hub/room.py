@@ -49,24 +49,23 @@ class ShownRecord:
 
 @dataclass(frozen=True)
 class RoomTable:
-    """What the hub knows of a table. A change makes a new object.
-
-    `id` is its name in the subjects of messages, `number` and `name` are for people. `shown` is its
-    last record, without the delay for spectators, and `state` its last state. `heard_s` is the time
-    of its last message, 0 if there was none since the hub's start. `refusal` says why that was
-    refused. `is_shut_out` means that it has sent too much, `is_waiting` that it has joined, but the
-    owner has not admitted it yet.
-    """
+    """What the hub knows of a table. A change makes a new object."""
 
     id: str
+    """Name in the subjects of messages. `number` and `name` are for people."""
     number: int
     name: str
     shown: ShownRecord | None = None
+    """Last record, without the delay for spectators."""
     state: PublicState | None = None
     heard_s: float = 0.0
+    """Monotonic time of the last message, 0 if there was none since the hub's start."""
     refusal: str = ""
+    """Why the last message was refused, as a sentence. Empty if it was not."""
     is_shut_out: bool = False
+    """Whether the table has sent too much."""
     is_waiting: bool = False
+    """Whether the table has joined, but the owner has not admitted it yet."""
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENCE_TIMEOUT_S`."""
@@ -303,9 +302,10 @@ class Room(Notifier):
         """Change fields of a table, if it exists."""
         with self._lock:
             known = self._tables.get(table)
-            if known is None or known == replace(known, **changes):
+            changed = replace(known, **changes) if known else None
+            if changed is None or changed == known:
                 return
-            self._tables[table] = replace(known, **changes)
+            self._tables[table] = changed
         self._request_drawing()
 
     def note_unreadable(self, table: str) -> None:

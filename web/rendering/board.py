@@ -147,7 +147,13 @@ class _Sketch:
         return self.size / 2 + self.pitch * self.way((square.file - files, square.rank - ranks))
 
     def way(self, step: tuple[float, float]) -> complex:
-        """Convert a step in files and ranks to a vector in the picture, with a pitch of 1."""
+        """Convert a step in files and ranks to a vector in the picture, with a pitch of 1.
+
+        A board of four squares with 0, 1, 2 and 3 quarters:
+
+            a2 b2    a1 a2    b1 a1    b2 b1
+            a1 b1    b1 b2    b2 a2    a2 a1
+        """
         files, ranks = step
         # Ranks count upwards, but y points down. A factor of 1j rotates by a quarter turn.
         return complex(files, -ranks) * 1j**self.quarters
@@ -169,9 +175,8 @@ class _Sketch:
         parts += [self._tile(square, "unseen") for square in sorted(self.picture.unknown)]
         for square in sorted(self.picture.origins):
             # two dots on the square's lower edge
-            parts += [
-                circle("trace", self.centre(square) + dot, 7) for dot in (-12 + 38j, 12 + 38j)
-            ]
+            left, right = self.centre(square) + (-12 + 38j), self.centre(square) + (12 + 38j)
+            parts += [circle("trace", left, 7), circle("trace", right, 7)]
         if self.picture.hit_square:
             parts.append(self._tile(self.picture.hit_square, "struck"))
         return "".join(parts) + self._labels()
@@ -285,12 +290,11 @@ class _Sketch:
         # a piece without a home does not belong on the board
         if problem.home is None:
             return f"{piece}{ring}{use('cross', centre + (34 - 34j), 34)}"
-        ghost = (
-            f"{self._frame(problem.home)}{_ghost(self._stack(problem.home, (problem.face,), {}))}"
-        )
+        ghost = _ghost(self._stack(problem.home, (problem.face,), {}))
+        home = self._frame(problem.home) + ghost
         if problem.home == problem.square:
-            return ghost + ring
-        return f"{ghost}{piece}{ring}{self._arrow(problem.square, problem.home)}"
+            return home + ring
+        return home + piece + ring + self._arrow(problem.square, problem.home)
 
     def _breach(self) -> str:
         """Draw a cross on the square that breaks a rule, at the upper right if a piece is there."""
@@ -305,11 +309,12 @@ class _Sketch:
     # ---- hands ----
 
     def _hands(self) -> str:
-        """Draw the moves to be made by hand: a frame with a faint piece in it, and an arrow."""
+        """Draw the moves to be made by hand, and the arrows of those that are finished."""
         moves = "".join(map(self._move, self.picture.moves))
         return moves + "".join(self._arrow(*way) for way in self.picture.finished_moves)
 
     def _move(self, move: HandMove) -> str:
+        """Draw a move: a frame at its target with a faint piece in it, and an arrow to it."""
         origin, target = move.origin, move.target
         if target is None:
             return self._departure_arrow(origin) if origin else ""

@@ -98,10 +98,10 @@ def _cards(names: Sequence[str], centre: complex, side: float) -> str:
     size = side * 0.17
     first = centre - 0.65j * size * (len(names) - 1)
     attributes = f' class="names" font-size="{size:g}"'
-    lines = [first + 1.3j * size * place for place in range(len(names))]
-    return "".join(
-        text(escape(name), line, attributes) for name, line in zip(names, lines, strict=True)
-    )
+    lines = []
+    for place, name in enumerate(names):
+        lines.append(text(escape(name), first + 1.3j * size * place, attributes))
+    return "".join(lines)
 
 
 def _cased_line(outline: Sequence[complex], scale: float) -> str:

@@ -101,9 +101,7 @@ def visible_cards(
     for place, name in enumerate(pile):
         # stacks of different heights cannot be compared card by card, so all cards count as face up
         is_public = len(public_pile) != len(pile) or public_pile[place] is not None
-        cards.append(
-            ("" if name is None else card_text(kit, name), name is not None and not is_public)
-        )
+        cards.append(("", False) if name is None else (card_text(kit, name), not is_public))
     max_cards = 2 * column_cards if len(cards) > column_cards else column_cards
     # the number of hidden cards takes the place of one card
     hidden_count = len(cards) - max_cards + 1 if len(cards) > max_cards else 0

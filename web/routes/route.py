@@ -117,33 +117,34 @@ def at_table(_: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Route:
-    """One address and method.
-
-    `inner_guard` is a guard that the method itself applies, because there are exceptions. With
-    `is_json` a POST has a `body`, which is parsed strictly. `answer` is the type of a JSON answer,
-    or the media type of any other. `fields` are those of the body or form, and `file` is the field
-    of an upload. `actor` is passed on to the method: `table`, `host`, or `seat` for the seat in the
-    address. `page` is the method of the same group that shows a refused form again, with the
-    reason. `docstring` is that of the method.
-
-    The API's description names operations and bodies after methods. `endpoint` keeps a name there
-    when its method is renamed.
-    """
+    """One address and HTTP method, and how its requests are read and answered."""
 
     path: str
     method: str = "GET"
     endpoint: str = ""
+    """Name in the API's description, by default that of the Python method. It stays when the Python
+    method is renamed.
+    """
     guard: Guard | None = None
     inner_guard: Guard | None = None
+    """Guard that the Python method itself applies, because there are exceptions."""
     is_json: bool = False
+    """Whether a POST has a JSON body, which is parsed strictly."""
     body: type[msgspec.Struct] | None = None
+    """Type of the JSON body."""
     answer: Any = None
+    """Type of a JSON answer, or the media type of any other."""
     fields: tuple[str, ...] = ()
+    """Names of the fields of the body or form."""
     file: str = ""
+    """Name of the field of a form that uploads a file."""
     strict_slashes: bool = True
     actor: str = ""
+    """Who acts: `table`, `host`, or `seat` for the seat in the address, see `shared_post`."""
     page: str = ""
+    """Name of the method in the same group that shows a refused form again, with the reason."""
     docstring: str = ""
+    """Docstring of the Python method."""
 
 
 def _declare(route: Route) -> Callable[[Method], Method]:

@@ -122,11 +122,12 @@ class ProxyMiddleware:
         self._path = path
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        is_own = environ["REMOTE_ADDR"] in OWN_ADDRESSES
-        caller = self._proxies.caller(environ["REMOTE_ADDR"], environ)
+        sender = environ["REMOTE_ADDR"]
+        caller = self._proxies.caller(sender, environ)
         environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address
         # this machine itself may connect without TLS
-        environ["wsgi.url_scheme"] = caller.scheme or ("http" if is_own else self._scheme)
+        own_scheme = "http" if sender in OWN_ADDRESSES else self._scheme
+        environ["wsgi.url_scheme"] = caller.scheme or own_scheme
         if caller.host:
             environ["HTTP_HOST"] = caller.host
         environ["SCRIPT_NAME"] = caller.path or self._path

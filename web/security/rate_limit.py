@@ -94,11 +94,11 @@ class TokenBuckets:
         # at most once a second, because the sweep visits every bucket
         if now_s - self._swept_s >= 1:
             self._swept_s = now_s
-            full = [
-                other for other in self._levels if self._level(other, now_s) >= self._rate.burst
-            ]
-            for other in full:
-                del self._levels[other]
+            self._levels = {
+                other: level
+                for other, level in self._levels.items()
+                if self._level(other, now_s) < self._rate.burst
+            }
         return name if len(self._levels) < self._max_buckets else SHARED
 
 
@@ -162,9 +162,7 @@ class GuessLimit:
         self._buckets = TokenBuckets(rate, now_s)
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
-        """Return whether the guess is right, or None after too many wrong guesses from the
-        address.
-        """
+        """Return whether the guess is right, or None after too many wrong ones from the address."""
         name = address_group(address)
         if not self._buckets.take_token(name):
             return None

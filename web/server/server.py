@@ -64,7 +64,7 @@ MAX_UPLOADS = 4
 # Maximum number of them per address, so that no stranger can block the others alone.
 MAX_UPLOADS_EACH = 2
 # First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it.
-TLS_GREETING = 0x16
+TLS_GREETING = b"\x16"
 
 
 class PortInUse(SystemTrouble):
@@ -139,7 +139,7 @@ class Connection(socket.socket):
         # the first bytes after an answer start a new request
         if not self._unanswered_bytes:
             self._request_start_s = now_s
-            if data[:1] and data[0] == TLS_GREETING:
+            if data[:1] == TLS_GREETING:
                 raise ConnectionResetError(errno.ECONNRESET, "TLS is spoken on a port without it")
         self._unanswered_bytes += len(data)
         # a large request has more time as long as it keeps the minimum speed

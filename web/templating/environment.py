@@ -64,11 +64,11 @@ from web.templating.phrases import (
 
 def prepare_templates(app: Flask) -> None:
     """Set up an application's templates: functions, filters, and how values are rendered."""
-    version = static_version()
-    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.finalize = _translate_output
-    app.jinja_env.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    app.jinja_env.globals.update(
+    version, templates = static_version(), app.jinja_env
+    templates.trim_blocks = templates.lstrip_blocks = True
+    templates.finalize = _translate_output
+    templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    templates.globals.update(
         say=say,
         say_n=say_n,
         joined=joined,
@@ -100,7 +100,7 @@ def prepare_templates(app: Flask) -> None:
         side_of=side_of,
         SEATS=SEATS,
     )
-    app.jinja_env.filters.update(
+    templates.filters.update(
         dashed_code=dashed_code,
         groups_of_four=groups_of_four,
         rule_words=rule_words,
