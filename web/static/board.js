@@ -209,7 +209,7 @@ import {
   const form = () => document.getElementById('sheet');
   const store = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;
   let orders = {}; // by the unit's name: { kind: its number, way: the letter of a direction or '' }
-  let unit = ''; // name of the chosen unit
+  let chosen = ''; // name of the chosen unit
   let drawnStore = ''; // seat and moment of the orders on the page
   let sheet = { units: [], kinds: [], directions: [] };
 
@@ -218,40 +218,40 @@ import {
     remember(store(), JSON.stringify(orders));
   }
 
-  const unitOf = name => sheet.units.find(each => each.name === name);
-  const directionOf = letter => sheet.directions.find(each => each.letter === letter);
+  const unitOf = name => sheet.units.find(unit => unit.name === name);
+  const directionOf = letter => sheet.directions.find(direction => direction.letter === letter);
   const kindOf = order => sheet.kinds[order?.kind];
   const isComplete = order => Boolean(order) && (!kindOf(order).has_direction || Boolean(order.way));
   // An order as text: in the notation, or with the initials of the player's language.
   const orderText = (order, hasInitials) => (order ? `${kindOf(order).letter}${(hasInitials && directionOf(order.way)?.initial) || order.way}` : '');
-  const unitsWithoutOrder = () => sheet.units.filter(each => !isComplete(orders[each.name]));
+  const unitsWithoutOrder = () => sheet.units.filter(unit => !isComplete(orders[unit.name]));
 
   // All orders in the notation.
   function notation() {
-    const texts = sheet.units.filter(each => isComplete(orders[each.name])).map(each => `${each.name}:${orderText(orders[each.name])}`);
+    const texts = sheet.units.filter(unit => isComplete(orders[unit.name])).map(unit => `${unit.name}:${orderText(orders[unit.name])}`);
     return texts.join(' ') || `${sheet.units[0].name}:${sheet.nothing}`;
   }
 
   // Choose the next unit without an order.
   function chooseNext() {
-    const number = sheet.units.findIndex(each => each.name === unit);
+    const number = sheet.units.findIndex(unit => unit.name === chosen);
     const others = [...sheet.units.slice(number + 1), ...sheet.units.slice(0, number)];
-    unit = others.find(each => !orders[each.name])?.name ?? unit;
+    chosen = others.find(unit => !orders[unit.name])?.name ?? chosen;
   }
 
   function choose(name) {
-    unit = name;
+    chosen = name;
     refuse('');
     paint();
   }
 
   // Give the chosen unit an order. The same order once more removes it.
   function giveOrder(kind, way) {
-    const old = orders[unit];
+    const old = orders[chosen];
     const isSame = old && old.kind === kind && (old.way === way || !sheet.kinds[kind].has_direction);
-    if (isSame && isComplete(old)) delete orders[unit];
-    else orders[unit] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
-    if (isComplete(orders[unit])) chooseNext();
+    if (isSame && isComplete(old)) delete orders[chosen];
+    else orders[chosen] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
+    if (isComplete(orders[chosen])) chooseNext();
     refuse('');
     storeOrders();
     paint();
@@ -259,7 +259,7 @@ import {
 
   function clear() {
     orders = {};
-    unit = '';
+    chosen = '';
     refuse('');
     storeOrders();
     paint();
@@ -267,9 +267,9 @@ import {
 
   // A tap on the kind that is chosen removes the order.
   function tapKind(kind) {
-    const old = orders[unit];
+    const old = orders[chosen];
     if (old?.kind === kind) {
-      delete orders[unit];
+      delete orders[chosen];
       storeOrders();
       paint();
     } else giveOrder(kind, sheet.kinds[kind].has_direction && kindOf(old)?.has_direction ? old.way : '');
@@ -277,16 +277,16 @@ import {
 
   // A direction without a kind is that of the first kind that has one, a plain step.
   function tapDirection(letter) {
-    const kind = kindOf(orders[unit])?.has_direction ? orders[unit].kind : sheet.kinds.findIndex(each => each.has_direction);
+    const kind = kindOf(orders[chosen])?.has_direction ? orders[chosen].kind : sheet.kinds.findIndex(({ has_direction }) => has_direction);
     giveOrder(kind, letter);
   }
 
   function tapSquare(square) {
-    const ownUnit = sheet.units.find(each => each.square === square);
-    const origin = unitOf(unit)?.square;
-    const direction = origin && sheet.directions.find(each => shifted(origin, each.step) === square);
+    const ownUnit = sheet.units.find(unit => unit.square === square);
+    const origin = unitOf(chosen)?.square;
+    const direction = origin && sheet.directions.find(({ step }) => shifted(origin, step) === square);
     // an order that lacks its direction comes before the choice of another unit
-    const lacksDirection = orders[unit] && !isComplete(orders[unit]);
+    const lacksDirection = orders[chosen] && !isComplete(orders[chosen]);
     if (ownUnit && !lacksDirection) choose(ownUnit.name);
     else if (direction) tapDirection(direction.letter);
     else if (ownUnit) choose(ownUnit.name);
@@ -299,7 +299,7 @@ import {
     const kind = kindOf(order);
     if (!kind || !isComplete(order)) return '';
     const [x, y] = centre(square);
-    if (!kind.has_direction) return use(kind.drawing, [x, y - 4], 112, name === unit ? 'deed on' : 'deed');
+    if (!kind.has_direction) return use(kind.drawing, [x, y - 4], 112, name === chosen ? 'deed on' : 'deed');
     const { step } = directionOf(order.way);
     const [right, down] = isTurned() ? [-step[0], step[1]] : [step[0], -step[1]];
     const nextSquare = shifted(square, step);
@@ -322,20 +322,20 @@ import {
 
   // Return what the line beside the board says: the chosen unit's order, and what to do next.
   function lineWords() {
-    const order = orders[unit];
-    if (kindOf(order)?.has_direction && !order.way) return [unitWords(unit), say('In which direction?')];
-    return [unitWords(unit), order ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
+    const order = orders[chosen];
+    if (kindOf(order)?.has_direction && !order.way) return [unitWords(chosen), say('In which direction?')];
+    return [unitWords(chosen), order ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
   }
 
   function paintUnits() {
     const row = form().querySelector('.units');
-    const keys = sheet.units.map(each => {
+    const keys = sheet.units.map(unit => {
       const key = Object.assign(document.createElement('button'), { type: 'button', className: 'key unit' });
-      key.dataset.unit = each.name;
-      key.setAttribute('aria-pressed', String(each.name === unit));
-      key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: each.name, note: each.note, order: orderLabel(each.name) || say('no order yet') }));
-      key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${each.name}:${orderText(orders[each.name], true)}` }));
-      key.append(Object.assign(document.createElement('small'), { textContent: each.note }));
+      key.dataset.unit = unit.name;
+      key.setAttribute('aria-pressed', String(unit.name === chosen));
+      key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: unit.name, note: unit.note, order: orderLabel(unit.name) || say('no order yet') }));
+      key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${unit.name}:${orderText(orders[unit.name], true)}` }));
+      key.append(Object.assign(document.createElement('small'), { textContent: unit.note }));
       return key;
     });
     if (keys.length === row.children.length && keys.every((key, number) => key.isEqualNode(row.children[number]))) return;
@@ -346,13 +346,13 @@ import {
 
   // Parse orders in the notation.
   function ordersIn(action) {
-    const possibleOrders = sheet.kinds.flatMap((each, kind) => (each.has_direction ? sheet.directions.map(({ letter }) => letter) : ['']).map(way => ({ kind, way })));
+    const possibleOrders = sheet.kinds.flatMap(({ has_direction }, kind) => (has_direction ? sheet.directions.map(({ letter }) => letter) : ['']).map(way => ({ kind, way })));
     const parts = action.split(' ').map(part => part.split(':'));
     return Object.fromEntries(parts.map(([name, text]) => [name, possibleOrders.find(order => orderText(order) === text)]).filter(([, order]) => order));
   }
 
   function commit() {
-    const units = unitsWithoutOrder().map(each => each.name).join(', ');
+    const units = unitsWithoutOrder().map(unit => unit.name).join(', ');
     const words = { question: say('No orders yet: {units}', { units }), yes: say('Hand in'), no: say('Keep planning') };
     if (units) askFirst(document.getElementById('commit'), words, () => handIn(notation()));
     else handIn(notation());
@@ -364,27 +364,27 @@ import {
     if (drawnStore !== store()) {
       drawnStore = store();
       orders = JSON.parse(recall(drawnStore) ?? '{}');
-      unit = '';
+      chosen = '';
     }
     const returnedOrders = takeReturned();
     if (returnedOrders) {
       orders = ordersIn(returnedOrders);
       storeOrders();
     }
-    if (!unitOf(unit)) unit = (unitsWithoutOrder()[0] ?? sheet.units[0]).name;
+    if (!unitOf(chosen)) chosen = (unitsWithoutOrder()[0] ?? sheet.units[0]).name;
     paintUnits();
-    const order = orders[unit];
+    const order = orders[chosen];
     for (const key of document.querySelectorAll('[data-kind]')) key.setAttribute('aria-pressed', String(order?.kind === Number(key.dataset.kind)));
     for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(order) && order.way === key.dataset.way));
-    const units = unitsWithoutOrder().map(each => each.name).join(', ');
+    const units = unitsWithoutOrder().map(unit => unit.name).join(', ');
     const commitKey = document.getElementById('commit');
     commitKey.className = units ? 'key off' : 'key go';
     commitKey.textContent = units ? say('No orders yet: {units}', { units }) : say('Hand in');
     tell(...lineWords());
-    const { square } = unitOf(unit);
-    const neighbours = isComplete(order) ? [] : sheet.directions.map(each => shifted(square, each.step)).filter(Boolean);
-    const [occupied, free] = [true, false].map(hasPiece => neighbours.filter(each => Boolean(pieceOn(each)) === hasPiece));
-    const [staying, moving] = [false, true].map(isMoving => sheet.units.filter(each => Boolean(kindOf(orders[each.name])?.has_direction) === isMoving));
+    const { square } = unitOf(chosen);
+    const neighbours = isComplete(order) ? [] : sheet.directions.map(({ step }) => shifted(square, step)).filter(Boolean);
+    const [occupied, free] = [true, false].map(hasPiece => neighbours.filter(neighbour => Boolean(pieceOn(neighbour)) === hasPiece));
+    const [staying, moving] = [false, true].map(isMoving => sheet.units.filter(unit => Boolean(kindOf(orders[unit.name])?.has_direction) === isMoving));
     mark(staying.map(orderSvg).join('') + frames(occupied) + dots(free), moving.map(orderSvg).join(''), [square]);
   }
 
@@ -401,14 +401,14 @@ import {
   document.addEventListener('keydown', event => {
     if (!form() || event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
     const letter = event.key.length === 1 ? event.key : '';
-    const kind = sheet.kinds.findIndex(each => each.letter && each.letter.toLowerCase() === letter.toLowerCase());
-    const direction = sheet.directions.find(each => (each.initial || each.letter) === letter.toUpperCase());
+    const kind = sheet.kinds.findIndex(other => other.letter && other.letter.toLowerCase() === letter.toLowerCase());
+    const direction = sheet.directions.find(other => (other.initial || other.letter) === letter.toUpperCase());
     if (unitOf(letter)) choose(letter);
     else if (letter && direction) tapDirection(direction.letter);
     else if (letter && kind >= 0) tapKind(kind);
   });
 
-  onTap('sheet', { tap: tapSquare, paint, wanted: () => new Set(sheet.units.map(each => each.square)) });
+  onTap('sheet', { tap: tapSquare, paint, wanted: () => new Set(sheet.units.map(unit => unit.square)) });
   document.addEventListener('shown', paint);
   paint();
 }

@@ -32,15 +32,15 @@ import { page } from './squares.js';
 
   // The keys with which a card can be played, in their order on the page. The first is meant unless another one is chosen.
   function keysOfCard(picked) {
-    const found = choices().filter(each => each.card === picked.card && isPossible(each, { ...picked, key: null }));
-    return [...new Set(found.sort(byOrderOfKeys).map(each => each.key))];
+    const possible = choices().filter(choice => choice.card === picked.card && isPossible(choice, { ...picked, key: null }));
+    return [...new Set(possible.sort(byOrderOfKeys).map(choice => choice.key))];
   }
 
   // The key that a tap on a lane alone means, or null: lanes have one use only and need no card, as drawing with an empty hand.
   function keyOfLanes() {
-    const found = choices().filter(each => each.lane !== null);
-    const keys = new Set(found.map(each => each.key));
-    return keys.size === 1 && found.every(each => each.card === null) ? [...keys][0] : null;
+    const withLane = choices().filter(choice => choice.lane !== null);
+    const keys = new Set(withLane.map(choice => choice.key));
+    return keys.size === 1 && withLane.every(choice => choice.card === null) ? [...keys][0] : null;
   }
 
   // Return the only choice that is meant by what is tapped, or null.
@@ -48,8 +48,8 @@ import { page } from './squares.js';
     const impliedKey = picked.card ? keysOfCard(picked)[0] : keyOfLanes();
     const key = picked.key ?? (picked.lane === undefined ? null : impliedKey);
     if (!key) return null;
-    const found = choices().filter(each => each.key === key && isPossible(each, picked) && isComplete(each, picked));
-    return found.length === 1 ? found[0] : null;
+    const meant = choices().filter(choice => choice.key === key && isPossible(choice, picked) && isComplete(choice, picked));
+    return meant.length === 1 ? meant[0] : null;
   }
 
   async function act(choice) {
@@ -72,15 +72,15 @@ import { page } from './squares.js';
   // Return why nothing can be done with what is tapped. Empty while something can.
   function impossibleWords(picked) {
     if (!picked.key && !picked.card) return '';
-    if (choices().some(each => isPossible(each, picked) && (!picked.card || each.card === picked.card))) return '';
+    if (choices().some(choice => isPossible(choice, picked) && (!picked.card || choice.card === picked.card))) return '';
     const key = keyOf(picked.key ?? keysOfCard({ card: picked.card })[0]);
     return key?.dataset.hint || say('That cannot be done now');
   }
 
   function tapCard(card) {
-    if (!choices().some(each => each.card === card)) return;
+    if (!choices().some(choice => choice.card === card)) return;
     if (chosen.card !== card) {
-      const key = choices().some(each => each.card === card && each.key === chosen.key) ? chosen.key : undefined;
+      const key = choices().some(choice => choice.card === card && choice.key === chosen.key) ? chosen.key : undefined;
       choose({ ...chosen, card, key });
       return;
     }
@@ -101,8 +101,8 @@ import { page } from './squares.js';
   }
 
   function tapKey(key) {
-    const found = choices().filter(each => each.key === key);
-    if (!found.length) {
+    const withKey = choices().filter(choice => choice.key === key);
+    if (!withKey.length) {
       refuse(keyOf(key).dataset.hint || say('That cannot be done now'));
       return;
     }
@@ -110,16 +110,17 @@ import { page } from './squares.js';
       choose({ ...chosen, key: undefined });
       return;
     }
-    const card = found.some(each => each.card === chosen.card) ? chosen.card : undefined;
-    const lane = found.some(each => each.lane === chosen.lane) ? chosen.lane : undefined;
+    // a card or lane that the key does not need is released
+    const card = withKey.some(choice => choice.card === chosen.card) ? chosen.card : undefined;
+    const lane = withKey.some(choice => choice.lane === chosen.lane) ? chosen.lane : undefined;
     choose({ key, card, lane });
   }
 
   // ---- painting ----
 
   function paintKey(key) {
-    const found = choices().filter(each => each.key === key.dataset.key);
-    const isOff = !found.some(each => isPossible(each, { card: chosen.card, lane: chosen.lane }));
+    const withKey = choices().filter(choice => choice.key === key.dataset.key);
+    const isOff = !withKey.some(choice => isPossible(choice, { card: chosen.card, lane: chosen.lane }));
     key.classList.toggle('off', isOff);
     const chosenKey = chosen.card ? chosen.key ?? keysOfCard(chosen)[0] : chosen.key;
     key.setAttribute('aria-pressed', String(!isOff && key.dataset.key === chosenKey));
@@ -129,8 +130,8 @@ import { page } from './squares.js';
   function paintWords() {
     const line = document.getElementById('told');
     if (!choices().length) return;
-    const lane = all('.ln[data-lane]').find(each => each.dataset.lane === chosen.lane);
-    const card = all('.card').find(each => each.dataset.card === chosen.card);
+    const lane = all('.ln[data-lane]').find(element => element.dataset.lane === chosen.lane);
+    const card = all('.card').find(element => element.dataset.card === chosen.card);
     const keys = chosen.card ? keysOfCard(chosen) : [];
     const key = keyOf(chosen.key ?? keys[0]);
     const what = [card?.dataset.shown, lane && say('Lane {lane}', { lane: chosen.lane })].filter(Boolean).join(', ');
@@ -141,7 +142,7 @@ import { page } from './squares.js';
       if (lane && !key) return lane.dataset.words;
       const nextKey = keys.find(name => name !== key?.dataset.key);
       if (nextKey) return say('Tap a lane. Again: {key}.', { key: labelOf(nextKey) });
-      const needsLane = key && (card || !choices().some(each => each.key === key.dataset.key && each.card));
+      const needsLane = key && (card || !choices().some(choice => choice.key === key.dataset.key && choice.card));
       if (needsLane) return say('Tap a lane.');
       if (key) return say('Tap a card.');
       return keyOfLanes() ? say('Tap a lane: {key}.', { key: labelOf(keyOfLanes()) }) : line.dataset.hint;
@@ -174,15 +175,15 @@ import { page } from './squares.js';
       const name = card.dataset.card;
       card.classList.toggle('on', chosen.card === name);
       card.setAttribute('aria-pressed', String(chosen.card === name));
-      const possible = open.some(each => each.card === name && isPossible(each, { key: chosen.key, lane: chosen.lane }));
+      const possible = open.some(choice => choice.card === name && isPossible(choice, { key: chosen.key, lane: chosen.lane }));
       card.classList.toggle('dim', open.length > 0 && !possible);
     }
     for (const lane of all('.ln[data-lane]')) {
       const name = lane.dataset.lane;
       lane.classList.toggle('on', chosen.lane === name);
       lane.setAttribute('aria-pressed', String(chosen.lane === name));
-      const possible = open.filter(each => each.lane === name && isPossible(each, { ...chosen, lane: name }));
-      const hasCard = !chosen.card || possible.some(each => each.card === chosen.card);
+      const possible = open.filter(choice => choice.lane === name && isPossible(choice, { ...chosen, lane: name }));
+      const hasCard = !chosen.card || possible.some(choice => choice.card === chosen.card);
       lane.classList.toggle('dim', open.length > 0 && (!possible.length || !hasCard));
     }
     all('.pick').forEach(paintKey);

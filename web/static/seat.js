@@ -607,9 +607,10 @@ function unitTaps(text) {
   const { kinds, directions } = JSON.parse(document.getElementById('sheet').dataset.sheet);
   return text.split(' ').flatMap(part => {
     const [unit, code] = part.split(':');
-    const number = kinds.findIndex(({ letter, has_direction }) => (has_direction ? directions.some(each => letter + each.letter === code) : letter === code));
+    const directionIn = kind => (kind.has_direction ? directions.find(other => kind.letter + other.letter === code) : undefined);
+    const number = kinds.findIndex(kind => (kind.has_direction ? directionIn(kind) : kind.letter === code));
     const { letter, has_direction } = kinds[number];
-    const direction = directions.find(each => letter + each.letter === code);
+    const direction = directionIn(kinds[number]);
     const key = `[data-unit="${unit}"]`;
     // the text on the piece's key once its order is complete
     const complete = [`${key} b`, `${unit}:${letter}${has_direction ? direction.initial || direction.letter : ''}`];
@@ -729,7 +730,9 @@ function tapsFor(text, play) {
     const pageRect = page().getBoundingClientRect();
     if (!target.startsWith('@')) {
       const box = find(target)?.getBoundingClientRect();
-      return box ? [[box.top + 10, false], [box.bottom - 10, true]].map(([y, isUnder]) => [box.left + box.width / 2 - pageRect.left, y - pageRect.top, isUnder]) : [];
+      if (!box) return [];
+      const middle = box.left + box.width / 2 - pageRect.left;
+      return [[middle, box.top + 10 - pageRect.top, false], [middle, box.bottom - 10 - pageRect.top, true]];
     }
     if (!board()) return [];
     const [x, y] = centre(target.slice(1));
@@ -750,17 +753,21 @@ function tapsFor(text, play) {
   function bestPlace(target, width, height) {
     const pageRect = page().getBoundingClientRect();
     const isKey = !target.startsWith('@');
-    const others = [...page().querySelectorAll(isKey ? '.key :is(b, .leg), .slot b' : '.view [data-at]')].filter(element => `@${element.dataset.at}` !== target)
+    const others = [...page().querySelectorAll(isKey ? '.key :is(b, .leg), .slot b' : '.view [data-at]')]
+      .filter(element => `@${element.dataset.at}` !== target)
       .map(element => element.getBoundingClientRect());
     const maxLeft = page().clientWidth - width - MARGIN_PX;
-    // the share of the tag's width that is left of its tip
-    const places = tagPoints(target).flatMap(([x, y, isUnder]) => (isKey ? [.5, .3, .7] : [.5, .35, .65, .2, .8, .13, .87]).map(share => {
+    // which share of the tag's width is left of its tip: the middle is tried first
+    const shares = isKey ? [.5, .3, .7] : [.5, .35, .65, .2, .8, .13, .87];
+    const placeAt = ([x, y, isUnder], share) => {
       const left = Math.max(MARGIN_PX, Math.min(maxLeft, x - share * width));
       const top = isUnder ? y : y - height;
+      // on a key the tip hides nothing, so only the rest of the tag counts
       const body = isKey ? [top + pageRect.top + (isUnder ? TIP_PX : 0), width, height - TIP_PX] : [top + pageRect.top, width, height];
       const hidden = others.reduce((sum, box) => sum + hiddenArea(box, left + pageRect.left, ...body), 0);
       return { left, top, isUnder, tip: x - left, hidden };
-    }));
+    };
+    const places = tagPoints(target).flatMap(point => shares.map(share => placeAt(point, share)));
     return places.reduce((best, candidate) => (candidate.hidden < best.hidden ? candidate : best), places[0]);
   }
 

@@ -4,14 +4,17 @@ export const page = () => document.getElementById('live');
 export const board = () => page()?.querySelector('.view .board');
 
 const GOAL_RANK = -0.68; // centre of the goal behind the first rank, in ranks (board.py draws it 36 units deep)
-const FINGER_REACH = 0.8; // a tap may miss the centre of a square that it means by so many squares
+const FINGER_REACH = 0.8; // how far a tap may be from the centre of the square that it means, in squares
 
+// The board's shape, from `data-grid` (see `board_svg` in web/rendering/board.py). `pitch` is the distance between the centres
+// of neighbours, and `turned` means that North sits at the bottom.
 function grid() {
   const [files, ranks, pitch, turned] = board().dataset.grid.split(' ').map(Number);
   return { files, ranks, pitch, turned: Boolean(turned) };
 }
 
 const nameOf = (file, rank) => `${String.fromCharCode(97 + file)}${rank + 1}`;
+// File and rank of a square from 0: [2, 3] for c4.
 export const indices = square => [square.charCodeAt(0) - 97, Number(square.slice(1)) - 1];
 export const isTurned = () => grid().turned;
 
@@ -51,7 +54,11 @@ function squareAt(event, wanted) {
 // ---- marks, as SVG ----
 
 // A drawing of the page's sprite, centred on a point.
-export const use = (drawing, [x, y], size, classes = '', degrees = 0) => `<use href="#${drawing}" x="${x - size / 2}" y="${y - size / 2}" width="${size}" height="${size}" class="${classes}"${degrees ? ` transform="rotate(${degrees} ${x} ${y})"` : ''}/>`;
+export function use(drawing, [x, y], size, classes = '', degrees = 0) {
+  const place = `x="${x - size / 2}" y="${y - size / 2}" width="${size}" height="${size}"`;
+  const rotation = degrees ? ` transform="rotate(${degrees} ${x} ${y})"` : '';
+  return `<use href="#${drawing}" ${place} class="${classes}"${rotation}/>`;
+}
 
 const outline = ([x, y]) => `M${x - 50} ${y - 50}h100v100h-100z`;
 export const frames = squares => (squares.length ? `<path class="may" d="${squares.map(square => outline(centre(square))).join('')}"/>` : '');
@@ -103,7 +110,11 @@ export function mark(under, over, chosen = []) {
 const ARROW_STEPS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 let cursor = null; // the square that the arrow keys have reached
 const isCursorShown = () => Boolean(cursor) && document.activeElement === board();
-const cursorMark = () => (isCursorShown() ? `<path class="cursor" id="at-${cursor}" role="button" aria-pressed="${chosenSquares.includes(cursor)}" aria-label="${squareWords(cursor)}" d="${outline(centre(cursor))}"/>` : '');
+function cursorMark() {
+  if (!isCursorShown()) return '';
+  const words = `aria-pressed="${chosenSquares.includes(cursor)}" aria-label="${squareWords(cursor)}"`;
+  return `<path class="cursor" id="at-${cursor}" role="button" ${words} d="${outline(centre(cursor))}"/>`;
+}
 
 // Describe a square for a screen reader: its name, and what the board's description says about it.
 function squareWords(square) {
