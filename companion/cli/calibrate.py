@@ -1,12 +1,11 @@
 """`companion calibrate`: measure the lens of a camera exactly, from a printed page.
 
-The command asks for views of the page from several sides and stores the lens that fits them.
-Playing does not need it, since the board itself teaches the lens roughly.
+The command asks for views of the page from several sides and saves the lens that fits them. Playing
+does not need it, since the board itself teaches the lens roughly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,22 +17,21 @@ from companion.core.errors import CameraError
 from companion.core.ports import Camera
 from vision.cameras.calibration import Calibration, LensFit
 from vision.cameras.catalogue import open_camera
-from vision.cameras.lenses import LensShelf, nominal_lens
-from vision.detection.markers import Luma
+from vision.cameras.lenses import LensStore, nominal_lens
 
 if TYPE_CHECKING:
     from companion.printing.tiling import Paper
 
-# Maximum residual, divided by the width of the picture: 0.6 px in one of 1280 px. Above it, the
-# views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page, lower
+# Maximum residual of the corners, divided by the width of the picture: 0.6 px of 1280 px. Above it,
+# the views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page, lower
 # refuses good views of a noisy camera.
 MAX_MISFIT = 0.6 / 1280
 # Maximum standard deviation of the focal length, as a share of it. Chosen by eye: higher accepts
 # views that are too much alike, lower asks for more of them.
 MAX_SPREAD = 0.01
-# Number of pictures in a row with the same trouble after which it is printed, so that trouble that
+# Number of pictures in a row that are refused for one reason before it is printed. A reason that
 # passes by itself is not.
-PICTURES_BEFORE_ADVICE = 20
+MIN_REFUSALS = 20
 
 
 def print_page(path: Path, paper: Paper) -> None:
@@ -49,49 +47,40 @@ def print_page(path: Path, paper: Paper) -> None:
 
 
 def measure(settings: Settings) -> LensFit:
-    """Measure the camera of the settings and store its lens.
+    """Measure the lens of the camera in the settings and save it.
 
-    It prints after each view what is still missing. Raises `CameraError` when the camera fails or
-    the views do not fit together. Nothing is stored then.
+    After each view it prints which one to show next. Raises `CameraError` when the camera fails or
+    the views do not fit together. Nothing is saved then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
-        camera.frame()  # only a picture shows how much of the sensor is used
+        # Only a picture shows how much of the sensor is used, on which the nominal lens depends.
+        camera.frame()
         calibration = Calibration(nominal_lens(settings.camera, camera))
         print(
             f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything."
         )
-        _collect_views(calibration, _pictures(camera))
+        _collect_views(calibration, camera)
         fit = _solve(calibration)
-        shelf = LensShelf(settings.lenses_path, settings.camera)
-        shelf.store_calibrated(camera, fit.lens, fit.spread)
+        store = LensStore(settings.lenses_path, settings.camera)
+        store.save_calibrated(camera, fit.lens, fit.spread)
     return fit
 
 
-def _pictures(camera: Camera) -> Iterator[Luma]:
-    while True:
-        yield camera.frame().luma
-
-
-def _collect_views(calibration: Calibration, pictures: Iterator[Luma]) -> None:
-    """Add views until they suffice. Raises `CameraError` when the camera stops before that."""
+def _collect_views(calibration: Calibration, camera: Camera) -> None:
+    """Add views of the page until they suffice. Raises `CameraError` when the camera fails."""
     print(f"{calibration.missing_views()[0]}.")
-    last_trouble = ""
+    last_refusal = ""
     repeats = 0
-    for luma in pictures:
-        trouble = calibration.add(luma)
-        # the same trouble is printed once it lasts, not for every picture
-        repeats = repeats + 1 if trouble == last_trouble else 1
-        last_trouble = trouble
-        if trouble:
-            if repeats == PICTURES_BEFORE_ADVICE:
-                print(f"{trouble}.")
-            continue
-        missing = calibration.missing_views()
-        if not missing:
-            print(f"View {calibration.views} is taken.")
-            return
-        print(f"View {calibration.views} is taken. {missing[0]}.")
-    raise CameraError("The camera stopped before there were enough views: begin again")
+    while calibration.missing_views():
+        refusal = calibration.add(camera.frame().luma)
+        # A reason is printed once it lasts, not for every picture.
+        repeats = repeats + 1 if refusal == last_refusal else 1
+        last_refusal = refusal
+        if not refusal:
+            next_view = [f"{view}." for view in calibration.missing_views()[:1]]
+            print(f"View {calibration.views} is taken.", *next_view)
+        elif repeats == MIN_REFUSALS:
+            print(f"{refusal}.")
 
 
 def _solve(calibration: Calibration) -> LensFit:

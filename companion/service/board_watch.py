@@ -19,7 +19,7 @@ from companion.table.listeners import TableListener
 from companion.table.table import Table
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import list_cameras, open_camera
-from vision.cameras.lenses import LensShelf
+from vision.cameras.lenses import LensStore
 from vision.diagnosis import MAX_SETTLED, MAX_SETTLED_IF_SMALL, BoardEye
 from vision.network.phone import PhoneLine
 from vision.reading.board_reader import board_reader
@@ -64,7 +64,7 @@ class BoardWatch(Closeable):
             return "No camera: switched off in the settings."
         if is_automatic and may_simulate and not list_cameras():
             return "No camera: none is connected."
-        lenses = LensShelf(self._settings.lenses_path, settings)
+        lenses = LensStore(self._settings.lenses_path, settings)
         # A camera named in the settings is expected. Otherwise the watcher waits until one is
         # connected.
         expected = (lambda: bool(list_cameras())) if is_automatic else (lambda: True)

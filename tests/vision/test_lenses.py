@@ -22,7 +22,7 @@ from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import PictureCamera
-from vision.cameras.lenses import LensShelf, nominal_lens
+from vision.cameras.lenses import LensStore, nominal_lens
 from vision.cameras.source import Device
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
@@ -61,15 +61,15 @@ def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
 
 
 def keep(
-    shelf: LensShelf, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None
+    store: LensStore, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None
 ) -> None:
-    shelf.keep(camera or Camera(), tuner, seen or pose())
-    shelf.save()
+    store.update(camera or Camera(), tuner, seen or pose())
+    store.save()
 
 
 def kept_lens(folder: Path) -> tuple[Lens, bool]:
     """The camera's lens after a restart, and whether it was measured."""
-    return LensShelf(folder / "lenses.json", SETTINGS).lens_of(Camera())
+    return LensStore(folder / "lenses.json", SETTINGS).lens_of(Camera())
 
 
 # ---- nominal lenses ------------------------------------------------------------------------------
@@ -93,16 +93,16 @@ def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
 
 def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "state" / "lenses.json"
-    shelf = LensShelf(path, SETTINGS)
-    assert shelf.lens_of(Camera()) == (LENSES["webcam"], False)
-    keep(shelf, taught(Lens(0.78, 0.01), 0.02))
-    keep(shelf, taught(Lens(0.81, -0.04), 0.005))
-    again = LensShelf(path, SETTINGS)
+    store = LensStore(path, SETTINGS)
+    assert store.lens_of(Camera()) == (LENSES["webcam"], False)
+    keep(store, taught(Lens(0.78, 0.01), 0.02))
+    keep(store, taught(Lens(0.81, -0.04), 0.005))
+    again = LensStore(path, SETTINGS)
     assert again.lens_of(Camera()) == (Lens(0.81, -0.04), False)
     assert again.lens_of(Camera("usb 1234:5678")) == (LENSES["webcam"], False), (
         "another camera has another lens"
     )
-    small = LensShelf(path, CameraSettings(size="1280x720"))
+    small = LensStore(path, CameraSettings(size="1280x720"))
     assert small.lens_of(Camera()) == (LENSES["webcam"], False), (
         "another size may show another part of the sensor"
     )
@@ -130,9 +130,9 @@ SURE = Lens(0.81, -0.04)
     ids=["less sure", "few views", "no fit", "half hidden", "far off", "bent", "no number"],
 )
 def test_a_lens_that_is_worse_is_not_kept(tmp_path: Path, tuner: LensTuner, seen: Pose) -> None:
-    shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
-    keep(shelf, taught(Lens(0.78, 0.01), 0.005))
-    keep(shelf, tuner, seen=seen)
+    store = LensStore(tmp_path / "lenses.json", SETTINGS)
+    keep(store, taught(Lens(0.78, 0.01), 0.005))
+    keep(store, tuner, seen=seen)
     assert kept_lens(tmp_path) == (Lens(0.78, 0.01), False)
 
 
@@ -140,17 +140,17 @@ def test_a_measured_lens_stays(tmp_path: Path) -> None:
     lens = {"focal_ratio": 0.79, "k1": 0.02, "spread": 0.001, "exact": True}
     content = json.dumps({"usb 046d:082d:A1 1920x1080": lens})
     (tmp_path / "lenses.json").write_text(content)
-    keep(LensShelf(tmp_path / "lenses.json", SETTINGS), taught(SURE, 0.0001))
+    keep(LensStore(tmp_path / "lenses.json", SETTINGS), taught(SURE, 0.0001))
     assert kept_lens(tmp_path) == (Lens(0.79, 0.02), True)
 
 
 def test_the_file_is_written_at_most_every_five_minutes(tmp_path: Path) -> None:
     path = tmp_path / "lenses.json"
-    shelf = LensShelf(path, SETTINGS)
+    store = LensStore(path, SETTINGS)
     for second in range(300):
-        shelf.keep_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), float(second))
+        store.save_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), float(second))
     assert not path.exists()
-    shelf.keep_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), 300.0)
+    store.save_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), 300.0)
     assert json.loads(path.read_text()) == {
         "usb 046d:082d:A1 1920x1080": {
             "focal_ratio": 0.8,
@@ -168,7 +168,7 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFix
     path.write_bytes(b'{"a": {"focal_ratio": "x"}}')
     assert kept_lens(tmp_path) == (LENSES["webcam"], False)
     assert "the cameras learn their lenses anew" in caplog.text
-    keep(LensShelf(path, SETTINGS), taught(Lens(0.8), 0.01))
+    keep(LensStore(path, SETTINGS), taught(Lens(0.8), 0.01))
     assert kept_lens(tmp_path)[0] == Lens(0.8)
 
 
@@ -176,26 +176,26 @@ def test_a_disk_that_takes_nothing_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
-    shelf = LensShelf(tmp_path / "state" / "lenses.json", SETTINGS)
-    keep(shelf, taught(Lens(0.8), 0.01))
+    store = LensStore(tmp_path / "state" / "lenses.json", SETTINGS)
+    keep(store, taught(Lens(0.8), 0.01))
     assert caplog.text.count("the lenses cannot be stored") == 1
     with pytest.raises(
         CameraError, match=r"the lenses cannot be stored: .*: make room, or mend state_dir"
     ):
-        shelf.store_calibrated(Camera(), Lens(0.79, 0.02), 0.001)
+        store.save_calibrated(Camera(), Lens(0.79, 0.02), 0.001)
 
 
 def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
     import cv2  # noqa: PLC0415 - here only
 
     cv2.imwrite(str(tmp_path / "a.png"), np.full((48, 64), 90, np.uint8))
-    shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
+    store = LensStore(tmp_path / "lenses.json", SETTINGS)
     camera = PictureCamera(tmp_path / "a.png", FakeClock())
-    shelf.keep(camera, taught(Lens(0.8), 0.01), pose())
-    shelf.save()
+    store.update(camera, taught(Lens(0.8), 0.01), pose())
+    store.save()
     assert not (tmp_path / "lenses.json").exists()
     with pytest.raises(CameraError, match="has no lens that can be stored"):
-        shelf.store_calibrated(camera, Lens(0.79, 0.02), 0.001)
+        store.save_calibrated(camera, Lens(0.79, 0.02), 0.001)
 
 
 # ---- the watcher and the reader ------------------------------------------------------------------
@@ -218,7 +218,7 @@ class Watched:
         self.reader = board_reader({KIT.game: KIT})
         cameras = Cameras(
             lambda source: open_camera(settings, self.clock, source),
-            lenses=LensShelf(self.path, settings),
+            lenses=LensStore(self.path, settings),
         )
         return Watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 

@@ -17,7 +17,7 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.ports import Camera, Frame
 from vision.cameras.exposure import ExposureControl
-from vision.cameras.lenses import LensShelf
+from vision.cameras.lenses import LensStore
 from vision.cameras.source import Device, Locks
 from vision.detection.markers import Luma
 
@@ -41,8 +41,8 @@ class Cameras:
     """Opens a camera by its source. An empty one is that of the settings."""
     expected: Callable[[], bool] = lambda: True
     """Returns whether a camera that was never there is a fault. Called only when none is found."""
-    lenses: LensShelf | None = None
-    """Keeps what is learned about lenses."""
+    lenses: LensStore | None = None
+    """Saves what is learned about lenses. None if nothing is saved."""
 
 
 class CameraLink:
@@ -185,7 +185,7 @@ class CameraLink:
         """Keep what a picture says about the lens, and tell the camera whether something moves."""
         lenses, reader = self._cameras.lenses, self._reader
         if self._camera and lenses:
-            lenses.keep_periodically(self._camera, reader.learned, reader.pose, now_s)
+            lenses.save_periodically(self._camera, reader.learned, reader.pose, now_s)
         if isinstance(self._camera, Device):
             self._camera.pace(is_moving)
 
@@ -202,7 +202,7 @@ class CameraLink:
         self._light, self._locks = None, None
         if camera is not None:
             if self._cameras.lenses:
-                self._cameras.lenses.keep(camera, self._reader.learned, self._reader.pose)
+                self._cameras.lenses.update(camera, self._reader.learned, self._reader.pose)
             # A disconnected device cannot be closed properly. The fault itself was reported before.
             with contextlib.suppress(CameraError):
                 camera.close()

@@ -1,9 +1,12 @@
-"""The lens of each camera: the nominal one of its model, the one learned from the board, or a
-calibrated one. The latter two are stored in a file.
+"""Which lens each camera has: the nominal one of its model, one learned from the board, or a
+calibrated one.
 
-The file is a JSON object, by the camera's identity and the size of its pictures: `{"focal_ratio":
-0.77, "k1": 0.01, "spread": 0.004, "exact": false, "k2": 0.0, "fisheye": false}`. What focal ratio
-and coefficients are is in `vision.pose.optics`. `exact` is the file's word for calibrated.
+The latter two are stored in a file. It is a JSON object with an entry for each camera, picture size
+and crop. What focal ratio and coefficients are is in `vision.pose.optics`, and `exact` is the
+file's word for calibrated:
+
+    {"usb 046d:0825:AEEF80A0 1280x960": {"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
+                                         "exact": false, "k2": 0.0, "fisheye": false}}
 """
 
 from __future__ import annotations
@@ -25,13 +28,16 @@ from vision.pose.pose import Pose
 
 log = logging.getLogger(__name__)
 
-# Interval in seconds at which a learned lens is stored. Larger: more is lost when the power fails.
+# Interval in seconds at which a learned lens is saved. Larger: more is lost when the power fails.
 # Smaller: more writes to the SD card.
-_STORE_INTERVAL_S = 300.0
+_SAVE_INTERVAL_S = 300.0
 
 # Minimum number of views of the board from which a stored lens was learned. Smaller: a few bad
 # views may spoil it. Larger: a short game teaches nothing.
 _MIN_VIEWS = 20
+
+# Minimum number of corner markers in the last view. Two say nothing about the lens.
+_MIN_MARKERS = 3
 
 # Maximum relative standard deviation of a stored focal length. Nominal lenses are wrong by about an
 # eighth. Larger: a doubtful lens is stored. Smaller: some cameras learn theirs anew at each start.
@@ -53,6 +59,14 @@ _MAX_LOG_OFFSET_BY_LINES = 1.2
 # Maximum difference between a learned and the nominal k1. Like `_MAX_LOG_OFFSET`, it is a bit less
 # than a `LensTuner` can change, so a lens at that limit is not believed.
 _MAX_K1_OFFSET = 0.14
+
+# Limits of the values in a file, which may have been edited. They are far beyond those of any lens
+# that sees a table.
+_FOCAL_RATIOS = 0.2, 10.0
+_MAX_DISTORTION = 1.0
+
+# Minimum zoom that counts as a crop. It is stored with two decimals, so less would be 1.00.
+_MIN_ZOOM = 1.005
 
 
 class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,16 +93,21 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The lens for the pose."""
         return Lens(self.focal_ratio, self.k1, self.k2, self.fisheye)
 
-    def is_sane(self) -> bool:
+    def is_plausible(self) -> bool:
         """Return whether these values can belong to a lens. NaN cannot: it compares as false."""
-        is_bent_little = abs(self.k1) <= 1 and abs(self.k2) <= 1
-        return 0.2 <= self.focal_ratio <= 10 and is_bent_little and 0 <= self.spread < 1
+        low, high = _FOCAL_RATIOS
+        return (
+            low <= self.focal_ratio <= high
+            and abs(self.k1) <= _MAX_DISTORTION
+            and abs(self.k2) <= _MAX_DISTORTION
+            and 0 <= self.spread < 1
+        )
 
 
 def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
     """Return the lens according to the settings and the camera's model.
 
-    A cropped sensor has a longer focal ratio.
+    A cropped sensor has a larger focal ratio.
     """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
@@ -99,11 +118,12 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
     return Lens(lens.focal_ratio * zoom, lens.k1)
 
 
-class LensShelf:
-    """The lens of each camera, with a file for lenses that were learned or calibrated.
+class LensStore:
+    """Knows the lens of each camera, and saves those that were learned or calibrated in a file.
 
-    Used by the watcher's thread, or by `companion calibrate`. Without a path nothing is written. A
-    file that cannot be read is logged, and overwritten later.
+    `update` takes over what was learned, in memory only. `save` writes the file, which
+    `save_periodically` does every 300 s. Used by the watcher's thread, or by `companion calibrate`.
+    Without a path nothing is written. A file that cannot be read is logged, and overwritten later.
     """
 
     def __init__(self, path: Path | None, settings: CameraSettings) -> None:
@@ -112,7 +132,7 @@ class LensShelf:
         self._lenses = _load(path) if path else {}
         # Whether a lens has changed since the last attempt to write the file.
         self._is_changed = False
-        self._next_store_s: float | None = None
+        self._next_save_s: float | None = None
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it was calibrated and must not be changed."""
@@ -121,27 +141,28 @@ class LensShelf:
             return nominal_lens(self._settings, camera), False
         return lens.lens, lens.is_calibrated
 
-    def keep_periodically(
+    def save_periodically(
         self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float
     ) -> None:
-        """Keep a learned lens and write the file, every 300 s. Does nothing between these times."""
-        if self._next_store_s is None:
-            self._next_store_s = now_s + _STORE_INTERVAL_S
-        if now_s < self._next_store_s:
+        """Take over a learned lens and save it, every 300 s. Does nothing between these times."""
+        if self._next_save_s is None:
+            self._next_save_s = now_s + _SAVE_INTERVAL_S
+        if now_s < self._next_save_s:
             return
-        self._next_store_s = now_s + _STORE_INTERVAL_S
-        self.keep(camera, tuner, pose)
+        self._next_save_s = now_s + _SAVE_INTERVAL_S
+        self.update(camera, tuner, pose)
         self.save()
 
-    def keep(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
-        """Keep a lens learned from the board in memory, until `save` writes it.
+    def update(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
+        """Take over what the board has taught about a camera's lens. `save` writes it later.
 
-        A lens that is less certain than the known one is ignored, and so is a doubtful one.
+        A lens that is less certain than the known one is ignored, and so is a doubtful one. `pose`
+        is that of the last picture, which has to fit well.
         """
         key = self._key(camera)
         if not key or tuner.views < _MIN_VIEWS or tuner.is_calibrated:
             return
-        if pose is None or pose.markers < 3 or pose.rms_px > _MAX_RMS * pose.size[0]:
+        if pose is None or pose.markers < _MIN_MARKERS or pose.rms_px > _MAX_RMS * pose.size[0]:
             return
         spread = tuner.spread
         known = self._lenses.get(key)
@@ -151,13 +172,16 @@ class LensShelf:
                 return
         lens = StoredLens.of(tuner.lens, spread)
         nominal = nominal_lens(self._settings, camera)
-        if not lens.is_sane() or spread > _MAX_SPREAD or _is_far(tuner, nominal):
+        if not lens.is_plausible() or spread > _MAX_SPREAD or _is_far(tuner, nominal):
             return
         self._is_changed |= lens != known
         self._lenses[key] = lens
 
-    def store_calibrated(self, camera: Camera, lens: Lens, spread: float) -> None:
-        """Store a calibrated lens, which nothing learned replaces. Raises `CameraError`."""
+    def save_calibrated(self, camera: Camera, lens: Lens, spread: float) -> None:
+        """Save a calibrated lens, which nothing learned replaces. Raises `CameraError`.
+
+        `spread` is the relative standard deviation of its focal length.
+        """
         key = self._key(camera)
         if not key:
             raise CameraError(
@@ -197,7 +221,7 @@ class LensShelf:
         """
         if not isinstance(camera, Device) or not camera.identity:
             return ""
-        zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
+        zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > _MIN_ZOOM else ""
         width, height = self._settings.size_px
         return f"{camera.identity} {width}x{height}{zoom}"
 
@@ -215,6 +239,7 @@ def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
 
 
 def _load(path: Path) -> dict[str, StoredLens]:
+    """Return the plausible lenses of a file. A file that cannot be read is logged."""
     try:
         lenses = msgspec.json.decode(read_file(path, MAX_TEXT_BYTES), type=dict[str, StoredLens])
     except FileNotFoundError:
@@ -222,4 +247,4 @@ def _load(path: Path) -> dict[str, StoredLens]:
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         log.warning("%s: cannot be read: %s: the cameras learn their lenses anew", path, error)
         return {}
-    return {key: lens for key, lens in lenses.items() if lens.is_sane()}
+    return {key: lens for key, lens in lenses.items() if lens.is_plausible()}

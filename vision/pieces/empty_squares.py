@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.pieces.shaded_squares import reflectance
-from vision.pieces.snapshots import LINE, Snapshot, Tone, measure_outlines, visible_quantile
+from vision.pieces.snapshots import (
+    MIN_LINE_DEPTH,
+    Snapshot,
+    Tone,
+    measure_outlines,
+    visible_quantile,
+)
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
 # Limits of tone, relative to what an empty square shows. A pixel is dark below the first one, as
@@ -258,7 +264,9 @@ def _shows_known(shot: Snapshot, square: Square, known: EmptyAppearance) -> bool
     bright = float((ratio > _BRIGHT).mean())
     if dark > _KNOWN_MAX_DARK or bright > _KNOWN_MAX_BRIGHT:
         return False
-    min_depths = np.where(known.line_depths >= LINE, _MIN_DEPTH_SHARE * known.line_depths, 0)
+    min_depths = np.where(
+        known.line_depths >= MIN_LINE_DEPTH, _MIN_DEPTH_SHARE * known.line_depths, 0
+    )
     is_shaded = np.array([dim > _KNOWN_MIN_SHADED])
     rows = np.array([row])
     return bool(_shows_outline(shot, rows, min_depths.astype(np.float32), is_shaded)[0])
@@ -287,7 +295,7 @@ def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     number = cells.number_of[square]
     visible = shot.visible[row]
     # The print that remains when the light is removed.
-    paper = cells.paper_around[square in cells.marked_squares]
+    paper = cells.paper_of_marked if square in cells.marked_squares else cells.paper
     sides = tuple(cells.next_to_paper[number].tolist())
     printed = reflectance(shot.tones[row], visible, paper, sides)
     if printed is None:
@@ -317,7 +325,7 @@ def _shows_outline(
     missing = depths < min_depths * np.minimum(1, tones)
     is_present = missing.sum(axis=1) <= _MAX_MISSING * (~np.isnan(depths)).sum(axis=1)
     # If no outline is visible, as in glare, an empty square cannot be recognised.
-    is_clear = ~missing & (depths >= LINE)
+    is_clear = ~missing & (depths >= MIN_LINE_DEPTH)
     is_present &= is_clear.sum(axis=1) >= _MIN_LINES
     is_in_shadow = _is_shadow_on_outline(tones, missing) & shot.has_outlines
     return np.asarray(is_present & (~is_shaded | is_in_shadow))

@@ -16,16 +16,16 @@ from vision.detection.markers import Sighting
 from vision.detection.stillness import BLOCK_PX, BlockMask
 from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm, square_outline_mm
 
-# Maximum height in mm of a piece above its marker. Pieces may stand a little higher than it.
-ABOVE_MM = 3.0
+# Maximum height in mm of a piece above its marker: a rim, or a tag that does not lie flat.
+MAX_ABOVE_MARKER_MM = 3.0
 
 # Number of heights between paper and the tallest piece at which a block's ray is followed. From the
 # usual angles its points are less than a square apart.
 _LEVELS = 3
 
-# Maximum standard deviation of the pose, as a share of a square, to call a square empty. At three
-# standard deviations the place is wrong by a quarter of a square. Larger: the place that is
-# examined may miss a piece.
+# Maximum standard deviation of a square's position, as a share of the square, to call it empty. At
+# three standard deviations it is wrong by a quarter of a square. Larger: the area that is examined
+# may miss a piece.
 _MAX_SPREAD = 0.08
 
 # The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
@@ -38,17 +38,18 @@ _INNER = 0.4
 def extend_by_markers(
     blocks: BlockMask, sightings: Iterable[Sighting]
 ) -> tuple[BlockMask, list[Sighting]]:
-    """Return the blocks (rows, columns) and all those of markers that touch them, and these
-    markers.
+    """Return the blocks (rows, columns) with all those of markers that touch them.
+
+    The second result are these markers. Each adds the blocks of its bounding box.
     """
     rows, columns = blocks.shape
     extended = blocks.copy()
     touched = []
     for sighting in sightings:
         # The bounding box of its corners, in blocks.
-        places = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
-        left, top = places.min(axis=0).tolist()
-        right, bottom = places.max(axis=0).tolist()
+        corners = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
+        left, top = corners.min(axis=0).tolist()
+        right, bottom = corners.max(axis=0).tolist()
         part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
         if blocks[part].any():
             extended[part] = True
@@ -57,20 +58,22 @@ def extend_by_markers(
 
 
 def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square], set[Square]]:
-    """Return the squares whose paper is in these blocks (rows, columns), and the squares on which a
-    piece would reach into them.
+    """Return the squares whose paper these blocks show, and all that a piece may reach them from.
+
+    The first are those under the blocks. The second also contain squares nearer to the camera,
+    because a tall piece on them would appear in the blocks. `blocks` are (rows, columns).
     """
     board = kit.board
 
-    # The centre of each block. Its ray meets the board at `foot`, and the plane of the tallest
-    # piece's top at `head`.
+    # The ray of each block's centre meets the plane of the tallest piece's top at `head`, and the
+    # board at `foot`. A piece anywhere between them reaches into the block.
     rows, columns = np.nonzero(blocks)
     centres_px = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
     foot = pose.to_plane(centres_px)
-    head = pose.to_plane(centres_px, kit.tallest_mm + ABOVE_MM)
+    head = pose.to_plane(centres_px, kit.tallest_mm + MAX_ABOVE_MARKER_MM)
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
-    paper = set[Square]()
-    standing = set[Square]()
+    shown = set[Square]()
+    reaching = set[Square]()
     for share in np.linspace(0, 1, _LEVELS):
         between = foot + (head - foot) * share
         cells = np.floor((between + board.gap_mm / 2) / pitch)
@@ -78,22 +81,22 @@ def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square],
         is_on_board = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
         # Squares are numbered file by file.
         numbers = np.unique(cells[is_on_board] @ (board.ranks, 1)).astype(int)
-        standing.update(map(board.squares.__getitem__, numbers))
+        reaching.update(map(board.squares.__getitem__, numbers))
         if share == 0:
-            paper = set(standing)
-    return paper, standing
+            shown = set(reaching)
+    return shown, reaching
 
 
 def blocks_over(
     kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[int, ...]
 ) -> BlockMask:
-    """Return the blocks that contain these squares and what may stand on them.
+    """Return the blocks (rows, columns) that contain these squares and what may stand on them.
 
     `shape` is (rows, columns) of the picture's blocks.
     """
     board = kit.board
     mask = np.zeros(shape, np.uint8)
-    top_mm = kit.tallest_mm + ABOVE_MM
+    top_mm = kit.tallest_mm + MAX_ABOVE_MARKER_MM
     for square in squares:
         cell = rectangle_corners_mm(
             *board.centre_mm(square), board.pitch_mm, board.rank_pitch_mm, 0.0
@@ -111,7 +114,7 @@ def blocks_over(
 def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     """Return the squares for which the pose is too uncertain to call them empty.
 
-    A piece could be next to the place that is examined.
+    A piece could lie beside the area that is examined.
     """
     squares, corners = _corners_of(board)
     # The worst of a square's four corners counts.

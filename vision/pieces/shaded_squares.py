@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from vision.detection.stillness import median_of
 
-# Brightness of a cell relative to paper or its logarithm, (h, w) or (N,), or places in it, (N, 2).
+# Brightness of a cell relative to paper or its logarithm, (h, w) or (N,), or offsets from its
+# middle, (N, 2) mm.
 Values = NDArray[np.float32]
 
 # Offsets in degrees of three searches for the direction across the edge. The first is around the
@@ -51,7 +52,7 @@ _DARKEST = 0.03
 # Quantiles that bound the tones of most of a square's paper, and of all paper beyond it.
 _MOST_QUANTILES, _ALL_QUANTILES = (0.1, 0.9), (0.03, 0.97)
 
-# About half a square, which scales places along an edge to about 1.
+# About half a square, which scales offsets along an edge to about 1.
 _HALF_MM = 20.0
 
 # Minimum shares of the paper that must be in sight: inside the outline, and beyond it on all four
@@ -67,8 +68,8 @@ class PaperPixels:
     """Numbers of the pixels inside the outline."""
     beyond: tuple[NDArray[np.int_], ...]
     """Numbers of the pixels beyond each side of the outline: top, right, bottom, left."""
-    places_mm: Values
-    """(N, 2): places of all pixels from the cell's middle, x right and y down."""
+    offsets_mm: Values
+    """(N, 2): offsets of all pixels from the cell's middle, x right and y down."""
     tone_difference: float
     """Maximum difference (a logarithm) of the paper beyond an outline, as on a chess board."""
     gentle_terms: int = 6
@@ -93,7 +94,7 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class _Light:
-    """The logarithm of the light on a cell, as a function of the place across a straight edge.
+    """The logarithm of the light on a cell, as a function of the coordinate across a straight edge.
 
     It may also change gently along the edge.
     """
@@ -104,7 +105,7 @@ class _Light:
     profile: tuple[NDArray[np.int_], NDArray[np.float64]] = (np.zeros(1, int), np.zeros(1))
     # Coefficients of the gentle changes, see `_gentle_terms`. None if there are none.
     coefficients: NDArray[np.float64] | None = None
-    # Place across the edge at which step 0 begins.
+    # Coordinate across the edge at which step 0 begins.
     first_mm: float = 0.0
     # Share of the cell's paper that differs from this light.
     stray_share: float = 1.0
@@ -116,13 +117,13 @@ class _Light:
         """Whether all of the cell's paper is white in this light, but for a few pixels."""
         return self.stray_share <= _MAX_STRAY_SHARE and not self.has_narrow_stripes
 
-    def at(self, places_mm: Values) -> Values:
-        """Return (N,): the light at places (N, 2) mm of the cell."""
-        across_mm = _across_mm(places_mm, self.angle_rad)
+    def at(self, offsets_mm: Values) -> Values:
+        """Return (N,): the light at these offsets (N, 2) from the middle of the cell."""
+        across_mm = _across_mm(offsets_mm, self.angle_rad)
         # A step's light is that at its middle.
         values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
         if self.coefficients is not None:
-            terms = _gentle_terms(places_mm, across_mm, self.angle_rad)
+            terms = _gentle_terms(offsets_mm, across_mm, self.angle_rad)
             values += terms[:, : self.coefficients.size] @ self.coefficients
         return np.asarray(values, np.float32)
 
@@ -158,7 +159,7 @@ def reflectance(
     light = _best_light(cell, angle_rad)
     if not light.explains_paper:
         return None
-    print_ = np.exp(cell.values - light.at(paper.places_mm))
+    print_ = np.exp(cell.values - light.at(paper.offsets_mm))
     return np.asarray(print_.reshape(tone.shape), np.float32)
 
 
@@ -217,18 +218,18 @@ def _steepest_direction(
     return 0.5 * float(np.arctan2(2 * (right * down).sum(), (right**2 - down**2).sum()))
 
 
-def _across_mm(places_mm: Values, angle_rad: float) -> Values:
-    """Return (N,): the coordinate of each place (N, 2) in this direction."""
-    return places_mm @ np.array([np.cos(angle_rad), np.sin(angle_rad)], np.float32)
+def _across_mm(offsets_mm: Values, angle_rad: float) -> Values:
+    """Return (N,): the coordinate of each offset (N, 2) in this direction."""
+    return offsets_mm @ np.array([np.cos(angle_rad), np.sin(angle_rad)], np.float32)
 
 
-def _gentle_terms(places_mm: Values, across_mm: Values, angle_rad: float) -> NDArray[np.float64]:
+def _gentle_terms(offsets_mm: Values, across_mm: Values, angle_rad: float) -> NDArray[np.float64]:
     """Return (N, 6): cubic polynomials for gentle changes of a light along an edge.
 
     They describe the soft rim of another shadow. A function of `across_mm` (N,) alone is no such
     change, as the profile has it already.
     """
-    along = _across_mm(places_mm, angle_rad + np.pi / 2) / _HALF_MM
+    along = _across_mm(offsets_mm, angle_rad + np.pi / 2) / _HALF_MM
     across = across_mm / _HALF_MM
     return np.column_stack(
         [along, along * across, along**2, along * across**2, along**2 * across, along**3]
@@ -236,12 +237,12 @@ def _gentle_terms(places_mm: Values, across_mm: Values, angle_rad: float) -> NDA
 
 
 def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Light:
-    """Return the light that fits a cell's paper best, as a function of the place across an edge.
+    """Return the light that fits a cell's paper best, if its edge has this direction.
 
     An uneven light also changes gently along the edge.
     """
-    places_mm = cell.pixels.places_mm[cell.sampled]
-    across_mm = _across_mm(places_mm, angle_rad)
+    offsets_mm = cell.pixels.offsets_mm[cell.sampled]
+    across_mm = _across_mm(offsets_mm, angle_rad)
     first_mm = float(across_mm.min())
     # The step of each sampled pixel, (M,).
     steps = ((across_mm - first_mm) / _STEP_MM).astype(int)
@@ -253,7 +254,7 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
     coefficients = None
     even = values
     if is_uneven:
-        terms = _gentle_terms(places_mm, across_mm, angle_rad)[:, : cell.pixels.gentle_terms]
+        terms = _gentle_terms(offsets_mm, across_mm, angle_rad)[:, : cell.pixels.gentle_terms]
         coefficients = _gentle_coefficients(terms, cell, steps)
         even = values - terms @ coefficients
 
@@ -268,7 +269,7 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
             tone = min(max(tone + change, -max_tone), max_tone)
     profile = means[known_steps]
     light = _Light(angle_rad, (known_steps, profile), coefficients, first_mm)
-    residual = values - tone * cell.is_beyond - light.at(places_mm)
+    residual = values - tone * cell.is_beyond - light.at(offsets_mm)
     is_stray = np.abs(residual - median_of(residual)) > _MAX_STRAY
     stray_share = float(np.count_nonzero(is_stray) / residual.size)
     has_stripes = _has_narrow_stripes(profile)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.pieces.square_cells import THIRDS, Mask, Places, SquareCells, cells_of
+from vision.pieces.square_cells import THIRDS, Mask, SquareCells, cells_of
 from vision.pose.pose import Floats, Points, Pose, TopView
 
 _Kind = TypeVar("_Kind", bound=np.generic)
@@ -28,9 +28,9 @@ _Kind = TypeVar("_Kind", bound=np.generic)
 # Brightness relative to the paper next to it: 1 is white paper.
 Tone = NDArray[np.float32]
 
-# Minimum depth of an outline: how much darker it is than its surroundings, relative to white paper.
+# Minimum depth of a line: how much darker than its surroundings it is, relative to white paper.
 # Noise alone is less deep.
-LINE = 0.05
+MIN_LINE_DEPTH = 0.05
 
 # Minimum share of the visible parts of outlines that have to show a line. Half of a board may lie
 # in glare.
@@ -165,10 +165,11 @@ def take_snapshot(
     sheet = _with_view(sheet, cells, pose)
     assert sheet.view is not None
     _, top_view, visible = sheet.view
-    places = cells.places[numbers]
+    # Rows and columns of their upper left pixels in the view.
+    origins = cells.origins[numbers]
     if squares is not None and chosen:
         # For a few squares a part of the view is enough.
-        top_view, visible, places = _part_around(cells, top_view, visible, places)
+        top_view, visible, origins = _part_around(cells, top_view, visible, origins)
     view = top_view.rectify(luma)
     if squares is None:
         sheet = _with_paper(sheet, cells, view, corners, top_view)
@@ -177,11 +178,11 @@ def take_snapshot(
 
     # Brightness relative to paper, and the pixels that say something.
     relative = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
-    tones = _cells_in(cells, relative, places)
+    tones = _cells_in(cells, relative, origins)
     glints = _glints(cells, tones)
-    visible_in_cells = _cells_in(cells, visible, places) & ~glints
+    visible_in_cells = _cells_in(cells, visible, origins) & ~glints
     is_burnt = (view >= _BURNT) & (white < _WHITE)
-    burnt = _cells_in(cells, is_burnt, places) & ~glints
+    burnt = _cells_in(cells, is_burnt, origins) & ~glints
 
     # The outlines.
     walled = cells.walled_parts[numbers]
@@ -214,16 +215,18 @@ def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
 
 
 def _part_around(
-    cells: SquareCells, top_view: TopView, visible: Mask, places: Places
-) -> tuple[TopView, Mask, Places]:
-    """Return the part of a view that contains the cells at these `places` (N, 2), its visible
-    pixels, and the places within it.
+    cells: SquareCells, top_view: TopView, visible: Mask, origins: NDArray[np.int_]
+) -> tuple[TopView, Mask, NDArray[np.int_]]:
+    """Return the part of a view that contains some cells, its visible pixels, and its origins.
+
+    `origins` (N, 2) are row and column of the upper left pixel of each cell, in the view and in the
+    returned part of it.
     """
     # Row and column of the first pixel, and of the one after the last.
-    top, left = places.min(axis=0).tolist()
-    bottom, right = (places.max(axis=0) + cells.side_px).tolist()
+    top, left = origins.min(axis=0).tolist()
+    bottom, right = (origins.max(axis=0) + cells.side_px).tolist()
     part = slice(top, bottom), slice(left, right)
-    return top_view.crop(*part), visible[part], places - (top, left)
+    return top_view.crop(*part), visible[part], origins - (top, left)
 
 
 def _occlusion(cells: SquareCells, top_view: TopView, bodies: Points) -> Mask:
@@ -239,13 +242,11 @@ def _occlusion(cells: SquareCells, top_view: TopView, bodies: Points) -> Mask:
 
 
 def _cells_in(
-    cells: SquareCells, layer: NDArray[_Kind], places: NDArray[np.int_]
+    cells: SquareCells, layer: NDArray[_Kind], origins: NDArray[np.int_]
 ) -> NDArray[_Kind]:
-    """Return (N, side, side): the cells of a view (h, w) whose upper left pixels are at `places`
-    (N, 2).
-    """
+    """Return (N, side, side): the cells of a view (h, w) with these `origins` (N, 2)."""
     windows = np.lib.stride_tricks.sliding_window_view(layer, (cells.side_px, cells.side_px))
-    return windows[places[:, 0], places[:, 1]]
+    return windows[origins[:, 0], origins[:, 1]]
 
 
 def _glints(cells: SquareCells, tones: Tone) -> Mask:
@@ -297,8 +298,8 @@ def _with_paper(
         return replace(
             sheet, corner_whites=whites, white_plane=(level, 0.0, 0.0), white_limits=(level, level)
         )
-    places = np.array([board.corner_centres_mm[marker] for marker in whites])
-    offsets = (places - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
+    centres_mm = np.array([board.corner_centres_mm[marker] for marker in whites])
+    offsets = (centres_mm - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
 
     # Fit a plane through the levels at the corners by least squares.
     model = np.column_stack([np.ones(len(levels)), offsets])
@@ -345,7 +346,7 @@ def _typical_depths(depths: Tone | Floats) -> Tone:
     medians = []
     for parts in (sides[:, ::2], sides[:, 1::2]):
         visible = parts[~np.isnan(parts)]
-        lines = visible[visible >= LINE]
+        lines = visible[visible >= MIN_LINE_DEPTH]
         has_lines = lines.size > _MIN_PARTS_WITH_LINE * visible.size
         medians.append(float(np.median(lines)) if has_lines else 0.0)
     # The order of the sides is top, right, bottom, left.
@@ -371,7 +372,7 @@ def measure_outlines(
     profile = (bands * in_sight).sum(axis=3) / np.maximum(counts, 1)
     is_seen = counts > 0
 
-    # The maximum on either side of each place in the profile.
+    # The maximum on either side of each point of the profile.
     brightest = np.where(is_seen, profile, -np.inf)
     outside = np.maximum.accumulate(brightest, axis=2)
     inside = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
@@ -392,9 +393,9 @@ def visible_quantile(values: Tone, is_visible: Mask, quantile: float) -> Tone:
     # Visible values sort before the infinite ones.
     ordered = np.sort(np.where(is_visible, values, np.inf), axis=-1)
     # Interpolate linearly between two neighbours.
-    place = quantile * np.maximum(is_visible.sum(axis=-1, keepdims=True) - 1, 0)
-    lower = np.floor(place).astype(int)
+    position = quantile * np.maximum(is_visible.sum(axis=-1, keepdims=True) - 1, 0)
+    lower = np.floor(position).astype(int)
     low = np.take_along_axis(ordered, lower, axis=-1)
-    high = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=-1)
+    high = np.take_along_axis(ordered, np.ceil(position).astype(int), axis=-1)
     with np.errstate(invalid="ignore"):
-        return np.asarray((low + (place - lower) * (high - low))[..., 0])
+        return np.asarray((low + (position - lower) * (high - low))[..., 0])

@@ -5,14 +5,14 @@ In the view every square has a *cell* of the same size, which includes the neigh
 cells can be processed at once, as an array (N, side, side). This module only computes which pixels
 of a cell belong to what. `snapshots` cuts the cells out of pictures.
 
-Lengths in mm are those of the printed boards, whose lines are .5 to .8 mm wide, plus room for blur
-and for a slightly wrong pose. They were chosen by trial on rendered tables.
+Lengths in mm are those of the printed boards, whose lines are 0.5 to 0.8 mm wide, plus room for
+blur and for a slightly wrong pose. They were chosen by trial on rendered tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import cv2
 import numpy as np
@@ -24,8 +24,8 @@ from vision.pieces.shaded_squares import PaperPixels
 
 Mask = NDArray[np.bool_]
 
-# Numbers of pixels in a cell, or rows and columns in a view.
-Places = NDArray[np.int_]
+# Numbers of pixels in a cell, counted row by row.
+PixelNumbers = NDArray[np.int_]
 
 # Number of parts into which each side of an outline is divided.
 THIRDS = 3
@@ -52,9 +52,9 @@ _LINE_MARGIN_MM, _CORNER_MARGIN_MM = 1.0, 2.0
 # Width in mm of the edge of a square that is not plain paper: its line, blur and error of the pose.
 _PAPER_MARGIN_MM = 1.8
 
-# Right and lower end of the label in the upper left corner of a square, in shares of the square
-# from its middle.
-_LABEL_LEFT, _LABEL_TOP = -0.12, -0.22
+# Right and lower edge of the label in the upper left corner of a square: offsets from the square's
+# middle, x right and y down, in shares of its side.
+_LABEL_RIGHT, _LABEL_BOTTOM = -0.12, -0.22
 
 # Radius of the disc in the middle of a square, in shares of the square. Printed marks leave it
 # free.
@@ -82,18 +82,30 @@ _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 class SquareCells:
     """The cells of one board. Made once for each board by `cells_of`, and never changed.
 
-    Pixels within a cell are numbered row by row, from 0 to side * side - 1.
+    A cell reaches beyond its square by `overlap_px`, so neighbouring cells overlap. Pixels within a
+    cell are numbered row by row, from 0 to side * side - 1.
+
+        +---------------------+   the cell, side_px wide
+        | beyond              |
+        |   +--0---1---2--+   |   the printed outline in twelve parts: three
+        |   |L            |   |   on each side, clockwise from the upper left
+        |   11   paper    3   |
+        |   10    ( )     4   |   ( ) the disc in the middle
+        |   9             5   |   L   the label of the square
+        |   +--8---7---6--+   |
+        |                     |
+        +---------------------+
     """
 
     def __init__(self, board: Board) -> None:
         self.board = board
         self.pitch_px = round(_PX_PER_MM * max(_MIN_SQUARE_MM, board.pitch_mm))
-        """Distance between cells in px."""
+        """Distance between the middles of neighbouring cells in px."""
         self.scale = self.pitch_px / board.pitch_mm
         """Resolution in px per mm."""
         search_mm = _SEARCH_IN_GAPS_MM if board.gap_mm else _SEARCH_MM
         self.overlap_px = max(2, round(search_mm * self.scale))
-        """Overlap of a cell with its neighbours in px."""
+        """Width in px by which a cell reaches into its neighbours."""
         self.side_px = self.pitch_px + 2 * self.overlap_px
         """Width and height of a cell in px."""
         self.margin_px = max(1, round(_RIM_MM * self.scale))
@@ -104,95 +116,110 @@ class SquareCells:
         """The number of each square in arrays (N, …) of all squares."""
         self.marked_squares = frozenset(mark.square for mark in board.marks)
         """Squares with a printed mark, of which only the middle is plain paper."""
-        self.paper_pixels = self._paper_pixels()
-        """Pixels of plain paper, without outline and label."""
-        self.middle_pixels = self._middle_pixels()
-        """Pixels of the disc in the middle."""
-        self.inner_pixels = self._inner_pixels()
-        """Pixels of plain paper with nothing but paper within `GENTLE_MM`."""
-        self.outline_pixels = self._outline_pixels()
-        """(12, depth, length): pixels of the parts of the outline, three on each side: top, right,
-        bottom, left. Depth counts from outside to inside.
-        """
-        self.paper_around = {
-            False: self._paper_around(self.paper_pixels, _ALL_TERMS),
-            True: self._paper_around(self.middle_pixels, _FEW_TERMS),
-        }
-        """Where paper is in and around cells, by whether they have a printed mark."""
-
-        # There is no line between a square and a wall, unless a gap separates them.
-        walls = frozenset() if board.gap_mm else board.holes
-        self.walled_parts: Mask = np.repeat(self._is_next(walls), THIRDS, axis=1)
-        """(N, 12): whether each part of an outline has no line."""
-
-        # With gaps there is paper on all sides. Without them a mark on the next square reaches too
-        # near.
-        free = set(board.squares) - board.holes - self.marked_squares
-        self.next_to_paper: Mask = self._is_next(free) | bool(board.gap_mm)
-        """(N, 4): whether there is plain paper beyond each side: top, right, bottom, left."""
-        files, ranks = np.array(board.squares).T
-        first = self.strip_px - self.overlap_px
-        rows = first + (board.ranks - 1 - ranks) * self.pitch_px
-        self.places: Places = np.column_stack([rows, first + files * self.pitch_px])
-        """(N, 2): row and column of the upper left pixel of each cell in the view."""
-
-    def _axis_mm(self) -> NDArray[np.float64]:
-        """Return (side,): offsets of the pixels of a row or column from the middle of a cell."""
+        # (side,): offsets in mm of a row's or a column's pixels from the middle of a cell.
         offsets_px = np.arange(self.side_px) + 0.5 - self.side_px / 2
-        return np.asarray(offsets_px / self.scale, np.float64)
+        self._axis_mm = np.asarray(offsets_px / self.scale, np.float64)
 
-    def _paper_pixels(self) -> Places:
+    # ---- pixels of one cell ----
+
+    @cached_property
+    def paper_pixels(self) -> PixelNumbers:
+        """Pixels of plain paper, without outline and label."""
         # Offsets from the middle, in shares of a square.
-        axis = self._axis_mm() / self.board.square_mm
+        axis = self._axis_mm / self.board.square_mm
         right, down = axis[None, :], axis[:, None]
         half = 0.5 - _PAPER_MARGIN_MM / self.board.square_mm
         plain = (np.abs(right) < half) & (np.abs(down) < half)
         if self.board.labels_in_squares:
-            plain &= ~((right < _LABEL_LEFT) & (down < _LABEL_TOP))
+            plain &= ~((right < _LABEL_RIGHT) & (down < _LABEL_BOTTOM))
         return np.flatnonzero(plain)
 
-    def _middle_pixels(self) -> Places:
-        axis = self._axis_mm() / self.board.square_mm
+    @cached_property
+    def middle_pixels(self) -> PixelNumbers:
+        """Pixels of the disc in the middle."""
+        axis = self._axis_mm / self.board.square_mm
         return np.flatnonzero(axis[None, :] ** 2 + axis[:, None] ** 2 < _MIDDLE_RADIUS**2)
 
-    def _inner_pixels(self) -> Places:
+    @cached_property
+    def inner_pixels(self) -> PixelNumbers:
+        """Pixels of plain paper with nothing but paper within `GENTLE_MM`."""
         plain = np.zeros(self.side_px * self.side_px, np.uint8)
         plain[self.paper_pixels] = 1
         near = np.ones((round(2 * GENTLE_MM * self.scale),) * 2, np.uint8)
         return np.flatnonzero(cv2.erode(plain.reshape(self.side_px, self.side_px), near))
 
-    def _outline_pixels(self) -> Places:
+    @cached_property
+    def outline_pixels(self) -> PixelNumbers:
+        """(12, depth, length): pixels of the parts of the outline. Depth counts from outside to
+        inside, length along the part.
+        """
         board = self.board
         side = self.side_px
         # Depth of the search across the outline, and where its parts start along it.
         depth = 2 * self.overlap_px + round((board.gap_mm / 2 + _LINE_MARGIN_MM) * self.scale)
         start = self.overlap_px + round((board.gap_mm / 2 + _CORNER_MARGIN_MM) * self.scale)
         length = (side - 2 * start) // THIRDS
-        places = np.arange(side * side).reshape(side, side)
+        numbers = np.arange(side * side).reshape(side, side)
         # Rotate the cell so that each side becomes the upper one.
         sides = []
         for turn in range(4):
-            sides.append(np.rot90(places, turn)[:depth, start : start + THIRDS * length])
+            sides.append(np.rot90(numbers, turn)[:depth, start : start + THIRDS * length])
         parts = np.stack(sides).reshape(4, depth, THIRDS, length)
         return parts.transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
-    def _paper_around(self, inside: Places, gentle_terms: int) -> PaperPixels:
+    @cached_property
+    def paper(self) -> PaperPixels:
+        """Where paper is in and around a cell without a printed mark."""
+        return self._paper_around(self.paper_pixels, _ALL_TERMS)
+
+    @cached_property
+    def paper_of_marked(self) -> PaperPixels:
+        """Where paper is in and around a cell with a printed mark."""
+        return self._paper_around(self.middle_pixels, _FEW_TERMS)
+
+    def _paper_around(self, inside: PixelNumbers, gentle_terms: int) -> PaperPixels:
         board = self.board
-        axis = self._axis_mm()
         # Offsets in mm from the middle, (side, side).
-        right, up = np.meshgrid(axis, -axis)
+        right, up = np.meshgrid(self._axis_mm, -self._axis_mm)
         half = board.square_mm / 2
         # From the blur of the outline to that of the next line, or to the end of the cell.
         low, high = _BEYOND_MM, self.overlap_px / self.scale
         if board.gap_mm:
             low, high = _BEYOND_IN_GAP_MM, board.gap_mm - _BEYOND_IN_GAP_MM
         beyond = []
+        # Beyond the top, right, bottom and left side.
         for outwards, sideways in ((up, right), (right, up), (-up, right), (-right, up)):
             is_near = (outwards > half + low) & (outwards < half + high)
             beyond.append(np.flatnonzero(is_near & (np.abs(sideways) < half - _BEYOND_END_MM)))
-        places_mm = np.column_stack([right.ravel(), -up.ravel()]).astype(np.float32)
+        offsets_mm = np.column_stack([right.ravel(), -up.ravel()]).astype(np.float32)
         tone_difference = _NEXT_TONE if board.tones > 1 else _SAME_TONE
-        return PaperPixels(inside, tuple(beyond), places_mm, tone_difference, gentle_terms)
+        return PaperPixels(inside, tuple(beyond), offsets_mm, tone_difference, gentle_terms)
+
+    # ---- all (N,) squares of the board ----
+
+    @cached_property
+    def walled_parts(self) -> Mask:
+        """(N, 12): whether each part of an outline has no line."""
+        # There is no line between a square and a wall, unless a gap separates them.
+        walls = frozenset() if self.board.gap_mm else self.board.holes
+        return np.repeat(self._is_next(walls), THIRDS, axis=1)
+
+    @cached_property
+    def next_to_paper(self) -> Mask:
+        """(N, 4): whether there is plain paper beyond each side: top, right, bottom, left."""
+        # With gaps there is paper on all sides. Without them a mark on the next square reaches too
+        # near.
+        free = set(self.board.squares) - self.board.holes - self.marked_squares
+        return self._is_next(free) | bool(self.board.gap_mm)
+
+    @cached_property
+    def origins(self) -> NDArray[np.int_]:
+        """(N, 2): row and column of the upper left pixel of each cell in the view."""
+        files, ranks = np.array(self.board.squares).T
+        first = self.strip_px - self.overlap_px
+        # Rank 0 is at the bottom of the view.
+        rows = first + (self.board.ranks - 1 - ranks) * self.pitch_px
+        return np.column_stack([rows, first + files * self.pitch_px])
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
         """Return (N, 4): whether the neighbour above, right, below and left of each square is one
@@ -203,8 +230,8 @@ class SquareCells:
         chosen = np.zeros((board.files + 2, board.ranks + 2), bool)
         for square in squares:
             chosen[square.file + 1, square.rank + 1] = True
-        places = np.array(board.squares)[:, None] + np.array(_AROUND) + 1
-        return np.asarray(chosen[places[..., 0], places[..., 1]])
+        neighbours = np.array(board.squares)[:, None] + np.array(_AROUND) + 1
+        return np.asarray(chosen[neighbours[..., 0], neighbours[..., 1]])
 
 
 @lru_cache(maxsize=32)

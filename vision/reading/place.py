@@ -22,7 +22,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
 from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
-from vision.pieces.regions import ABOVE_MM, squares_under
+from vision.pieces.regions import MAX_ABOVE_MARKER_MM, squares_under
 from vision.pieces.snapshots import Sheet
 from vision.pose.pose import Floats, Points, Pose, rectangle_corners_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
@@ -35,7 +35,7 @@ _MAX_EXCESS_MM = 5.0
 # corners. Heights of pieces and home printers cause deviations of some percent.
 _SIZE_TOLERANCE, _CORNER_ERROR_PX = 0.10, 1.0
 
-# A place and four diagonal offsets from it (x, y), in units of a margin.
+# A position and four diagonal offsets from it (x, y), in units of a margin.
 _OFFSETS = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
 
 # Margin at the edge of a square, in mm and as a share of the pitch. A piece nearer to the edge may
@@ -93,10 +93,9 @@ def _squares_to_judge(
     if reference is None or reference.pieces is None or look.due_blocks is None:
         return frozenset(kit.board.squares)
 
-    # Squares whose paper is in these blocks, and squares with a possible piece that reaches into
-    # them.
-    paper, standing = squares_under(kit, pose, look.due_blocks)
-    squares = paper | (standing - reference.empty_squares)
+    # On empty squares nothing can have moved that reaches into the blocks.
+    shown, reaching = squares_under(kit, pose, look.due_blocks)
+    squares = shown | (reaching - reference.empty_squares)
     known = set()
     for piece in reference.pieces.placed:
         # A piece that is gone leaves its squares to be judged anew, ...
@@ -201,11 +200,11 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
         # A marker of another size is at another height, or was printed at another scale.
         tolerance = _SIZE_TOLERANCE + _CORNER_ERROR_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
-            # The square is sure only if all possible places are on it.
+            # The square is sure only if all possible positions are on it.
             margin_mm = max(_EDGE_MM, _EDGE_SHARE * kit.board.pitch_mm) + spread_mm
             squares, is_sure = _squares_near(kit.board, {centre_mm, stacked_centre_mm}, margin_mm)
         else:
-            squares, is_sure = _squares_beneath(kit, piece.face, (*centre_mm, turn_deg), spread_mm)
+            squares, is_sure = _squares_beneath(kit, piece.face, centre_mm, turn_deg, spread_mm)
         placed.append(
             PlacedPiece(
                 face=piece.face,
@@ -257,29 +256,30 @@ def _intersect_rays(
 
 
 def _squares_near(
-    board: Board, places_mm: Iterable[tuple[float, float]], margin_mm: float
+    board: Board, centres_mm: Iterable[tuple[float, float]], margin_mm: float
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares on which a piece may lie, and whether these are certain.
 
-    Its place is one of `places_mm` (x, y), each known to within a margin. The result is certain if
-    all of these are on the same square, or all beside the board.
+    Its centre is one of `centres_mm` (x, y), each known to within a margin. The result is certain
+    if all of these are on the same square, or all beside the board.
     """
     squares = set()
-    for x_mm, y_mm in places_mm:
+    for x_mm, y_mm in centres_mm:
         for right, up in _OFFSETS:
             squares.add(board.square_at(x_mm + right * margin_mm, y_mm + up * margin_mm))
     return frozenset(filter(None, squares)), len(squares) == 1
 
 
 def _squares_beneath(
-    kit: Kit, face: Face, place: tuple[float, float, float], spread_mm: float
+    kit: Kit, face: Face, centre_mm: tuple[float, float], turn_deg: float, spread_mm: float
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares under a piece of several squares, and whether it lies on them properly.
 
-    If it does not, the squares are all those that it may touch. `place` is its centre (x, y) in mm
-    and its rotation in degrees, and `spread_mm` the uncertainty of the centre.
+    If it does not, the squares are all those that it may touch. `centre_mm` is (x, y), `turn_deg`
+    its rotation counter-clockwise, and `spread_mm` the uncertainty of the centre.
     """
-    board, (x_mm, y_mm, turn_deg) = kit.board, place
+    board = kit.board
+    x_mm, y_mm = centre_mm
 
     # The nearest proper position, and the offset from it in squares.
     size = face.turned_size(turn_deg)
@@ -365,7 +365,7 @@ def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
 def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
     """Return (N, 16, 2) mm: points on the board whose convex hull each piece hides.
 
-    These are the corners of its foot, and the places where the rays past its top meet the board.
+    These are the corners of its foot, and the points where the rays past its top meet the board.
     The first eight points are for the piece on the paper, the others for the piece on top of what
     may be hidden beneath it.
     """
@@ -374,7 +374,7 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
     for piece in placed:
         # A little higher than its marker, and as wide as what may be beneath it.
         size_mm = np.array(kit.tops_mm[piece.face.name])
-        height_mm = stacked_mm = piece.face.height_mm + ABOVE_MM
+        height_mm = stacked_mm = piece.face.height_mm + MAX_ABOVE_MARKER_MM
         if piece.hidden_face is not None:
             size_mm = np.maximum(size_mm, kit.tops_mm[piece.hidden_face.name])
             stacked_mm += piece.hidden_face.height_mm
