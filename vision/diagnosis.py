@@ -1,4 +1,4 @@
-"""What the camera page shows: pictures, the board as it is read, its weak places, and settled
+"""What the camera page shows: pictures, the board as it is read, its weak squares, and settled
 frames.
 
 A *settled frame* shows a board on which nothing moved, just after it was read. The watcher hands
@@ -173,7 +173,7 @@ class BoardEye:
         return advise_without_board(last.frame.luma)
 
     def board(self, frame: int | None = None) -> BoardSeen | None:
-        """Return the board in the last frame or in a settled one, with its weak places and advice.
+        """Return the board in the last frame or in a settled one, with its weak squares and advice.
 
         `frame` is the number of a settled frame. Returns None if no board is seen.
         """

@@ -73,7 +73,7 @@ class Measure:
     blur_px: float | None
     """Standard deviation of its blur. None if nothing in it has an edge."""
     module_px: float
-    """Size of a marker's module at this place."""
+    """Size of a marker's module in this square."""
     is_inside: bool
     """Whether all of it is inside the picture."""
 
@@ -184,7 +184,7 @@ def advise_without_board(luma: Luma) -> tuple[Advice, ...]:
 
 
 def advise(kit: Kit, pose: Pose, weak: Mapping[Square, Sequence[Weakness]]) -> tuple[Advice, ...]:
-    """Return what to do about weak places, the one that concerns most squares first.
+    """Return what to do about weak squares, the one that concerns most of them first.
 
     `weak` are the weaknesses of all squares of the board in view.
     """
@@ -198,13 +198,13 @@ def advise(kit: Kit, pose: Pose, weak: Mapping[Square, Sequence[Weakness]]) -> t
     for kind in Weakness:
         squares = [square for square, kinds in weak.items() if kind in kinds]
         if squares and kind is not Weakness.CUT:
-            advice.append((len(squares), _advice(kind, name_places(kit, squares, len(weak)))))
+            advice.append((len(squares), _advice(kind, name_squares(kit, squares, len(weak)))))
     advice.sort(key=lambda item: -item[0])
     return tuple(item for _, item in advice)
 
 
 def _advice(kind: Weakness, where: str) -> Advice:
-    """Return the advice for a weakness. `where` names its places."""
+    """Return the advice for a weakness. `where` names its squares."""
     if kind is Weakness.GLARE:
         text = say("Move the lamp, or unlock the exposure")
         return Advice(text, say("It is too bright on {places}.", places=where), kind)
@@ -227,7 +227,7 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
     return at_height(np.array([[left, high], [right, high], [right, low], [left, low]]))
 
 
-def name_places(kit: Kit, squares: Iterable[Square], total: int) -> str:
+def name_squares(kit: Kit, squares: Iterable[Square], total: int) -> str:
     """Return the names of squares, at most four of them. A board of cards has lanes instead.
 
     `total` is the number of all squares. If nearly all are named, this is the whole board.

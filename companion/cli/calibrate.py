@@ -87,10 +87,6 @@ def _solve(calibration: Calibration) -> LensFit:
     """Return the lens that fits the views. Raises `CameraError` when they do not fit together."""
     print("Working out the lens: this takes some seconds.")
     fit = calibration.solve()
-    if fit is None:
-        raise CameraError(
-            f"Too few views ({calibration.views}): show the page from at least three sides"
-        )
     if fit.misfit > MAX_MISFIT or fit.spread > MAX_SPREAD:
         raise CameraError(
             f"The views do not fit together ({fit.rms_px:.2f} px left over, focal length to "

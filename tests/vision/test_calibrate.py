@@ -114,7 +114,6 @@ def test_a_known_lens_is_found_again() -> None:
     assert asked[5] == "Hold the page further into the upper left of the picture"
     assert asked[8] == "Hold the page further into the lower right of the picture"
     measured = work.solve()
-    assert measured is not None
     assert measured.lens.focal_ratio == pytest.approx(lens.focal_ratio, rel=0.01)
     assert measured.lens.k1 == pytest.approx(lens.k1, abs=0.01)
     assert measured.rms_px < 0.2

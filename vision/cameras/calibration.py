@@ -120,13 +120,12 @@ class Calibration:
         """Return the views that are still needed, the next one first."""
         return _WANTED_VIEWS[len(self._views) :]
 
-    def solve(self) -> LensFit | None:
+    def solve(self) -> LensFit:
         """Return the lens that fits all views best, with the principal point in the middle.
 
-        None if there are too few views.
+        At least three views are needed.
         """
-        if len(self._views) < 3 or self._size is None:
-            return None
+        assert self._size is not None
         start = self._nominal
         flags = (
             cv2.CALIB_USE_INTRINSIC_GUESS
@@ -148,7 +147,7 @@ class Calibration:
         focal_px = float(matrix[0, 0])
         k1 = float(np.ravel(distortion)[0])
         width = self._size[0]
-        # with a fixed aspect ratio only one of the two focal lengths has a deviation
+        # With a fixed aspect ratio only one of the two focal lengths has a deviation.
         spread = float(np.ravel(deviations_px)[:2].max()) / focal_px
         lens = Lens(focal_px / width, k1)
         return LensFit(lens, float(rms_px), spread, len(self._views), float(rms_px) / width)
@@ -178,7 +177,7 @@ class Calibration:
 
 
 def _is_similar(one: _View, other: _View, width: int) -> bool:
-    """Return whether two views show the page at the same place and angle."""
+    """Return whether two views show the page at the same position and angle."""
     turn = math.degrees(math.acos(min(1.0, float(np.dot(one.normal, other.normal)))))
     return turn < _MIN_TURN_DEG and _distance_px(one, other) < _MIN_MOVE * width
 

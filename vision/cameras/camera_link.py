@@ -152,7 +152,7 @@ class CameraLink:
             self._light.check(frame.luma, now_s)
             self._locks = camera.locks
         self._faults = 0
-        # a camera that is reopened keeps what the reader has learned of its lens
+        # A camera that is reopened keeps what the reader has learned of its lens.
         key = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
         if self._cameras.lenses and key != self._lens_key:
             self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
@@ -164,10 +164,10 @@ class CameraLink:
         before, self._last_luma = self._last_luma, luma
         is_repeated = (
             before is not None
-            # a few rows first, which is faster
+            # A few rows first, which is faster.
             and np.array_equal(before[::64], luma[::64])
             and np.array_equal(before, luma)
-            # a picture of one tone, burnt out, may well repeat itself
+            # A picture of one tone, burnt out, may well repeat itself.
             and luma.min() != luma.max()
         )
         if not is_repeated:

@@ -74,7 +74,7 @@ class ExposureControl:
 
 def light_of(luma: Luma) -> Literal["dark", "overexposed", "good"]:
     """Return whether a picture is too dark, too bright, or neither."""
-    # a sample of the pixels is enough
+    # A sample of the pixels is enough.
     median, bright = np.percentile(luma[::8, ::16], (50, 95))
     if bright < _DARK:
         return "dark"

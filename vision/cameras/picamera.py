@@ -213,7 +213,7 @@ class PiCamera(Device):
             automatic = {"AeEnable": True, **self._exposure_limits()}
             self._request_lock("exposure", exposure, automatic)
             self._locks = self._locks._replace(exposure=exposure)
-        # what is still settling is locked when it has settled
+        # What is still settling is locked when it has settled.
         self._frames_until_lock = self._frames_until_lock or 1
 
     def _request_lock(self, kind: str, is_locked: bool, automatic: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ class PiDevice:
     """A camera on a ribbon cable."""
 
     number: int
-    """Its current place in Picamera2's list."""
+    """Its current index in Picamera2's list."""
     sensor: str
     id: str
     """libcamera's id. It names socket and sensor and stays the same at every boot."""
@@ -83,8 +83,8 @@ def pi_devices() -> tuple[PiDevice, ...]:
             )
         ) from error
     devices = (
-        PiDevice(place, str(model.get("Model", "")), str(model.get("Id", "")))
-        for place, model in enumerate(listed)
+        PiDevice(number, str(model.get("Model", "")), str(model.get("Id", "")))
+        for number, model in enumerate(listed)
     )
     # libcamera lists USB cameras as well
     return tuple(device for device in devices if "usb" not in device.id.lower())
@@ -93,7 +93,7 @@ def pi_devices() -> tuple[PiDevice, ...]:
 def choose_device(which: str) -> PiDevice:
     """Return the camera that `picamera:WHICH` in the settings names.
 
-    The word is its id, its sensor or its place in the list. An empty word is the first camera.
+    The word is its id, its sensor or its index in the list. An empty word is the first camera.
     Raises `CameraError` when it is not connected.
     """
     connected = pi_devices()
@@ -131,7 +131,7 @@ def open_device(wanted: PiDevice) -> Any:
     Raises `CameraError` with the true reason, and then leaves nothing open.
     """
     kind = picamera2().Picamera2
-    # made before `__init__` may fail, so that what it leaves open can be closed
+    # Made before `__init__` may fail, so that what it leaves open can be closed.
     device = kind.__new__(kind)
     try:
         device.__init__(wanted.number)
@@ -151,7 +151,7 @@ def _close_remains(device: Any) -> None:
     if getattr(device, "is_open", False):
         with contextlib.suppress(Exception):  # the camera may already be released
             device.camera.release()
-    # otherwise `__del__` would try to close it once more
+    # Otherwise `__del__` would try to close it once more.
     device.is_open = False
     for attribute, close in (
         ("notifymeread", lambda file: file.close()),

@@ -52,5 +52,5 @@ def modes_for(sensor: str, size_px: tuple[int, int]) -> tuple[Mode, ...]:
     modes = MODES.get(sensor.partition("_")[0], ())
     width, height = size_px
     large = [mode for mode in modes if mode.size_px[0] >= width and mode.size_px[1] >= height]
-    # the modes are sorted by size, so the last large one is the smallest of them
+    # The modes are sorted by size, so the last large one is the smallest of them.
     return modes[max(0, len(large) - 1) :]

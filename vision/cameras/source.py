@@ -138,7 +138,7 @@ def steady_exposure_s(seconds: float, mains_hz: int) -> float:
     That is the largest number of whole periods of flicker within `seconds`, at least one. Less than
     half a period stays as it is.
     """
-    # lamps flicker twice in a period of the mains
+    # Lamps flicker twice in a period of the mains.
     period_s = 0.5 / mains_hz
     if seconds < period_s / 2:
         return seconds

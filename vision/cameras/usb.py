@@ -78,7 +78,7 @@ def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
     """
     if words.isdecimal():
         number = int(words)
-        # a camera that was plugged in again may have another number
+        # A camera that was plugged in again may have another number.
         if len(devices) == 1 and not is_video_device(f"/dev/video{number}"):
             return devices[0].number
         return number
@@ -274,7 +274,7 @@ def _jpeg_of(sent: Any) -> bytes:
 
 def _decode_luma(jpeg: bytes) -> Luma | None:
     """Return the brightness of a JPEG. None if it is damaged or cut off."""
-    # of a JPEG without its end a decoder would fill the rest with grey
+    # Of a JPEG without its end a decoder would fill the rest with grey.
     if not jpeg.startswith(b"\xff\xd8") or not jpeg.endswith(b"\xff\xd9"):
         return None
     try:

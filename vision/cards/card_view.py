@@ -1,6 +1,6 @@
 """The board of cards as seen from straight above, with evened paper, and the bold print on it.
 
-The *even* view is divided by the brightness of the paper around each place, so that shadows and
+The *even* view is divided by the brightness of the paper around each pixel, so that shadows and
 lamps disappear. Cards have markers and signs in bold print, which the board has only in its art.
 """
 
@@ -63,7 +63,7 @@ class CardView:
 def card_view(luma: Luma, top_view: TopView, in_picture: Mask, reach_mm: float) -> CardView:
     """Return the view of a (height, width) picture.
 
-    Paper has to be visible within `reach_mm` of each place, as its brightness is measured there.
+    Paper has to be visible within `reach_mm` of each pixel, as its brightness is measured there.
     """
     view = top_view.rectify(luma)
     # Normalise the brightness of the paper.

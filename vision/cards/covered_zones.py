@@ -54,7 +54,7 @@ _ART_MM, _ART_END_MM = 13.0, 2.0
 # distance in mm by which it may stick out of its zone.
 _MAX_BACK, _MIN_BACK_MM2, _MAX_OUT_MM = 0.45, 150.0, 12.0
 
-# Half the width in mm of the place of a zone's sign, the maximum brightness of its print, relative
+# Half the width in mm of the area of a zone's sign, the maximum brightness of its print, relative
 # to paper, and the minimum area of this print in mm².
 _SIGN_MM, _MAX_SIGN, _MIN_SIGN_MM2 = 14.0, 0.7, 3.0
 
@@ -213,7 +213,7 @@ def _outside_mask(in_picture: Mask, shape: tuple[int, ...], scale: float) -> Lum
 
 
 def _edge_mask(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
-    """Return a mask that is 255 where brightness changes abruptly, outside the `known` places.
+    """Return a mask that is 255 where brightness changes abruptly, outside the `known` areas.
 
     `small` is the small view, `known` a mask of 255, and `scale` is in px per mm.
     """
@@ -221,7 +221,7 @@ def _edge_mask(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
     soft = cv2.GaussianBlur(small, (0, 0), _NOISE_MM * scale)
     closed = cv2.morphologyEx(soft, cv2.MORPH_CLOSE, _kernel(_LINE_MM / 2 * scale))
     tone = np.asarray(closed, np.uint8)
-    # The maximum and the minimum nearby, without the known places.
+    # The maximum and the minimum nearby, without the known areas.
     kernel = _kernel(_EDGE_MM / 2 * scale)
     high = cv2.dilate(tone & ~known, kernel)
     low = cv2.erode(tone | known, kernel)

@@ -1,4 +1,4 @@
-"""Orders open cards into fans: from the places of the cards to their order in a fan.
+"""Orders open cards into fans: from where cards lie to their order, from the bottom to the top.
 
 Pure geometry in mm of the board. Each card has two markers, in its upper right and lower left
 corner. A marker that is visible where another card lies proves that its own card is the upper one.
@@ -78,12 +78,13 @@ def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
     return tuple(square for square in board.squares if square.rank in deck.zones.values())
 
 
-# ---- places on cards -----------------------------------------------------------------------------
+# ---- cards and their markers ---------------------------------------------------------------------
 
 
-def place_on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
-    """Return (N, K, 4, 2) mm: places (K, 4, 2) of a straight card at the origin, moved to each
-    card.
+def move_to_cards(cards: Sequence[OpenCard], quads_mm: Points) -> Points:
+    """Return (N, K, 4, 2) mm: K quadrangles on each of N cards, in board axes.
+
+    `quads_mm` (K, 4, 2) are those on a straight card with its middle at the origin.
     """
     # Rotate by the axes of each card, then move to its middle.
     turns = np.array([card.turn_rad for card in cards])
@@ -91,14 +92,14 @@ def place_on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
     right = np.column_stack([np.cos(turns), np.sin(turns)])
     up = np.column_stack([-np.sin(turns), np.cos(turns)])
     axes = np.stack([right, up], axis=1)
-    return np.asarray(places @ axes[:, None] + middles)
+    return np.asarray(quads_mm @ axes[:, None] + middles)
 
 
-def marker_places(deck: Deck) -> Points:
-    """Return (2, 4, 2) mm: both markers of a straight card at the origin, upper right and lower
-    left.
+def marker_quads_mm(deck: Deck) -> Points:
+    """Return (2, 4, 2) mm: both markers of a straight card with its middle at the origin.
 
-    The upper left corner of each print comes first.
+    The upper right one comes first, then the lower left one. The first corner of each is the upper
+    left one of its print.
     """
     x, y = _marker_offset(deck).tolist()
     # The other marker is rotated by half a turn about the middle of the card.
@@ -180,9 +181,9 @@ def _pose_by_marker(offset: Points, quad: Points) -> _CardPose:
 def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[str, ...]:
     """Return the names of a zone's open cards from the bottom to the top.
 
-    `UNREAD` stands for every card whose place is a guess. If all were read, it also stands between
-    overlapping cards that are so far apart that a hidden card may lie there. `seat_up` is 1 if the
-    zone's fans grow towards +y, -1 if they grow towards -y.
+    `UNREAD` stands for every card whose position in the fan is a guess. If all were read, it also
+    stands between overlapping cards that are so far apart that a hidden card may lie there.
+    `seat_up` is 1 if the zone's fans grow towards +y, -1 if they grow towards -y.
     """
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
@@ -214,7 +215,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
     if any(not is_below[lower, upper] for lower, upper in combinations(order, 2)):
         return guess
 
-    # From the bottom to the top, with a place for cards that may be hidden.
+    # From the bottom to the top, with `X` where a card may be hidden.
     fan = [names[order[0]]]
     for lower, upper in pairwise(order):
         is_wide = abs(along_mm[upper] - along_mm[lower]) > _MAX_STEPS * deck.step_mm
@@ -296,11 +297,11 @@ def _join_readings(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
         return None
     fan, named = [], list[str]()
     for names in zip(*readings, strict=True):
-        # The names that were read in this place.
+        # The names that were read at this position.
         read_names = set(names) - {UNREAD}
         if len(read_names) > 1:
             return None
         named += read_names
         fan.append(next(iter(read_names), UNREAD))
-    # No card lies in two places.
+    # No card is in a fan twice.
     return tuple(fan) if len(set(named)) == len(named) else None

@@ -20,8 +20,8 @@ from vision.cards.fans import (
     UNREAD,
     OpenCard,
     cards_of_markers,
-    marker_places,
-    place_on_cards,
+    marker_quads_mm,
+    move_to_cards,
     unread_card,
 )
 from vision.detection.markers import (
@@ -50,11 +50,11 @@ _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
 
 # Maximum distance between two sightings of one marker, and minimum distance of another marker, as
 # shares of the side. Two markers that are nearer would overlap by half.
-_SAME, _APART = 0.25, 0.5
+_SAME_SIDES, _APART_SIDES = 0.25, 0.5
 
 # Distance around a marker of a known card within which another print may be that marker, as a share
 # of its side. Larger: markers of other cards are missed. Smaller: bent cards count twice.
-_HIDDEN = 0.6
+_HIDDEN_SIDES = 0.6
 
 # Maximum width in mm of the white modules of a marker. The white between two markers is wider.
 _GAP_MM = 2.0
@@ -78,7 +78,7 @@ class CardFinder:
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
         side_px = self._deck.marker_mm * view.top_view.scale
-        apart_px = _APART * side_px
+        apart_px = _APART_SIDES * side_px
         named_quads: _Quads = defaultdict(list)
         undecoded = self._search(view.even, side_px, named_quads)
         # An object that touches a marker joins its outline, but not its bold print.
@@ -152,15 +152,15 @@ class CardFinder:
         """
         # Both markers of each card that was read, whether visible or not.
         read = [card for card in cards if card.name != UNREAD]
-        known_quads = [*place_on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)]
+        known_quads = [*move_to_cards(read, marker_quads_mm(self._deck)).reshape(-1, 4, 2)]
         for card in cards:
             known_quads += card.quads_mm
         known = _middles(known_quads)
-        upper, lower = marker_places(self._deck).mean(axis=1)
+        upper, lower = marker_quads_mm(self._deck).mean(axis=1)
         unread = []
         for quad in quads:
             quad_mm = view.top_view.to_board(quad)
-            if not _is_near(quad_mm, known, _HIDDEN * self._deck.marker_mm):
+            if not _is_near(quad_mm, known, _HIDDEN_SIDES * self._deck.marker_mm):
                 unread.append(unread_card(quad_mm))
                 # The other marker of an upright card is no further card.
                 middle = quad_mm.mean(axis=0)
@@ -195,8 +195,8 @@ def _is_near(quad: Points, middles: Points, distance: float) -> bool:
 
 
 def _add_quad(named_quads: _Quads, name: str, quad: Points, side_px: float) -> None:
-    """Add a marker of a card, unless one is already known in this place."""
-    if not _is_near(quad, _middles(named_quads[name]), _SAME * side_px):
+    """Add a marker of a card, unless it is already known there."""
+    if not _is_near(quad, _middles(named_quads[name]), _SAME_SIDES * side_px):
         named_quads[name].append(quad)
 
 

@@ -71,7 +71,7 @@ class CardReader:
     def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> OpenCards:
         """Return the open cards of a (height, width) picture.
 
-        `moving_px` (N, 2) are places in which something moves. Their zones are unknown.
+        `moving_px` (N, 2) are points at which something moves. Their zones are unknown.
         """
         # View the board from straight above, with even paper.
         top_view, in_picture = self._view_from_above(pose)
@@ -114,7 +114,7 @@ class CardReader:
         by_zone: dict[Square, list[OpenCard]] = defaultdict(list)
         doubtful, beside = set[Square](), []
         for card in cards:
-            # Sample the places where the card may be, given the uncertainty of the pose.
+            # Sample the positions that the card may have, given the uncertainty of the pose.
             spread_mm = float(pose.spread_mm(at_height(card.middle, CARD_Z_MM))[0])
             margin = _MIN_INSIDE_MM + 2 * spread_mm
             squares = set()
@@ -132,10 +132,10 @@ class CardReader:
 
     def _moving_zones(self, pose: Pose, moving_px: Points) -> set[Square]:
         """Return the zones in which something moves."""
-        places = pose.to_plane(moving_px)
-        on_board = places[np.isfinite(places).all(axis=1)]
+        points_mm = pose.to_plane(moving_px)
+        on_board = points_mm[np.isfinite(points_mm).all(axis=1)]
         return self._zones_among(self._board.square_at(x, y) for x, y in on_board)
 
     def _zones_among(self, squares: Iterable[Square | None]) -> set[Square]:
-        # None is a place beside all squares.
+        # None is a point beside all squares.
         return {square for square in squares if square is not None and square in self.zones}

@@ -393,6 +393,6 @@ def best_guess(
     min_score, min_lead = min_likeness
     if score < min_score or (others and score - others[0][0] < min_lead):
         return None
-    # rot90 rotates counter-clockwise, so the print's upper left corner is that many corners further
+    # `rot90` rotates counter-clockwise: the print's upper left corner is that many corners further
     # back.
     return Sighting(marker, np.roll(quad, turns, axis=0), score)

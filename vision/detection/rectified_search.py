@@ -37,7 +37,7 @@ _FINDER = MarkerFinder(is_close_up=True)
 _SQUARE_PX, _MARKER_PX = 48, 44
 
 # Half the width of the area in which a corner marker is searched, in sides of the marker, if three
-# others predict its place.
+# others predict its position.
 _CORNER_SEARCH_SIDES = 1.7
 
 # The same if only one or two others do, which predict it poorly.
@@ -56,7 +56,7 @@ _EXTENT_MARGIN = 0.75
 # determines the pose of the whole board.
 _MIN_CORNER_SCORE = 0.75
 
-# Minimum correlation, anywhere in the view, of a corner marker whose place three others predict.
+# Minimum correlation, anywhere in the view, of a corner marker whose position three others predict.
 # Measured: 0.71 and more where it was found, in blur, glare and shadows. Covered ones mostly stay
 # below 0.6.
 _MIN_CORRELATION = 0.65
@@ -141,7 +141,7 @@ def find_lost_corners(
         is_well_predicted = len(seen_ids) > 2
         sides = _CORNER_SEARCH_SIDES if is_well_predicted else _WIDE_CORNER_SEARCH_SIDES
         reach = sides * board.corner_mm
-        # A view around the predicted place.
+        # A view around the predicted position.
         top_view = pose.top_view(
             (x - reach, y - reach), (x + reach, y + reach), 0.0, _MARKER_PX / board.corner_mm
         )
@@ -195,12 +195,11 @@ def _sightings_in(
 
 
 def _best_match(view: Luma, marker: int) -> tuple[float, Points]:
-    """Return the highest correlation of a view with a marker's upright print, and its place.
+    """Return the highest correlation of a view with a marker's upright print, and where it is.
 
-    The place is (4, 2) px of the view, upper left first, clockwise. The view is searched at half
-    size.
+    That is a quadrangle, (4, 2) px of the view, upper left first, clockwise.
     """
-    # A quarter of the pixels is enough to find the place.
+    # Half the size is enough to find it, and has a quarter of the pixels.
     half = cv2.resize(view, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     correlations = cv2.matchTemplate(half, _small_print(marker), cv2.TM_CCOEFF_NORMED)
     _, highest, _, corner = cv2.minMaxLoc(correlations)

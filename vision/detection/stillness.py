@@ -129,6 +129,13 @@ def dilate(blocks: BlockMask, side: int = 3) -> BlockMask:
     return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
+def block_centres_px(blocks: BlockMask) -> NDArray[np.float64]:
+    """Return (N, 2): the centres (x, y) in the picture of these N blocks."""
+    rows, columns = np.nonzero(blocks)
+    # The centre of the first pixel is (0, 0).
+    return np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
+
+
 class Exposure(NamedTuple):
     """Change of light from one picture to another: now = before * gain + offset."""
 
@@ -178,7 +185,7 @@ def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
 
 def _gains_of_rows(before: BlockMeans, now: BlockMeans) -> BlockMeans:
     """Return (rows, 1): the gain of each row, from its median and smoothed over rows."""
-    # median of each row by partition
+    # The median of each row, by partition.
     ratios = now / np.maximum(before, np.float32(_MIN_BRIGHTNESS))
     middle = ratios.shape[1] // 2
     rows = np.partition(ratios, middle, axis=1)[:, middle].clip(*_GAINS)
@@ -217,8 +224,8 @@ def median_of(values: NDArray[Any]) -> float:
 
     `np.median` is several times slower for small arrays.
     """
-    place = values.size // 2
-    return float(np.partition(values, place, axis=None)[place])
+    middle = values.size // 2
+    return float(np.partition(values, middle, axis=None)[middle])
 
 
 def unexplained(
@@ -322,8 +329,8 @@ def _sigma_and_step(
     blocks without movement. `rate` is the weight of the frame.
     """
     # The third quartile of the changes.
-    place = 3 * part.size // 4
-    sigma = float(np.partition(part, place)[place]) / _THIRD_QUARTILE
+    index = 3 * part.size // 4
+    sigma = float(np.partition(part, index)[index]) / _THIRD_QUARTILE
     if noise.frames:
         sigma = min(sigma, _MAX_GROWTH * noise.picture_sigma + _GROWTH_LEVELS)
     sigma = noise.picture_sigma + rate * (sigma - noise.picture_sigma)
@@ -347,8 +354,8 @@ def _codec_step_of(size: BlockMeans, sigma: float) -> float:
     if len(alone) < _MIN_JUMPS:
         return 0.0
     # The 95th percentile.
-    place = 19 * len(alone) // 20
-    return min(float(np.partition(alone, place)[place]), _MAX_STEP)
+    index = 19 * len(alone) // 20
+    return min(float(np.partition(alone, index)[index]), _MAX_STEP)
 
 
 def is_incoherent(residual: BlockMeans, moved: BlockMask) -> bool:

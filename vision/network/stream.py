@@ -42,8 +42,8 @@ class NetworkCamera(Device):
         super().__init__(clock)
         # FFmpeg needs the scheme in lower case, as `geturl` returns it
         self._address = urlsplit(address.strip()).geturl()
-        self._host, self._port, path = _place_of(self._address)
-        # without user name and password, which an address may hold
+        self._host, self._port, path = _split_address(self._address)
+        # Without user name and password, which an address may hold.
         self.name = f"{self._host}:{self._port}"
         self.identity = f"network {self.name}{path}"
         self._newest = Newest[Any](clock)
@@ -73,7 +73,7 @@ class NetworkCamera(Device):
 
     def _receive(self) -> None:
         """Put pictures into `_newest` until the camera is closed. Raises `CameraError`, OSError."""
-        # try first, because FFmpeg does not say why it cannot connect
+        # Try first, because FFmpeg does not say why it cannot connect.
         socket.create_connection((self._host, self._port), ANSWER_TIMEOUT_S).close()
         timeout_ms = int(1000 * ANSWER_TIMEOUT_S)
         # One connection, to this address only. OpenCV takes FFmpeg's options only from here, with
@@ -96,7 +96,7 @@ class NetworkCamera(Device):
 
     def _read(self, video: Any) -> None:
         """Put pictures into `_newest` until the camera is closed. Raises `CameraError`."""
-        # the number of pictures in the current second
+        # The number of pictures in the current second.
         second_s, count = time.monotonic(), 0
         while not self._closed:
             is_good, picture = video.read()
@@ -153,7 +153,7 @@ def is_network(source: str) -> bool:
     return source.strip().lower().startswith(("http://", "rtsp://"))
 
 
-def _place_of(address: str) -> tuple[str, int, str]:
+def _split_address(address: str) -> tuple[str, int, str]:
     """Return host, port and path of an address. Raises `CameraError` if it has no host."""
     parts = urlsplit(address)
     try:

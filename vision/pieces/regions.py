@@ -13,7 +13,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Sighting
-from vision.detection.stillness import BLOCK_PX, BlockMask
+from vision.detection.stillness import BLOCK_PX, BlockMask, block_centres_px
 from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm, square_outline_mm
 
 # Maximum height in mm of a piece above its marker: a rim, or a tag that does not lie flat.
@@ -30,7 +30,7 @@ _MAX_SPREAD = 0.08
 
 # The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
 # may be hidden there.
-_INNER = 0.4
+_INNER_SHARE = 0.4
 
 # ---- blocks --------------------------------------------------------------------------------------
 
@@ -67,8 +67,7 @@ def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square],
 
     # The ray of each block's centre meets the plane of the tallest piece's top at `head`, and the
     # board at `foot`. A piece anywhere between them reaches into the block.
-    rows, columns = np.nonzero(blocks)
-    centres_px = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
+    centres_px = block_centres_px(blocks)
     foot = pose.to_plane(centres_px)
     head = pose.to_plane(centres_px, kit.tallest_mm + MAX_ABOVE_MARKER_MM)
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
@@ -120,7 +119,7 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     # The worst of a square's four corners counts.
     spread_mm = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
     centres = corners.mean(axis=1, keepdims=True)
-    inner = centres + _INNER * (corners - centres)
+    inner = centres + _INNER_SHARE * (corners - centres)
     is_inside = pose.is_in_picture(pose.to_px(inner)).reshape(-1, 4).all(axis=1)
     is_vague = (spread_mm > _MAX_SPREAD * board.pitch_mm) | ~is_inside
     return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())

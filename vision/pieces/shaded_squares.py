@@ -15,6 +15,7 @@ empty, and may call an empty one unknown.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -78,8 +79,7 @@ class PaperPixels:
     """
 
 
-@dataclass(frozen=True, eq=False)
-class _Cell:
+class _Cell(NamedTuple):
     """One square's cell in one picture."""
 
     # (N,): logarithms of the brightness of all pixels.

@@ -214,8 +214,8 @@ class _TagScene:
         """
         if not len(self._heights):
             return np.empty((0, 2))
-        places = np.nan_to_num(pose.to_plane(self._px, self._heights))
-        corners = _complex(places).reshape(-1, 4)
+        corners_mm = np.nan_to_num(pose.to_plane(self._px, self._heights))
+        corners = _complex(corners_mm).reshape(-1, 4)
         middles = corners.mean(axis=1, keepdims=True)
         # The best rotation is the mean direction of the corners relative to those of the model.
         turns = (np.conj(self._models) * (corners - middles)).sum(axis=1, keepdims=True)
@@ -267,11 +267,11 @@ class _Problem:
         self._lines_px = np.empty((0, 2))
         self._normals = np.empty((0, 2))
         if lines is not None:
-            middles_mm, seen = lines
-            is_found = seen.is_found
+            middles_mm, measured = lines
+            is_found = measured.is_found
             self._points_mm = np.vstack([evidence.points_mm, middles_mm[is_found]])
-            self._lines_px = seen.measured_px[is_found]
-            self._normals = seen.normals[is_found]
+            self._lines_px = measured.measured_px[is_found]
+            self._normals = measured.normals[is_found]
 
     @property
     def coordinate_count(self) -> int:
@@ -295,13 +295,13 @@ class _Problem:
         """
         pose = self.pose(change)
         evidence = self._evidence
-        seen_px, by_pose, by_lens = pose.project(self._points_mm)
+        projected_px, by_pose, by_lens = pose.project(self._points_mm)
         slopes = np.hstack([by_pose, by_lens])
         corner_count = self.corner_count
-        corners = seen_px[:corner_count] - evidence.points_px
+        corners = projected_px[:corner_count] - evidence.points_px
 
         # A line constrains only the direction across it.
-        lines = ((seen_px[corner_count:] - self._lines_px) * self._normals).sum(axis=1)
+        lines = ((projected_px[corner_count:] - self._lines_px) * self._normals).sum(axis=1)
         line_slopes = slopes[2 * corner_count :].reshape(-1, 2, 9)
         across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
         tags = self._tags.misfits_px(pose).ravel()

@@ -179,9 +179,7 @@ def try_model(
 
 
 def _is_near(lines: Lines, share: float, within_px: float) -> bool:
-    """Return whether this share of the lines that were found is within `within_px` of the predicted
-    places.
-    """
+    """Return whether this share of the found lines is within `within_px` of the prediction."""
     off_px = np.abs(lines.off_px[lines.is_found])
     return bool(len(off_px) and np.quantile(off_px, share) <= within_px)
 

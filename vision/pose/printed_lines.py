@@ -4,6 +4,10 @@ Each side of a square is searched in two halves, across its direction in the pic
 gaps between squares, two lines run side by side. They are searched as a pair, so that neither is
 mistaken for the other. A line is darker than the paper on both sides of it, its *flanks*.
 
+         square                   : : : :        : : : :
+      ==============  the side:  =o=o=o=o========o=o=o=o=     o  sample points of both halves
+         square                   : : : :        : : : :      :  profiles across the line
+
 Arrays have one entry for each of the (N,) half sides of a board. The limits were chosen by trial on
 rendered views with hidden corners, see `tests/bench/reading/corners.py`.
 """
@@ -67,18 +71,18 @@ _END_MARGIN_PX = 0.25
 
 def _profiles(
     luma: NDArray[np.uint8],
-    places: NDArray[np.floating],
+    middles: NDArray[np.floating],
     directions: NDArray[np.floating],
     steps: NDArray[np.floating],
 ) -> NDArray[np.uint8]:
     """Return (N, K): interpolated brightness of a (height, width) picture along short lines.
 
-    Each line passes through one of the `places` (N, 2) px, and is sampled at `steps` (K,) times its
-    direction (N, 2) from there.
+    The middle of each line is one of the `middles` (N, 2) px. It is sampled at `steps` (K,) times
+    its direction (N, 2) from there.
     """
     # (K, N) each, x and y by themselves: numpy takes seven times as long for both at once.
-    x = (places[:, 0] + steps[:, None] * directions[:, 0]).astype(np.float32, copy=False)
-    y = (places[:, 1] + steps[:, None] * directions[:, 1]).astype(np.float32, copy=False)
+    x = (middles[:, 0] + steps[:, None] * directions[:, 0]).astype(np.float32, copy=False)
+    y = (middles[:, 1] + steps[:, None] * directions[:, 1]).astype(np.float32, copy=False)
     tones = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return np.ascontiguousarray(tones.T, np.uint8)
 
@@ -212,14 +216,15 @@ class PrintedLines:
         return middles, normals, np.abs(scale)
 
     def measure(self, luma: Luma, pose: Pose, reach_px: Floats) -> Lines:
-        """Measure all lines in a picture, each at most `reach_px` (N,) from its predicted place.
+        """Measure all lines in a picture, each at most `reach_px` (N,) from where it is predicted.
 
         Lines with a reach of NaN are not searched.
         """
         middles, normals, scale = self.geometry(pose)
-        places = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
+        samples_px = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
         last = np.array(pose.size) - 2
-        is_inside = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > _MIN_PX_PER_MM)
+        is_inside = ((samples_px >= 1) & (samples_px <= last)).all(axis=(1, 2))
+        is_inside &= scale > _MIN_PX_PER_MM
 
         # Limit the range, so that it excludes the next parallel line.
         farthest = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
@@ -231,18 +236,18 @@ class PrintedLines:
             flank = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
             sizes = np.stack([reach, flank, self._half_gap * scale])
             off_px[wanted], is_found[wanted] = _offsets(
-                luma, places[wanted], normals[wanted], sizes[:, wanted]
+                luma, samples_px[wanted], normals[wanted], sizes[:, wanted]
             )
         return Lines(is_inside, is_found, off_px, middles, normals)
 
 
 def _offsets(
-    luma: Luma, places: Points, normals: Points, sizes: Floats
+    luma: Luma, samples_px: Points, normals: Points, sizes: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return (N,) twice: the offset of each line along its normal in px, and whether it was found
     unambiguously.
 
-    `places` (N, samples, 2) px are the predicted sample points, and `normals` (N, 2) unit vectors.
+    `samples_px` (N, samples, 2) are the predicted sample points, and `normals` (N, 2) unit vectors.
     `sizes` (3, N) px are search range, distance of the flanks that the line is compared with, and
     half the distance between parallel lines.
     """
@@ -255,8 +260,8 @@ def _offsets(
 
     # The mean profile over the sample points of each half side.
     directions = normals.repeat(_SAMPLES, axis=0)
-    tones = _profiles(luma, places.reshape(-1, 2), directions, offsets)
-    by_line = tones.reshape(len(places), _SAMPLES, -1)
+    tones = _profiles(luma, samples_px.reshape(-1, 2), directions, offsets)
+    by_line = tones.reshape(len(samples_px), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
 
     # A line is darker than both of its flanks.
@@ -292,7 +297,7 @@ def _peaks(depth: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
     columns = np.arange(depth.shape[1])
     top = depth.argmax(axis=1)
     peak = depth[rows, top]
-    # The deepest place that is not part of the same line.
+    # The maximum depth that is not part of the same line.
     is_far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_DISTANCE_PX
     rival = np.where(is_far, depth, -1.0).max(axis=1)
     # The sub-pixel peak, by a parabola through three columns.
@@ -315,7 +320,7 @@ def confirm_squares(
 ) -> set[Square]:
     """Return the squares around which at least `min_share` of the visible lines confirm the pose.
 
-    A line confirms the pose if it is within `within_px` of its predicted place. Only squares that
+    A line confirms the pose if it is within `within_px` of where it is predicted. Only squares that
     are connected with the corner squares count, and their neighbours. A pose that is right near its
     corners and off by a whole square farther away is off by half a square in between, where no line
     fits. Squares beyond are not confirmed. The pose cannot change as much from one square to the

@@ -195,9 +195,10 @@ def _split_markers(
     """Return the board's corner markers, and the corners (4, 2) px of other markers that are seen
     exactly once, by id.
     """
-    distinct = without_duplicates(sightings)
-    own = [sighting for sighting in distinct if sighting.marker in board.corners]
-    others = [sighting for sighting in distinct if sighting.marker not in board.corners]
+    own = list[Sighting]()
+    others = list[Sighting]()
+    for sighting in without_duplicates(sightings):
+        (own if sighting.marker in board.corners else others).append(sighting)
     return own, _single_markers(others)
 
 

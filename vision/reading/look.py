@@ -152,7 +152,9 @@ class Look:
     is_still: bool = True
     """Motion: whether nothing moves, so that a close look is worth its time."""
     moving_px: Points | None = None
-    """Motion: (N, 2) px, places that have moved since the picture before. None if nothing has."""
+    """Motion: (N, 2) px, the centres of the blocks that have moved since the last picture. None if
+    nothing has.
+    """
     due_blocks: BlockMask | None = None
     """Motion: (rows, columns), the blocks to look at. None means all of them."""
 

@@ -25,6 +25,7 @@ from vision.detection.stillness import (
     BlockMask,
     BlockMeans,
     Noise,
+    block_centres_px,
     bounds_of,
     dilate,
     exposure_between,
@@ -84,8 +85,10 @@ class Movement(NamedTuple):
     """Whether it differs from the frames just before it."""
     has_drifted: bool
     """Whether it differs from what was read last."""
-    places_px: Points | None
-    """(N, 2) px that have moved since the frames before. None if nothing has."""
+    moving_px: Points | None
+    """(N, 2): centres in px of the blocks that have moved since the frames before. None if nothing
+    has.
+    """
     changed_blocks: BlockMask | None
     """(rows, columns): the blocks that differ from what was read last. None if nothing is known of
     them.
@@ -124,7 +127,7 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
     # Something has changed, or the board is not settled yet.
     due_blocks, memory = _due_blocks(movement, memory, is_retry_due)
     is_still = not movement.is_moving or movement.changed_blocks is None
-    look = replace(look, is_still=is_still, moving_px=movement.places_px, due_blocks=due_blocks)
+    look = replace(look, is_still=is_still, moving_px=movement.moving_px, due_blocks=due_blocks)
     return look, memory
 
 
@@ -193,7 +196,7 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
     background = replace(
         past, current=current, exposure=exposure, faint_since_reading=faint, light_ratios=ratios
     )
-    places, moving_area = None, None
+    moving_area = None
     if changed is None:
         # While nothing differs from what was read last, nothing moves either: one comparison is
         # enough.
@@ -205,10 +208,9 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         if moving is not None:
             # Noise is learned, and the picture averaged, only where nothing moves.
             moving_area = dilate(moving)
-            rows, columns = np.nonzero(moving)
-            # The centres of the blocks.
-            places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
-        movement = Movement(moving is not None, True, places, changed)
+            movement = Movement(True, True, block_centres_px(moving), changed)
+        else:
+            movement = Movement(False, True, None, changed)
 
     # The next frame is compared with the running average, except where something has moved.
     mean = current - residual * np.float32(1 - _AVERAGE_WEIGHT)

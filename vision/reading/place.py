@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -112,8 +113,7 @@ def _squares_to_judge(
 # ---- pieces --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _MarkedPiece:
+class _MarkedPiece(NamedTuple):
     """A piece's marker, its face, and the tallest piece that may be hidden beneath it."""
 
     sighting: Sighting
@@ -129,7 +129,7 @@ def place_pieces(
     A piece on one of the `unconfirmed` squares makes its squares doubtful.
     """
     times = Counter(map(attrgetter("marker"), sightings))
-    hidden = _hidden_faces(kit, set(times))
+    beneath_carried, beneath_others = _hidden_faces(kit, set(times))
     marked = []
     strangers = set()
     for sighting in sightings:
@@ -139,8 +139,10 @@ def place_pieces(
         if times[marker] > 1 or (face is None and marker not in kit.board.corners):
             strangers.add(marker)
         if face is not None:
-            # Only pieces of one square can be stacked.
-            hidden_face = hidden[face.carried] if face.size == (1, 1) else None
+            hidden_face = beneath_carried if face.carried else beneath_others
+            if face.size != (1, 1):
+                # Only pieces of one square can be stacked.
+                hidden_face = None
             marked.append(_MarkedPiece(sighting, face, hidden_face))
     placed = []
     for piece in _locate_pieces(kit, pose, marked):
@@ -151,26 +153,26 @@ def place_pieces(
     return Pieces(kit, pose, tuple(placed), tuple(sorted(strangers)), faces, markers, doubtful)
 
 
-def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> dict[bool, Face | None]:
-    """Return the tallest piece that may be hidden beneath a carried piece (True), and beneath any
-    other (False).
+def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | None]:
+    """Return the tallest piece that may be hidden beneath a carried piece, and beneath any other.
 
     Carried pieces are flags and balls. If a kit has any, only these share a square with another
     piece. None if no piece may be hidden.
     """
-    tallest: dict[bool, Face | None] = {True: None, False: None}
+    carried = list[Face]()
+    others = list[Face]()
     has_carried = False
     for tag in kit.tags:
         # All faces of a piece are carried or none, and of one size and height: take the first.
         face = tag[0][0]
         has_carried |= face.carried
-        is_seen = not ids_in_view.isdisjoint(dict(tag).values())
-        if is_seen or face.size != (1, 1):
-            continue
-        best = tallest[face.carried]
-        if best is None or face.height_mm > best.height_mm:
-            tallest[face.carried] = face
-    return {True: tallest[False], False: tallest[has_carried]}
+        if face.size == (1, 1) and ids_in_view.isdisjoint(dict(tag).values()):
+            # A piece that is not seen.
+            (carried if face.carried else others).append(face)
+    height = attrgetter("height_mm")
+    beneath_carried = max(others, key=height, default=None)
+    beneath_others = max(carried if has_carried else others, key=height, default=None)
+    return beneath_carried, beneath_others
 
 
 def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list[PlacedPiece]:

@@ -63,7 +63,7 @@ class Piece:
         return self.tops[self.top_index]
 
     def lay(self, x_mm: float, y_mm: float, turn_deg: float = 0.0) -> None:
-        """Move the piece to a place, and turn it counter-clockwise."""
+        """Move the piece to a point of the board, and turn it counter-clockwise."""
         self.x_mm, self.y_mm, self.turn_deg = x_mm, y_mm, turn_deg
 
 
@@ -132,19 +132,19 @@ class Tags(MovablePieces):
     def __init__(self, kit: Kit, printed: Callable[[], PrintedKit]) -> None:
         super().__init__(kit)
         self._printed = printed
-        self._places: dict[int, tuple[float, float]] = {}
+        self._beside_mm: dict[int, tuple[float, float]] = {}
 
     def all(self) -> list[Piece]:
-        """Return every physical piece, and note its place beside the board for `put_beside`."""
+        """Return every physical piece, and note its position beside the board for `put_beside`."""
         tags = enumerate(self._kit.tags)
         pieces = [
             Piece(number, tuple(self._top(face, marker) for face, marker in piece))
             for number, piece in tags
         ]
-        self._places = {
-            number: place
+        self._beside_mm = {
+            number: position
             for right in (False, True)
-            for number, place in self._columns(pieces, right)
+            for number, position in self._columns(pieces, right)
         }
         return pieces
 
@@ -173,7 +173,7 @@ class Tags(MovablePieces):
         for square, faces in self._kit.anchored(layout).items():
             for name in faces:
                 across, along = self._kit.face(name).size
-                # turned by 90 degrees it reaches as far along a file as it is wide
+                # Turned by 90 degrees it reaches as far along a file as it is wide.
                 last_if_turned = square.shifted(0, across - 1)
                 is_turned = across != along and name in layout.get(last_if_turned, ())
                 yield square, name, 90.0 if is_turned else 0.0
@@ -187,28 +187,28 @@ class Tags(MovablePieces):
         return Square(max(0, first.file), max(0, first.rank))
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
-        """Put each piece into its own place: North's to the right of the board, all others to the
+        """Lay each piece at its own position: North's to the right of the board, all others to the
         left.
         """
         for piece in pieces:
-            piece.lay(*self._places[piece.id])
+            piece.lay(*self._beside_mm[piece.id])
 
     def _columns(
         self, pieces: Iterable[Piece], right: bool
     ) -> Iterator[tuple[int, tuple[float, float]]]:
-        """Yield the id and the place (x, y) of each piece that goes to this side of the board.
+        """Yield the id and the position (x, y) of each piece that goes to this side of the board.
 
         Pieces are in columns from South to North, the first column next to the board.
         """
         board, top_mm = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
         gap = 0.2 * top_mm
-        # distance of a column from the board, y where its next piece begins, width of its widest
+        # Distance of a column from the board, y where its next piece begins, width of its widest.
         column, low, widest = 0.3 * top_mm, 0.0, 0.0
         for piece in pieces:
             if (piece.top.seat is Seat.NORTH) is not right:
                 continue
             width, depth = piece.top.width_mm, piece.top.depth_mm
-            # start a new column when this one is as long as the board
+            # Start a new column when this one is as long as the board.
             if low and low + depth / 2 > board.height_mm:
                 column, low, widest = column + widest + gap, 0.0, 0.0
             distance = column + width / 2
@@ -243,7 +243,7 @@ class Tags(MovablePieces):
         for piece in pieces:
             block = _block(piece, 0.0)
             overlaps = partial(self._overlap, block)
-            # a piece that overlaps several stacks joins them into one
+            # A piece that overlaps several stacks joins them into one.
             joined = [stack for stack in stacks if any(map(overlaps, stack))]
             lower = sorted((other for stack in joined for other in stack), key=attrgetter("z_mm"))
             tops_mm = [other.z_mm + other.height_mm for other in lower if overlaps(other)]
@@ -255,11 +255,11 @@ class Tags(MovablePieces):
         """Return whether two pieces overlap by more than inexactly placed neighbours do."""
         larger = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
         x, y = one.x_mm - other.x_mm, one.y_mm - other.y_mm
-        # neighbours on squares are farther apart, pieces on each other are nearer
+        # Neighbours on squares are farther apart, pieces on each other are nearer.
         limit_mm = 0.7 * self._kit.tag_mm
         if larger.width_mm < 2 * self._kit.tag_mm:
             return math.hypot(x, y) < limit_mm
-        # the offset in the axes of the larger piece
+        # The offset in the axes of the larger piece.
         turn = math.radians(larger.turn_deg)
         across = x * math.cos(turn) + y * math.sin(turn)
         along = y * math.cos(turn) - x * math.sin(turn)
@@ -290,13 +290,14 @@ class Cards(MovablePieces):
         """Take a free card and turn this face up. For a back, take a card whose face is not
         wanted.
         """
-        if name == BACK:
+        is_back = name == BACK
+        if is_back:
             free_names = (piece.tops[0].name for piece in free)
             name = next((other for other in free_names if other not in wanted), name)
-            piece = super().take(free, name, wanted)
+        piece = super().take(free, name, wanted)
+        if is_back:
             piece.top_index = 1
-            return piece
-        return super().take(free, name, wanted)
+        return piece
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Put cards face down on the pile to the left of the board."""
@@ -314,13 +315,13 @@ class Cards(MovablePieces):
         x, middle = board.centre_mm(square)
         # North's fans grow towards South
         direction = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
-        # offsets of a card from the middle of the zone, in the direction of the fan
+        # Offsets of a card from the middle of the zone, in the direction of the fan.
         last_offset = (board.depth_mm - deck.height_mm) / 2
         offsets = [-last_offset]
         for other in lying:
             if other is not piece and board.square_at(other.x_mm, other.y_mm) == square:
                 offsets.append(direction * (other.y_mm - middle) + deck.step_mm)
-        # one step beyond the last card, but within the zone
+        # One step beyond the last card, but within the zone.
         piece.lay(x, middle + direction * min(max(offsets), last_offset))
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:  # noqa: ARG002 - cards have no sides
@@ -328,23 +329,23 @@ class Cards(MovablePieces):
 
         If cards are exactly on top of each other, only the uppermost is visible.
         """
-        places = np.array([(piece.x_mm, piece.y_mm) for piece in pieces]).reshape(-1, 2)
+        centres = np.array([(piece.x_mm, piece.y_mm) for piece in pieces]).reshape(-1, 2)
         deck, blocks = self._deck, []
         occupied: set[tuple[float, float, float]] = set()
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
-            # count the lower cards that overlap this one
-            is_below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
+            # Count the lower cards that overlap this one.
+            is_below = np.hypot(*(centres[:index] - centres[index]).T) < deck.height_mm / 2
             block = _block(piece, CARD_THICKNESS_MM * float(is_below.sum()))
-            place = piece.x_mm, piece.y_mm, piece.turn_deg
-            blocks.append(replace(block, is_covered=place in occupied))
-            occupied.add(place)
+            position = piece.x_mm, piece.y_mm, piece.turn_deg
+            blocks.append(replace(block, is_covered=position in occupied))
+            occupied.add(position)
         return blocks[::-1]
 
 
 def _block(piece: Piece, z_mm: float) -> RenderedBlock:
     """Return the block of a piece at this base height."""
-    top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
+    top, position = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
     return RenderedBlock(
-        piece.id, top.picture, top.side_colour, top.width_mm, top.depth_mm, top.height_mm, *place
+        piece.id, top.picture, top.side_colour, top.width_mm, top.depth_mm, top.height_mm, *position
     )

@@ -50,7 +50,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
         pose = _nearest_pose(target, corners, view)
         corners_px = pose.to_px(corners)
         box = np.array([corners_px.min(axis=0), corners_px.max(axis=0)])
-        # move the target so that the middle of the area is in the middle of the picture
+        # Move the target so that the middle of the area is in the middle of the picture.
         wanted = pose.to_plane(box.mean(axis=0)[None])[0]
         target[:2] += wanted - pose.to_plane(middle_px)[0]
     return _shift_board(pose, view, board)
@@ -96,9 +96,9 @@ def _pose_looking_at(target: Points, distance: float, view: View, lens: Lens) ->
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
     sine, cosine = math.sin(turn), math.cos(turn)
     horizontal = math.sin(tilt)
-    # direction from the target to the camera
+    # Direction from the target to the camera.
     towards_camera = np.array([sine * horizontal, -cosine * horizontal, math.cos(tilt)])
-    # camera axes: right, down, and into the picture
+    # Camera axes: right, down, and into the picture.
     right = np.array([cosine, sine, 0.0])
     down = np.cross(-towards_camera, right)
     axes = np.array([right, down, -towards_camera])
@@ -139,7 +139,7 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     colours, to_texture, border = texture
     left, top, width, height = window
     step = _RAY_SPACING_PX * factor
-    # a grid in the enlarged picture, with a margin of one step on each side
+    # A grid in the enlarged picture, with a margin of one step on each side.
     count_down = math.ceil(height * factor / step) + 2
     count_across = math.ceil(width * factor / step) + 2
     rows = (np.arange(count_down) - 0.5) * step - 0.5
@@ -148,11 +148,11 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     pixels = (grid.reshape(-1, 2) + 0.5) / factor - 0.5 + (left, top)
     board_mm = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
 
-    # texture coordinates of the grid, interpolated between its points
+    # Texture coordinates of the grid, interpolated between its points.
     texture_px = board_mm @ to_texture[:2, :2].T + to_texture[:2, 2]
     sparse_px = texture_px.astype(np.float32).reshape(grid.shape)
     dense_px = cv2.resize(sparse_px, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
-    # without the margin
+    # Without the margin.
     window_px = dense_px[step : step + height * factor, step : step + width * factor]
     x, y = window_px[..., 0], window_px[..., 1]
     picture = cv2.remap(colours, x, y, cv2.INTER_LINEAR, borderMode=border)
@@ -162,7 +162,7 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
 def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
     """Return the part of the picture that contains the board's sheet, with a margin of 4 px."""
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
-    # sample all four edges, since the lens may bend them
+    # Sample all four edges, since the lens may bend them.
     shares = np.linspace(0, 1, 20)
     xs = left + (right - left) * shares
     ys = low + (high - low) * shares
@@ -197,7 +197,7 @@ def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     pose = camera_pose(kit, view)
     size = view.width, view.height
     table = from_above(pose, (0, 0, *size), _SUPERSAMPLING, view.scenery.table(view.seed))
-    # a fourth channel of the board is a mask of the paper
+    # A fourth channel of the board is a mask of the paper.
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
     board = from_above(
@@ -205,7 +205,7 @@ def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     )
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     left, top, width, height = (_SUPERSAMPLING * number for number in window)
-    # a view of the table, into which the board is copied
+    # A view of the table, into which the board is copied.
     table_window = table[top : top + height, left : left + width]
     cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, table_window)
     reduced = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), np.uint8)
@@ -250,7 +250,7 @@ def _veil(pose: Pose, view: View) -> Shade | None:
 
 
 def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:
-    """Return (h, w): 1 within a circle on the board, 0 outside. Places are in mm.
+    """Return (h, w): 1 within a circle on the board, 0 outside. Lengths are in mm.
 
     The edge is blurred. `soft` is the standard deviation as a share of the radius in the picture.
     """
@@ -282,7 +282,7 @@ def _motion_kernel(length_px: float, angle: float) -> Shade:
     size = int(length_px) * 2 + 3
     middle = (size - 1) / 2
     half_line = np.array([math.cos(angle), math.sin(angle)]) * length_px / 2
-    # with a shift of 4 bits OpenCV takes sixteenths of a pixel
+    # With a shift of 4 bits OpenCV takes sixteenths of a pixel.
     first = ((middle - half_line) * 16).round().astype(int).tolist()
     last = ((middle + half_line) * 16).round().astype(int).tolist()
     kernel = np.zeros((size, size), np.float32)

@@ -66,13 +66,13 @@ PLAIN = Scenery()
 def _wood(seed: int) -> Bgr:
     """Draw a dark wooden texture, 1 px per mm, (700, 700, 3)."""
     rng = np.random.default_rng(seed)
-    # broad grain: a few values, enlarged so that they run along the rows
+    # Broad grain: a few values, enlarged so that they run along the rows.
     coarse = rng.normal(0, 1, (350, 12)).astype(np.float32)
     grain = cv2.resize(coarse, (700, 700), interpolation=cv2.INTER_CUBIC)
-    # fine horizontal fibres: noise that is blurred along one axis only
+    # Fine horizontal fibres: noise that is blurred along one axis only.
     speckles = rng.normal(0, 1, (700, 700)).astype(np.float32)
     fibres = cv2.GaussianBlur(speckles, (0, 0), sigmaX=9, sigmaY=0.7)
-    # the shares of grain and fibres were chosen by eye
+    # The shares of grain and fibres were chosen by eye.
     tone = 1 + 0.09 * grain + 0.35 * fibres
     wood = tone[..., None] * np.array(_WOOD_BGR, np.float32)
     return np.asarray(wood.clip(0, 255), np.uint8)

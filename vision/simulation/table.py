@@ -78,7 +78,7 @@ class SimulatedTable:
             self._kit = kit
             if self._is_default_view:
                 self._view = default_view(kit)
-            # printed when it is first needed, so that only the first picture waits for it
+            # Printed when it is first needed, so that only the first picture waits for it.
             self._printed = cache(partial(self._print_kit, kit))
             self._movables = pieces_of(kit, self._printed)
             self._pieces = self._movables.all()
@@ -157,10 +157,10 @@ class SimulatedTable:
             pieces = []
             blocks = {block.piece: block for block in self._blocks()}
             for piece in self._pieces:
-                place = piece.x_mm, piece.y_mm, piece.turn_deg
+                position = piece.x_mm, piece.y_mm, piece.turn_deg
                 outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
                 square = self._movables.square_of(piece)
-                pieces.append(WorldPiece(piece.id, piece.top.name, *place, outline, square))
+                pieces.append(WorldPiece(piece.id, piece.top.name, *position, outline, square))
             return tuple(pieces)
 
     def move_to(self, piece: int, square: Square) -> None:

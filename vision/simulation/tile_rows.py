@@ -136,8 +136,8 @@ class TileRows:
         for tile in self.laid[seat]:
             rgb = self._kit.sides[tile.seat].rgb
             picture = _tile_picture(spec, tile.seat, tile.letter, rgb)
-            place = tile.x_mm, tile.y_mm, tile.turn_deg
-            yield _Part(picture, spec.width_mm, spec.depth_mm, _TILE_MM, *place)
+            position = tile.x_mm, tile.y_mm, tile.turn_deg
+            yield _Part(picture, spec.width_mm, spec.depth_mm, _TILE_MM, *position)
         wall_top = np.full((8, 8, 3), bgr_of(_WALL_RGB), np.uint8)
         yield _Part(wall_top, row_width_mm, _WALL_THICKNESS_MM, spec.wall_mm, y_mm=spec.wall_y_mm)
 
@@ -159,7 +159,7 @@ def _draw_marker(picture: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: f
     modules = marker_modules(marker, CARD_DICTIONARY)
     enlarged = cv2.resize(modules, (side, side), interpolation=cv2.INTER_NEAREST)
     left = round(x_mm * _PX_PER_MM - side / 2)
-    # y_mm counts from the lower edge, rows of pixels from the upper one.
+    # `y_mm` counts from the lower edge, rows of pixels from the upper one.
     top = round(len(picture) - y_mm * _PX_PER_MM - side / 2)
     levels = enlarged.clip(_INK_LEVEL, _PAPER_LEVEL)
     picture[top : top + side, left : left + side] = levels[..., None]

@@ -10,7 +10,7 @@ from vision.simulation.scenery import PLAIN, Scenery
 
 @dataclass(frozen=True)
 class View:
-    """Parameters of the rendered camera. Places are in board axes, see `companion.core.kit`."""
+    """Parameters of the rendered camera. Positions are in board axes, see `companion.core.kit`."""
 
     width: int = 1280
     height: int = 720

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,8 +54,7 @@ _SIZE_RATIOS = 0.75, 1.3
 _MAX_STRIP_ERROR_MM = 3.0
 
 
-@dataclass(frozen=True)
-class _Tile:
+class _Tile(NamedTuple):
     """A tile that was seen on the table's plane."""
 
     # The seat whose tile it is.
@@ -148,7 +148,7 @@ class TileReader:
         if not np.isfinite(seen_mm).all():
             return None
         # All of them have to fit one rigid strip.
-        frame = _RowFrame.fitted(printed_mm, seen_mm)
+        frame = _RowFrame.fit(printed_mm, seen_mm)
         errors_mm = np.linalg.norm(frame.to_row(seen_mm) - printed_mm, axis=1)
         return frame if errors_mm.max() <= _MAX_STRIP_ERROR_MM else None
 
@@ -259,7 +259,7 @@ class _RowFrame:
     origin: Points
 
     @classmethod
-    def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
+    def fit(cls, printed: Points, seen: Points) -> _RowFrame:
         """Return the axes that take printed points (N, 2) to the seen ones best.
 
         This is a rigid motion without a scale (Kabsch 1976).
