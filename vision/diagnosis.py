@@ -58,11 +58,17 @@ MAX_SETTLED = 5
 # The same for a machine with little memory.
 MAX_SETTLED_IF_SMALL = 3
 
-# Maximum width and JPEG quality of live pictures: half of 1080p, which fills a phone's screen.
-_PICTURE_PX, _PICTURE_QUALITY = 960, 70
+# Maximum width of live pictures: half of 1080p, which fills a phone's screen.
+_PICTURE_PX = 960
 
-# Longer side and JPEG quality of photographs. One of each turn is stored, so they are small.
-_PHOTOGRAPH_PX, _PHOTOGRAPH_QUALITY = 640, 50
+# JPEG quality of live pictures, of 100.
+_PICTURE_QUALITY = 70
+
+# Longer side of photographs. One of each turn is stored, so they are small.
+_PHOTOGRAPH_PX = 640
+
+# JPEG quality of photographs, of 100.
+_PHOTOGRAPH_QUALITY = 50
 
 # Height above the board, in mm, that is shown with it. Pieces are lower.
 _TALL_MM = 15.0
@@ -135,7 +141,7 @@ class BoardEye:
         previous = self._last
         if self._reader.mirror.is_mirrored:
             frame = self._reader.mirror.flip_back(frame)
-        read_frame = _ReadFrame(next(self._numbers), frame, reading, self._reader.seen)
+        read_frame = _ReadFrame(next(self._numbers), frame, reading, self._reader.details)
         self._last = read_frame
         if not reading.quiet or (previous is not None and previous.reading == reading):
             return

@@ -27,9 +27,11 @@ from vision.pose.pose import Points, Pose, at_height, corner_points_mm, square_o
 # Width of a marker in modules, with its black border.
 MODULES = 7
 
-# Pixels per module that suffice where the pose is known: 16 px per marker, measured. Cards need
-# more for their printed figures.
-_MODULE_PX, _CARD_MODULE_PX = 2.3, 2.8
+# Pixels per module that suffice where the pose is known: 16 px per marker, measured.
+_MODULE_PX = 2.3
+
+# The same for cards, which need more for their printed figures.
+_CARD_MODULE_PX = 2.8
 
 # Brightness of paper (0 to 255) below which it is hard to tell from ink and noise.
 _DARK = 90

@@ -108,7 +108,7 @@ def _answer(
         answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
         answer["beside"] = list(reading.beside)
         answer["strangers"] = list(reading.strangers)
-        problems += _board_problems(reading, reader.seen.problem, reader.seen.note)
+        problems += _board_problems(reading, reader.details.problem, reader.details.note)
     if not sightings:
         problems.append("No marker can be read: go closer, focus, and avoid glare")
     answer["problems"] = problems

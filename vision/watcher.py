@@ -215,9 +215,9 @@ class Watcher(Closeable):
         if rows is not None:
             self._listeners.on_rows(rows)
         if reading.game is not None:
-            self._report.report_board(self._reader.seen.note, self.link.light, now_s)
+            self._report.report_board(self._reader.details.note, self.link.light, now_s)
         else:
-            self._report.report_no_board(self._reader.seen.problem, self.link.light, now_s)
+            self._report.report_no_board(self._reader.details.problem, self.link.light, now_s)
         self._listeners.on_reading(reading)
 
     def _handle_failure(self, sentence: str) -> None:

@@ -150,7 +150,7 @@ def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...
     reading = scene.reader.read_picture(dark)
     if len(hidden) == 3:
         assert (reading.game, reading.unknown) == (None, frozenset(SMALL.board.squares))
-        assert scene.reader.seen.problem.startswith(
+        assert scene.reader.details.problem.startswith(
             "Only one corner of the board is in the picture"
         )
     else:
@@ -172,7 +172,9 @@ def test_another_board_of_the_same_game_is_not_taken_for_it() -> None:
     scene = Seen(WALLS, lay(b2="purple robot"), BOTH)
     scene.reader.use(SMALL)
     assert scene.read(3).game is None
-    assert "The corner markers do not lie as on the board “standard”" in scene.reader.seen.problem
+    assert (
+        "The corner markers do not lie as on the board “standard”" in scene.reader.details.problem
+    )
     scene.reader.use(WALLS)
     assert scene.read(3).seen == {B2: "purple robot"}
 
@@ -242,7 +244,7 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(
 def test_a_board_that_is_printed_white_on_black_is_told_so() -> None:
     scene = start()
     assert scene.reader.read_picture(255 - scene.table.render_luma()).game is None
-    assert "white on black" in scene.reader.seen.problem
+    assert "white on black" in scene.reader.details.problem
 
 
 def test_pieces_of_another_scale_than_their_board_are_told_so() -> None:
@@ -251,5 +253,5 @@ def test_pieces_of_another_scale_than_their_board_are_told_so() -> None:
     scene = Seen(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))
     reader = board_reader({kit.game: replace(kit, tag_mm=kit.tag_mm / 0.85)})
     reader.read_picture(scene.table.render_luma())
-    assert "100 %" in reader.seen.note
-    assert any("100 %" in advice.text for advice in reader.seen.advice)
+    assert "100 %" in reader.details.note
+    assert any("100 %" in advice.text for advice in reader.details.advice)

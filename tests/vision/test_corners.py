@@ -167,8 +167,8 @@ def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -
     reading = reader.read_picture(luma)
     assert reading.game == "kahmate"
     assert {square for square in board.squares if square.rank >= 8} <= reading.unknown
-    assert "show a third one" in reader.seen.note
-    assert [advice.text for advice in reader.seen.advice] == ["Show a third corner of the board"]
+    assert "show a third one" in reader.details.note
+    assert [advice.text for advice in reader.details.advice] == ["Show a third corner of the board"]
 
 
 ARENA = KITS["arena"]

@@ -76,7 +76,7 @@ def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_le
             seen.read(2)
         assert seen.reader.pose is not None
         assert np.abs(seen.reader.pose.to_px(places) - true_px).max() < 1.0
-    assert abs(seen.reader.seen.lens.k1) < 0.02
+    assert abs(seen.reader.details.lens.k1) < 0.02
 
 
 # ---- how soon a board is settled -----------------------------------------------------------------
@@ -127,10 +127,10 @@ def test_a_blind_of_sharp_shadows_hides_no_marker() -> None:
 
 def test_the_reader_tells_how_surely_each_square_was_read() -> None:
     seen = large()
-    assert seen.reader.seen.confidence == {}
+    assert seen.reader.details.confidence == {}
     seen.table.hold_hand(E5)
     assert E5 in seen.read(4).unknown
-    sure = seen.reader.seen.confidence
+    sure = seen.reader.details.confidence
     assert (sure[A1], sure[E5]) == (1.0, 0.0)
 
 

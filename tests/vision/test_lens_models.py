@@ -63,7 +63,7 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
         tilt_deg=42.0, turn_deg=20.0, fill=0.95
     )  # from straight above no view tells a focal length
     reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
-    tuner = reader.learned
+    tuner = reader.lens_tuner
     assert tuner.lens.is_fisheye or tuner.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
     rays = np.column_stack([np.tan(angles), 0 * angles])
@@ -104,7 +104,7 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     assert dict(reading.seen) == truth_of(ARENA, layout)
     board = eye.board()
     assert board is not None
-    assert reader.seen.note == "The camera mirrors its picture, and the companion turns it back"
+    assert reader.details.note == "The camera mirrors its picture, and the companion turns it back"
     assert board.advice == ()
     luma = table.render_luma()
     moving = (np.roll(luma, 20 * (number % 2), axis=1) for number in range(7))
@@ -179,14 +179,14 @@ def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str)
     truth = truth_of(kit, layout)
     if reading.game is not None:
         assert_nothing_wrong(reading, {square: (face,) for square, face in truth.items()})
-    assert "two boards" in reader.seen.note + reader.seen.problem
+    assert "two boards" in reader.details.note + reader.details.problem
     if hidden == "nothing":
         assert dict(reading.seen) == truth, "the sheet with pieces is played on"
-        assert [advice.weakness for advice in reader.seen.advice] == [Weakness.TWIN]
+        assert [advice.weakness for advice in reader.details.advice] == [Weakness.TWIN]
 
 
 def test_two_bare_sheets_are_no_board_until_one_is_put_away() -> None:
     luma, _ = two_sheets(ARENA, {})
     reader = board_reader({ARENA.game: ARENA})
     assert reader.read_picture(luma).game is None
-    assert reader.seen.problem == "The camera sees two boards “standard”: put one of them away"
+    assert reader.details.problem == "The camera sees two boards “standard”: put one of them away"

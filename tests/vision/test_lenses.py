@@ -244,5 +244,5 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
     assert len(kept) == 1
     with watched.start() as watcher:
         watcher.step()
-        assert watched.reader.seen.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
-        assert watched.reader.seen.lens.k1 == pytest.approx(-0.05, abs=0.02)
+        assert watched.reader.details.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
+        assert watched.reader.details.lens.k1 == pytest.approx(-0.05, abs=0.02)

@@ -19,9 +19,10 @@ from vision.pose.pose import Points
 _MIN_CORNERS = 16
 # Maximum tilt of a page whose corners are found exactly.
 _MAX_TILT_DEG = 60.0
-# Two views differ if their corners lie this far apart on average, in widths of the picture, or if
-# their tilt differs by this angle.
-_MIN_MOVE, _MIN_TURN_DEG = 0.04, 8.0
+# Minimum mean distance of the corners in two views that differ, in widths of the picture.
+_MIN_MOVE = 0.04
+# Difference in tilt at which two views differ although their corners lie alike.
+_MIN_TURN_DEG = 8.0
 # Maximum distance between the corners of two pictures in a row of a page that is held still.
 _MAX_STILL_PX = 2.0
 # The views that are asked for, one after the other. A view counts if it differs from those before.

@@ -185,7 +185,7 @@ class CameraLink:
         """Keep what a picture says about the lens, and tell the camera whether something moves."""
         lenses, reader = self._cameras.lenses, self._reader
         if self._camera and lenses:
-            lenses.save_periodically(self._camera, reader.learned, reader.pose, now_s)
+            lenses.save_periodically(self._camera, reader.lens_tuner, reader.pose, now_s)
         if isinstance(self._camera, Device):
             self._camera.pace(is_moving)
 
@@ -202,7 +202,7 @@ class CameraLink:
         self._light, self._locks = None, None
         if camera is not None:
             if self._cameras.lenses:
-                self._cameras.lenses.update(camera, self._reader.learned, self._reader.pose)
+                self._cameras.lenses.update(camera, self._reader.lens_tuner, self._reader.pose)
             # A disconnected device cannot be closed properly. The fault itself was reported before.
             with contextlib.suppress(CameraError):
                 camera.close()

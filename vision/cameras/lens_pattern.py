@@ -16,8 +16,10 @@ from companion.core.kit import CARD_DICTIONARY
 
 # Number of squares across and down. They fit A4 and Letter.
 COLUMNS, ROWS = 7, 9
-# Sides of a square, and of the marker in every white one.
-SQUARE_MM, MARKER_MM = 25.0, 18.0
+# Side of a square.
+SQUARE_MM = 25.0
+# Side of the marker in every white square.
+MARKER_MM = 18.0
 
 # The pattern uses the last markers of the dictionary, which no board, piece or card has.
 _LAST_MARKER = 249

@@ -28,8 +28,10 @@ SYSFS = Path("/sys/class/video4linux")
 _PICTURE_TIMEOUT_S = 3
 # Number of damaged pictures in a row that are reported as a bad cable.
 _MAX_DAMAGED = 5
-# V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL.
-_AUTO, _MANUAL = 3, 1
+# V4L2_EXPOSURE_APERTURE_PRIORITY: the camera chooses the exposure.
+_AUTO = 3
+# V4L2_EXPOSURE_MANUAL.
+_MANUAL = 1
 # Code of the format in which each picture is a JPEG.
 MJPG = cv2.VideoWriter.fourcc(*"MJPG")
 # Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs.

@@ -24,8 +24,11 @@ MAX_SCALE = 2.7
 # Brightness of paper in an even view, of 255. It leaves room for what is brighter than paper.
 PAPER = 200
 
-# Minimum brightness of glare, of 255, and of paper that is so well lit that glare hides nothing.
-_GLARE, _LIT = 252, 242
+# Minimum brightness of glare, of 255.
+_GLARE = 252
+
+# Minimum brightness of paper that is so well lit that glare hides nothing, of 255.
+_LIT = 242
 
 # Maximum brightness of the bold print of cards, relative to the paper beside it. Black print out of
 # focus is grey.

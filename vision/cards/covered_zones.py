@@ -32,12 +32,17 @@ _REDUCTION = 2
 # Maximum width in mm of the board's print that is removed before the search for edges.
 _LINE_MM = 8.0
 
-# Minimum change of brightness of an edge, relative to paper, and the distance in mm within which it
-# occurs. Soft shadows change less.
-_MIN_EDGE, _EDGE_MM = 0.22, 2.0
+# Minimum change of brightness of an edge, relative to paper. Soft shadows change less.
+_MIN_EDGE = 0.22
 
-# Maximum areas in mm² of edges and of bold print in a bare zone.
-_MAX_EDGES_MM2, _MAX_PRINT_MM2 = 25.0, 5.0
+# Distance in mm within which that change occurs.
+_EDGE_MM = 2.0
+
+# Maximum area in mm² of edges in a bare zone.
+_MAX_EDGES_MM2 = 25.0
+
+# Maximum area in mm² of bold print in a bare zone.
+_MAX_PRINT_MM2 = 5.0
 
 # Margin in mm around cards in which blur, shadow and a bent corner count as theirs.
 _TOUCH_MM = 3.0
@@ -46,17 +51,29 @@ _TOUCH_MM = 3.0
 # reaches in.
 _BEYOND_MM = 7.0
 
-# Half the width in mm of the sign, the arrow and other art in the middle of a zone, and the
-# distance of this art from both ends of the zone.
-_ART_MM, _ART_END_MM = 13.0, 2.0
+# Half the width in mm of the sign, the arrow and other art in the middle of a zone.
+_ART_MM = 13.0
 
-# Maximum brightness of a card's back, relative to paper, its minimum area in mm², and the maximum
-# distance in mm by which it may stick out of its zone.
-_MAX_BACK, _MIN_BACK_MM2, _MAX_OUT_MM = 0.45, 150.0, 12.0
+# Distance in mm of this art from both ends of the zone.
+_ART_END_MM = 2.0
 
-# Half the width in mm of the area of a zone's sign, the maximum brightness of its print, relative
-# to paper, and the minimum area of this print in mm².
-_SIGN_MM, _MAX_SIGN, _MIN_SIGN_MM2 = 14.0, 0.7, 3.0
+# Maximum brightness of a card's back, relative to paper.
+_MAX_BACK = 0.45
+
+# Minimum area in mm² of a card's back.
+_MIN_BACK_MM2 = 150.0
+
+# Maximum distance in mm by which a card that lies face down may stick out of its zone.
+_MAX_OUT_MM = 12.0
+
+# Half the width in mm of the area of a zone's sign.
+_SIGN_MM = 14.0
+
+# Maximum brightness of a sign's print, relative to paper.
+_MAX_SIGN = 0.7
+
+# Minimum area in mm² of a sign's print.
+_MIN_SIGN_MM2 = 3.0
 
 # Half the width in mm of a zone's printed outline, with blur.
 _OUTLINE_MM = 5.0

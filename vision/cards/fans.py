@@ -27,9 +27,13 @@ from vision.pose.pose import Points, rectangle_corners_mm
 # The name of a card that is there and was not read.
 UNREAD = "X"
 
-# Maximum deviation of the distance between both markers of a card from the printed one, and of the
-# line between them from the direction of their print. Beyond it they belong to two cards.
-_MAX_APART_MM, _MAX_APART_DEG = 6.0, 12.0
+# Maximum deviation in mm of the distance between both markers of a card from the printed one.
+# Beyond it they belong to two cards.
+_MAX_APART_MM = 6.0
+
+# Maximum angle between the line through both markers and the direction of their print. Beyond it
+# they belong to two cards.
+_MAX_APART_DEG = 12.0
 
 # Minimum distance in mm by which a marker reaches into the outline of a card beneath it. Less may
 # be an error of the pose.

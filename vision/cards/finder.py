@@ -48,9 +48,11 @@ _MIN_RESEMBLANCE = 0.55, 0.0
 # (4, 2) px: shifts of a quadrangle that are tried, as corners of outlines are whole pixels.
 _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
 
-# Maximum distance between two sightings of one marker, and minimum distance of another marker, as
-# shares of the side. Two markers that are nearer would overlap by half.
-_SAME_SIDES, _APART_SIDES = 0.25, 0.5
+# Maximum distance between two sightings of one marker, as a share of its side.
+_SAME_SIDES = 0.25
+
+# Minimum distance between two markers, as a share of their side. Nearer ones would overlap by half.
+_APART_SIDES = 0.5
 
 # Distance around a marker of a known card within which another print may be that marker, as a share
 # of its side. Larger: markers of other cards are missed. Smaller: bent cards count twice.

@@ -47,9 +47,11 @@ _MAX_SHIFT_PX = 2.0
 # amplified.
 _MIN_WHITE = 20
 
-# Blur of the unsharp mask in px, and the weight of what it removes. Chosen by trial on rendered
-# markers out of focus: stronger sharpening amplifies noise.
-_SHARPEN_SIGMA_PX, _SHARPEN_GAIN = 1.6, 1.8
+# Blur of the unsharp mask in px. Chosen by trial on rendered markers out of focus.
+_SHARPEN_SIGMA_PX = 1.6
+
+# Weight of what the blur removes. Chosen by the same trial: stronger sharpening amplifies noise.
+_SHARPEN_GAIN = 1.8
 
 # Matrix (7, 42) that averages the four inner pixels of the six of each module.
 _AVERAGE = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])

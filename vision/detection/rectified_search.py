@@ -32,9 +32,12 @@ from vision.pose.pose import Points, Pose, TopView, at_height
 # Finds markers at the size that they have in a view.
 _FINDER = MarkerFinder(is_close_up=True)
 
-# Minimum sizes of a square and of a marker in the view, in px. The larger scale of the two is used.
-# Measured on rendered tables: 48 px for a square suffice, and cost a quarter of a full picture.
-_SQUARE_PX, _MARKER_PX = 48, 44
+# Minimum side of a square in the view. Measured on rendered tables: 48 px suffice, and cost a
+# quarter of a full picture.
+_SQUARE_PX = 48
+
+# Minimum side of a marker in the view. The larger scale of the two is used.
+_MARKER_PX = 44
 
 # Half the width of the area in which a corner marker is searched, in sides of the marker, if three
 # others predict its position.

@@ -47,9 +47,11 @@ _MIN_CONTRAST = 25.0
 # counts as changed.
 _SAME_LIGHT = 0.5
 
-# Minimum and maximum gain, and maximum offset in levels, of a change of light. Beyond them
-# something is in front of the camera.
-_GAINS, _MAX_OFFSET = (0.5, 2.0), 20.0
+# Minimum and maximum gain of a change of light. Beyond them something is in front of the camera.
+_GAINS = 0.5, 2.0
+
+# Maximum offset in levels of a change of light.
+_MAX_OFFSET = 20.0
 
 # An offset of fewer levels does not disturb the gains of the rows.
 _SMALL_OFFSET = 1.0
@@ -66,9 +68,12 @@ _MAX_RESIDUAL_RATIO = 0.8
 
 # ---- noise ----
 
-# Limits of a block's noise bound, in levels. No smaller change ever counts, and any larger one
-# does. With a larger maximum, pale pieces are missed before a noisy camera.
-_MIN_BOUND, _MAX_BOUND = 3.5, 16.0
+# Minimum noise bound of a block in levels. No smaller change ever counts.
+_MIN_BOUND = 3.5
+
+# Maximum noise bound of a block in levels. Any larger change counts. Larger: pale pieces are missed
+# before a noisy camera.
+_MAX_BOUND = 16.0
 
 # Noise bound in standard deviations of a block's noise. A picture has thousands of blocks, so
 # chance must exceed it less than once in a million.
@@ -90,13 +95,22 @@ _INITIAL_RATIO = 1.5
 # gain more slowly.
 _AVERAGED_FRAMES = 16
 
-# Upper limit of a block's standard deviation: the maximum of this multiple of the picture's, this
-# share of a codec step, and this number of levels.
-_MAX_NOISE_RATIO, _STEP_SHARE, _MIN_NOISE_CAP = 3.0, 0.6, 0.8
+# Upper limit of a block's standard deviation, as a multiple of the picture's. Of this limit and the
+# next two, the largest counts.
+_MAX_NOISE_RATIO = 3.0
 
-# Minimum change of a block that may be a codec step: in standard deviations of the picture, and in
-# levels. No neighbour of its block changes as much.
-_MIN_JUMP_SIGMAS, _MIN_JUMP = 4.0, 1.0
+# The same, as a share of a codec step.
+_STEP_SHARE = 0.6
+
+# The same, in levels.
+_MIN_NOISE_CAP = 0.8
+
+# Minimum change of a block that may be a codec step, in standard deviations of the picture. No
+# neighbour of the block changes as much.
+_MIN_JUMP_SIGMAS = 4.0
+
+# The same, in levels.
+_MIN_JUMP = 1.0
 
 # Minimum number of single jumps in a picture before they count as codec steps. Fewer may be chance.
 _MIN_JUMPS = 12
@@ -104,13 +118,19 @@ _MIN_JUMPS = 12
 # Maximum codec step in levels, so that the noise bound stays below `_MAX_BOUND`.
 _MAX_STEP = 9.0
 
-# Learning rates for larger and for smaller codec steps. In averaged frames the steps only seem
-# smaller, so the estimate falls slowly.
-_RISE_RATE, _FALL_RATE = 0.5, 0.03
+# Learning rate for larger codec steps.
+_RISE_RATE = 0.5
 
-# Maximum growth of the picture's noise from frame to frame: a factor, plus levels for a picture
-# without noise. A hand that comes in must not count as noise.
-_MAX_GROWTH, _GROWTH_LEVELS = 1.5, 0.1
+# Learning rate for smaller codec steps. In averaged frames the steps only seem smaller, so the
+# estimate falls slowly.
+_FALL_RATE = 0.03
+
+# Maximum factor by which the picture's noise grows from frame to frame. A hand that comes in must
+# not count as noise.
+_MAX_GROWTH = 1.5
+
+# Levels by which it may grow in addition, for a picture without noise.
+_GROWTH_LEVELS = 0.1
 
 # Minimum share of the picture without movement from which noise is learned.
 _MIN_PART = 0.5

@@ -16,8 +16,10 @@ from vision.network.newest import PICTURE_TIMEOUT_S, Newest
 
 # The source of an old phone in `open_camera`.
 PHONE = "phone"
-# Seconds between two pictures: four a second while nothing moves, ten otherwise.
-STILL_PERIOD_S, MOVING_PERIOD_S = 0.25, 0.1
+# Seconds between two pictures while nothing moves.
+STILL_PERIOD_S = 0.25
+# Seconds between two pictures while something moves.
+MOVING_PERIOD_S = 0.1
 # Maximum size of a picture in bytes. One of 1280 x 960 pixels has about 300 kB.
 MAX_JPEG_BYTES = 2_000_000
 

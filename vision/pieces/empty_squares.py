@@ -33,31 +33,52 @@ from vision.pieces.snapshots import (
 )
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
-# Limits of tone, relative to what an empty square shows. A pixel is dark below the first one, as
-# print is, dim below the second one, as paper in a shadow is, and bright above the last one.
-_DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
+# Tone below which a pixel is dark, as print is, relative to what an empty square shows.
+_DARK = 0.50
+
+# Tone below which a pixel is dim, as paper in a shadow is.
+_DIM = 0.86
+
+# Tone above which a pixel is bright, as a glint is.
+_BRIGHT = 1.20
 
 # Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`.
 _MAX_GENTLE = 0.2
 
-# Maximum share of the visible parts of an outline that may be missing, in plain light and under a
-# shadow with edges: two of twelve, and one.
-_MAX_MISSING, _MAX_MISSING_SHADED = 1 / 6, 1 / 9
+# Maximum share of the visible parts of an outline that may be missing in plain light: two of
+# twelve.
+_MAX_MISSING = 1 / 6
+
+# The same under a shadow with edges: one of twelve.
+_MAX_MISSING_SHADED = 1 / 9
 
 # Minimum number of the twelve parts of its outline that an empty square shows: one side, or as many
 # of several sides if pieces stand in front.
 _MIN_LINES = 3
 
-# Limits of the test by paper: maximum shares of bright and of dark pixels, and the share of dim
-# pixels above which the paper counts as shaded.
-_PAPER_MAX_BRIGHT, _PAPER_MAX_DARK, _PAPER_MIN_SHADED = 0.12, 0.03, 0.08
+# Maximum share of bright pixels in the test by paper.
+_PAPER_MAX_BRIGHT = 0.12
 
-# Stricter limits of that test for a square that does not show its known appearance: maximum shares
-# of dark and of dim pixels.
-_MISMATCH_MAX_DARK, _MISMATCH_MAX_DIM = 0.01, 0.03
+# Maximum share of dark pixels in the test by paper.
+_PAPER_MAX_DARK = 0.03
 
-# Limits of the comparison with a known appearance: as those of the test by paper.
-_KNOWN_MAX_BRIGHT, _KNOWN_MAX_DARK, _KNOWN_MIN_SHADED = 0.08, 0.02, 0.06
+# Share of dim pixels above which the paper counts as shaded.
+_PAPER_MIN_SHADED = 0.08
+
+# Stricter limit of dark pixels for a square that does not show its known appearance.
+_MISMATCH_MAX_DARK = 0.01
+
+# Maximum share of dim pixels for such a square.
+_MISMATCH_MAX_DIM = 0.03
+
+# Maximum share of bright pixels in the comparison with a known appearance.
+_KNOWN_MAX_BRIGHT = 0.08
+
+# Maximum share of dark pixels in that comparison.
+_KNOWN_MAX_DARK = 0.02
+
+# Share of dim pixels above which the square counts as shaded in that comparison.
+_KNOWN_MIN_SHADED = 0.06
 
 # Maximum share of pixels at which a soft shadow changes by more than `_MAX_GENTLE`.
 _MAX_STEEP = 0.02
@@ -71,8 +92,11 @@ _LIGHT_LEVELS = 0.85, 1.18
 # Maximum share of burnt-out pixels of a square that is judged.
 _MAX_GLARE = 0.12
 
-# Minimum visible share of a square that is judged, and of one whose appearance is learned.
-_MIN_SEEN, _MIN_SEEN_TO_LEARN = 0.4, 0.98
+# Minimum visible share of a square that is judged.
+_MIN_SEEN = 0.4
+
+# Minimum visible share of a square whose appearance is learned.
+_MIN_SEEN_TO_LEARN = 0.98
 
 # Weight of the newest picture in the running average of an appearance. Larger: noise stays in it.
 # Smaller: it follows changes of the light more slowly.
@@ -90,8 +114,11 @@ _MIN_TONE = 0.05
 # Quantile of the tones of a square that counts as its own paper. A tenth may be glints.
 _OWN_PAPER_QUANTILE = 0.9
 
-# Blur in px, and minimum tone, before the change of a soft shadow is measured.
-_SMOOTH_PX, _DARKEST = 1.0, 0.03
+# Blur in px before the change of a soft shadow is measured.
+_SMOOTH_PX = 1.0
+
+# Minimum tone before that change is measured. Darker ones carry no information.
+_DARKEST = 0.03
 
 
 @dataclass(frozen=True, eq=False)

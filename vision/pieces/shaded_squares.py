@@ -35,30 +35,41 @@ _SEARCH_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6)
 # edge.
 _CROSSING_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
 
-# Step in mm of the light's profile across the edge, about a pixel of the view, and minimum number
-# of pixels in a step.
-_STEP_MM, _MIN_PIXELS = 0.8, 4
+# Step in mm of the light's profile across the edge: about a pixel of the view.
+_STEP_MM = 0.8
 
-# Maximum difference (a logarithm) between paper and the estimated light, and the share of the paper
-# that may differ more.
-_MAX_STRAY, _MAX_STRAY_SHARE = 0.14, 0.03
+# Minimum number of pixels in a step.
+_MIN_PIXELS = 4
 
-# Minimum width of a shadow in mm. A narrower stripe that differs by more than `_MIN_STRIPE` (a
-# logarithm) is an object.
-_MIN_SHADOW_MM, _MIN_STRIPE = 5.0, 0.2
+# Maximum difference (a logarithm) between paper and the estimated light.
+_MAX_STRAY = 0.14
+
+# Share of the paper that may differ more.
+_MAX_STRAY_SHARE = 0.03
+
+# Minimum width of a shadow in mm.
+_MIN_SHADOW_MM = 5.0
+
+# Difference (a logarithm) above which a narrower stripe is an object.
+_MIN_STRIPE = 0.2
 
 # Minimum tone, relative to paper. Darker ones carry no information.
 _DARKEST = 0.03
 
-# Quantiles that bound the tones of most of a square's paper, and of all paper beyond it.
-_MOST_QUANTILES, _ALL_QUANTILES = (0.1, 0.9), (0.03, 0.97)
+# Quantiles that bound the tones of most of a square's paper.
+_MOST_QUANTILES = 0.1, 0.9
+
+# Quantiles that bound the tones of all paper beyond a square.
+_ALL_QUANTILES = 0.03, 0.97
 
 # About half a square, which scales offsets along an edge to about 1.
 _HALF_MM = 20.0
 
-# Minimum shares of the paper that must be in sight: inside the outline, and beyond it on all four
-# sides together.
-_MIN_INSIDE, _MIN_BEYOND = 0.4, 0.12
+# Minimum share of the paper inside the outline that must be in sight.
+_MIN_INSIDE = 0.4
+
+# The same for the paper beyond the outline, on all four sides together.
+_MIN_BEYOND = 0.12
 
 
 @dataclass(frozen=True, eq=False)

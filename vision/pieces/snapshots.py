@@ -39,13 +39,17 @@ _MIN_PARTS_WITH_LINE = 0.1
 # Minimum visible share of a part of an outline. Parts with less are not judged.
 _MIN_VISIBLE = 0.6
 
-# Brightness of a reflection, relative to a cell's paper, and its maximum share of a cell. A larger
-# one is light, or hides too much.
-_GLINT, _MAX_GLINT_SHARE = 1.35, 0.25
+# Minimum brightness of a reflection, relative to a cell's paper.
+_GLINT = 1.35
 
-# Minimum brightness of glare, of 255, and maximum brightness of paper in which it counts. Brighter
-# paper burns out by itself.
-_BURNT, _WHITE = 252, 242
+# Maximum share of a cell that is a reflection. A larger one is light, or hides too much.
+_MAX_GLINT_SHARE = 0.25
+
+# Minimum brightness of glare, of 255.
+_BURNT = 252
+
+# Maximum brightness of paper in which glare counts, of 255. Brighter paper burns out by itself.
+_WHITE = 242
 
 # Minimum brightness that is assumed for paper, of 255.
 _DARKEST_PAPER = 20.0
@@ -59,16 +63,21 @@ _UNIT_MM = 100.0
 # Width in mm of the white around a corner marker that is measured with it.
 _QUIET_ZONE_MM = 1.5
 
-# Quantiles of brightness that count as paper, around a corner marker and over a whole view.
-_WHITE_QUANTILE, _BOARD_WHITE_QUANTILE = 0.92, 0.9
+# Quantile of brightness that counts as paper around a corner marker.
+_WHITE_QUANTILE = 0.92
+
+# The same over a whole view.
+_BOARD_WHITE_QUANTILE = 0.9
 
 # Limits of the paper's brightness, relative to the darkest and the brightest corner, as the plane
 # through the corners may leave them far behind.
 _WHITE_LIMITS = 0.5, 1.3
 
-# Minimum tone that is divided by, and quantile of a part's profile that is the paper beside its
-# line.
-_MIN_SHADE, _SHADE_QUANTILE = 0.05, 0.8
+# Minimum tone that is divided by.
+_MIN_SHADE = 0.05
+
+# Quantile of a part's profile that is the paper beside its line.
+_SHADE_QUANTILE = 0.8
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,16 +38,20 @@ _MIN_SQUARE_MM = 30.0
 # picture. Smaller: thin lines vanish.
 _PX_PER_MM = 1.6
 
-# Search range in mm for a line that a slightly wrong pose has shifted, on a board without gaps and
-# on one with gaps. There the next line is nearer.
-_SEARCH_MM, _SEARCH_IN_GAPS_MM = 3.0, 2.0
+# Search range in mm for a line that a slightly wrong pose has shifted, on a board without gaps.
+_SEARCH_MM = 3.0
+
+# The same on a board with gaps, where the next line is nearer.
+_SEARCH_IN_GAPS_MM = 2.0
 
 # Margin in mm around what hides the board, for an error of the pose.
 _RIM_MM = 1.0
 
-# Room for a line and its blur, across the outline, and at both ends along it, where other lines
-# cross.
-_LINE_MARGIN_MM, _CORNER_MARGIN_MM = 1.0, 2.0
+# Room in mm across the outline for a line and its blur.
+_LINE_MARGIN_MM = 1.0
+
+# Room in mm at both ends of a side, where other lines cross.
+_CORNER_MARGIN_MM = 2.0
 
 # Width in mm of the edge of a square that is not plain paper: its line, blur and error of the pose.
 _PAPER_MARGIN_MM = 1.8
@@ -60,20 +64,30 @@ _LABEL_RIGHT, _LABEL_BOTTOM = -0.12, -0.22
 # free.
 _MIDDLE_RADIUS = 0.25
 
-# Where paper begins beyond an outline: distance in mm from the square in a gap, the same on a board
-# without gaps, and distance from both ends of the side.
-_BEYOND_IN_GAP_MM, _BEYOND_MM, _BEYOND_END_MM = 0.8, 1.2, 1.5
+# Distance in mm from the square at which paper begins beyond an outline, in a gap.
+_BEYOND_IN_GAP_MM = 0.8
+
+# The same on a board without gaps.
+_BEYOND_MM = 1.2
+
+# Distance in mm of that paper from both ends of the side.
+_BEYOND_END_MM = 1.5
 
 # Distance in mm within which the paper's brightness is compared, to tell a soft shadow from print.
 GENTLE_MM = 2.0
 
-# Maximum difference (a logarithm) between the paper of neighbouring squares, on a board of two
-# tones and on one of a single tone.
-_NEXT_TONE, _SAME_TONE = 0.15, 0.03
+# Maximum difference (a logarithm) between the paper of neighbouring squares on a board of two
+# tones.
+_NEXT_TONE = 0.15
 
-# Numbers of terms for gentle changes of the light on a whole square, and on its middle alone, which
-# is too small for more.
-_ALL_TERMS, _FEW_TERMS = 6, 2
+# The same on a board of a single tone.
+_SAME_TONE = 0.03
+
+# Number of terms for gentle changes of the light on a whole square.
+_ALL_TERMS = 6
+
+# The same on its middle alone, which is too small for more.
+_FEW_TERMS = 2
 
 # Offsets (files, ranks) to the neighbours above, right, below and left.
 _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))

@@ -24,10 +24,12 @@ _MAX_SHIFT = 0.5
 # predicts it poorly, so a pose of all of them must fit as well.
 _MAX_OFFSET = 1.5
 
-# Maximum residual of corners of one board: the larger of this many px, and this share of their
-# diagonal. It is larger than for a single board in `vision.reading.locate`, as the lens may not be
-# known yet.
-_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE = 2.5, 0.02
+# Maximum residual of corners of one board, if `_MAX_RESIDUAL_SHARE` allows no more.
+_MAX_RESIDUAL_PX = 2.5
+
+# The same as a share of the corners' diagonal. It is larger than for a single board in
+# `vision.reading.locate`, as the lens may not be known yet.
+_MAX_RESIDUAL_SHARE = 0.02
 
 # Corners (4, 2) px of the corner markers, by id.
 Corners = Mapping[int, Points]

@@ -27,22 +27,30 @@ from vision.pose.optics import Lens
 from vision.pose.pose import Floats, Points, Pose, square_corners_mm
 from vision.pose.printed_lines import Lines, lines_of
 
-# Maximum number of steps of one fit, and maximum number of fits while lines are added. They bound
-# the time of a picture. Usually both converge sooner.
-_MAX_STEPS, _MAX_LINE_ROUNDS = 8, 9
+# Maximum number of steps of one fit, which bounds the time. It usually converges sooner.
+_MAX_STEPS = 8
+
+# Maximum number of fits while lines are added, which bounds the time as well.
+_MAX_LINE_ROUNDS = 9
 
 # A tag with a larger residual (at 1280 px width) is not on the board: a hand holds it.
 _OUTLIER_PX = 2.0
 
-# Standard deviations in px of a corner and of a line. Corners are measured more precisely, but blur
-# shifts all corners of a marker outwards or inwards together, so these errors do not average out.
-_CORNER_PX, _LINE_PX = 0.8, 0.8
+# Standard deviation of a corner. It is measured more precisely, but blur shifts all corners of a
+# marker outwards or inwards together, so these errors do not average out.
+_CORNER_PX = 0.8
+
+# Standard deviation of a line.
+_LINE_PX = 0.8
 
 # Search range of a line, in standard deviations of its predicted position.
 _SEARCH_SIGMAS = 3.0
 
-# Minimum search range of a line in px: to decide whether it is unambiguous, and to measure it.
-_MIN_REACH_PX, _FINAL_REACH_PX = 2.0, 3.0
+# Minimum search range of a line to decide whether it is unambiguous.
+_MIN_REACH_PX = 2.0
+
+# Minimum search range of a line to measure it.
+_FINAL_REACH_PX = 3.0
 
 # Once all visible lines are in use, the fit has converged when no line moves by more than this, in
 # px.
@@ -154,11 +162,11 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
         pose = fit.pose
         # The search range of each line. It is unambiguous if it does not reach the next line.
         _, normals, scale = printed.geometry(pose)
-        spread = _spreads_px(pose, printed.middles_mm, normals)
-        reach = np.maximum(_SEARCH_SIGMAS * spread, _MIN_REACH_PX)
-        is_unambiguous = reach <= _MAX_REACH_SHARE * printed.period_mm * scale
+        spread_px = _spreads_px(pose, printed.middles_mm, normals)
+        reach_px = np.maximum(_SEARCH_SIGMAS * spread_px, _MIN_REACH_PX)
+        is_unambiguous = reach_px <= _MAX_REACH_SHARE * printed.period_mm * scale
         lines = printed.measure(
-            luma, pose, np.where(is_unambiguous, np.maximum(reach, _FINAL_REACH_PX), np.nan)
+            luma, pose, np.where(is_unambiguous, np.maximum(reach_px, _FINAL_REACH_PX), np.nan)
         )
         # Fit corners, tags and these lines together.
         problem = _Problem(evidence, pose, prior.spread, prior.lens, (printed.middles_mm, lines))
@@ -200,8 +208,8 @@ class _TagScene:
     """All (T,) tags of a picture as arrays, for their residuals."""
 
     def __init__(self, tags: Sequence[Tag]) -> None:
-        self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
-        self._heights = np.repeat([tag.height_mm for tag in tags], 4)
+        self._corners_px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
+        self._heights_mm = np.repeat([tag.height_mm for tag in tags], 4)
         sides_mm = np.array([tag.side_mm for tag in tags]).reshape(-1, 1)
         # The corners of a square as complex numbers, so that a rotation is a product.
         self._models = sides_mm * _complex(square_corners_mm(0, 0, 1.0))
@@ -212,17 +220,17 @@ class _TagScene:
         The rays of a tag's corners are intersected with the plane of the tag. The square that fits
         these points best is projected back.
         """
-        if not len(self._heights):
+        if not len(self._heights_mm):
             return np.empty((0, 2))
-        corners_mm = np.nan_to_num(pose.to_plane(self._px, self._heights))
+        corners_mm = np.nan_to_num(pose.to_plane(self._corners_px, self._heights_mm))
         corners = _complex(corners_mm).reshape(-1, 4)
         middles = corners.mean(axis=1, keepdims=True)
         # The best rotation is the mean direction of the corners relative to those of the model.
         turns = (np.conj(self._models) * (corners - middles)).sum(axis=1, keepdims=True)
         turns = turns / np.maximum(np.abs(turns), 1e-9)
         squares = (middles + self._models * turns).ravel()
-        squares_mm = np.column_stack([squares.real, squares.imag, self._heights])
-        return np.asarray(pose.to_px(squares_mm) - self._px, np.float64)
+        squares_mm = np.column_stack([squares.real, squares.imag, self._heights_mm])
+        return np.asarray(pose.to_px(squares_mm) - self._corners_px, np.float64)
 
 
 def _complex(points: Points) -> NDArray[np.complex128]:
@@ -380,11 +388,11 @@ def _least_squares(problem: _Problem) -> Fit:
     # The root mean square residual of the corners. Each has two coordinates.
     pose = problem.pose(change)
     corners = residuals[: 2 * problem.corner_count] * _CORNER_PX
-    rms = float(np.sqrt(2 * (corners**2).mean()))
+    rms_px = float(np.sqrt(2 * (corners**2).mean()))
 
     # Larger residuals than expected make the result less certain. The cost is half the sum of
     # squares, so only residuals that are clearly too large count.
     excess = max(1.0, cost / max(1, problem.coordinate_count - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
-    fitted = replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64))
+    fitted = replace(pose, rms_px=rms_px, covariance=np.asarray(covariance, np.float64))
     return Fit(fitted, cost)

@@ -29,10 +29,16 @@ from vision.pose.printed_lines import Lines, confirm_squares, lines_of
 # Standard deviation of a term that a model does not vary.
 _FIXED_SPREAD = 1e-6
 
-# Standard deviations of log focal length and k1 for a lens of which nothing is known. Webcams
-# differ by about a fifth in focal length.
-_FOCAL_SPREAD, _K1_SPREAD = 0.2, 0.06
-# (3,): the same with k2, as a prior before any view of the board.
+# Standard deviation of log focal length for a lens of which nothing is known. Webcams differ by
+# about a fifth.
+_FOCAL_SPREAD = 0.2
+
+# Standard deviation of k1 for such a lens.
+_K1_SPREAD = 0.06
+# Minimum standard deviation of log focal length. No view is trusted to less than a hundredth.
+_MIN_FOCAL_SPREAD = 0.01
+
+# (3,): standard deviations of log focal length, k1 and k2, as a prior before any view of the board.
 UNKNOWN_SPREADS = np.array([_FOCAL_SPREAD, _K1_SPREAD, _FIXED_SPREAD])
 
 # Focal lengths to try for an unknown lens, relative to the assumed one. Each is about 0.72 times
@@ -45,12 +51,17 @@ _MIN_FISHEYE_FOCAL = 0.3
 # Range of focal lengths of real lenses, in picture widths.
 _FOCAL_LIMITS = 0.1, 10.0
 
-# Standard deviation of a line, and the offset, in multiples of it, that a missing line counts as.
-_LINE_PX, _MISSING_COST = 0.8, 2.0
+# Standard deviation of a line.
+_LINE_PX = 0.8
 
-# Weight of the corners' squared residual in the cost: the number of corners of four markers. Its
-# root is at most `_MAX_CORNER_COST` standard deviations, so that a wild fit does not hide the rest.
-_CORNER_WEIGHT, _MAX_CORNER_COST = 16.0, 5.0
+# Offset that a missing line counts as, in standard deviations.
+_MISSING_COST = 2.0
+
+# Weight of the corners' squared residual in the cost: the number of corners of four markers.
+_CORNER_WEIGHT = 16.0
+
+# Maximum of that residual in standard deviations, so that a wild fit does not hide the rest.
+_MAX_CORNER_COST = 5.0
 
 # Minimum gain in cost before another model replaces the assumed one: odds of exp(10), which is
 # 20,000 to 1.
@@ -69,14 +80,18 @@ _MIN_FOUND_SHARE = 0.3
 # right.
 _MAX_ERROR_PX = 1.2
 
-# Shares of the lines that have to match. `_NEARLY_ALL_SHARE` is for the first two models, which
-# belong to one family, so that both may explain most lines.
-_MOST_SHARE, _NEARLY_ALL_SHARE = 0.75, 0.9
+# Share of the lines that have to match.
+_MOST_SHARE = 0.75
 
-# Maximum offset of most lines, and minimum share of lines found, with which a model leaves nothing
-# to explain. Measured: three of four lines are within .38 px by the right model, and beyond .91 px
-# by another.
-_SHARP_PX, _SHARP_SHARE = 0.5, 0.8
+# The same for the first two models, which belong to one family: both may explain most lines.
+_NEARLY_ALL_SHARE = 0.9
+
+# Maximum offset of most lines with which a model leaves nothing to explain. Measured: three of four
+# lines are within .38 px by the right model, and beyond .91 px by another.
+_SHARP_PX = 0.5
+
+# Minimum share of lines found with which a model leaves nothing to explain.
+_SHARP_SHARE = 0.8
 
 # Minimum share of the visible lines around a confirmed square that match the pose.
 _MIN_MATCHING_SHARE = 0.5
@@ -87,13 +102,12 @@ def priors_of(lens: Lens, focal_spread: float) -> Iterator[LensPrior]:
 
     `focal_spread` is the standard deviation of the assumed log focal length.
     """
-    focal = max(focal_spread, 0.01)
-    k1 = _K1_SPREAD
-    yield LensPrior(lens, np.array([focal, k1, _FIXED_SPREAD]))
+    focal_spread = max(focal_spread, _MIN_FOCAL_SPREAD)
+    yield LensPrior(lens, np.array([focal_spread, _K1_SPREAD, _FIXED_SPREAD]))
     # Strong distortion by both terms.
-    yield LensPrior(lens, np.array([_FOCAL_SPREAD, 4 * k1, 2 * k1]))
+    yield LensPrior(lens, np.array([_FOCAL_SPREAD, 4 * _K1_SPREAD, 2 * _K1_SPREAD]))
     if not lens.is_fisheye:
-        yield LensPrior(lens.to_fisheye(), np.array([_FOCAL_SPREAD, k1, _FIXED_SPREAD]))
+        yield LensPrior(lens.to_fisheye(), UNKNOWN_SPREADS)
 
 
 def wide_priors(lens: Lens) -> Iterator[LensPrior]:

@@ -30,10 +30,12 @@ _CONVERGED = 5e-3
 # Maximum number of Gauss-Newton steps on the first view, whose start may be far off.
 _MAX_FIRST_STEPS = 3
 
-# Number of views that keep their full weight, and the factor by which each further one reduces the
-# weight of all older ones. A lens that is focused anew changes, and is followed after some 20
-# views.
-_FULL_VIEWS, _FADE = 20, 0.95
+# Number of views that keep their full weight.
+_FULL_VIEWS = 20
+
+# Factor by which each further view reduces the weight of all older ones. A lens that is focused
+# anew changes, and is followed after some 20 views.
+_FADE = 0.95
 
 # Maximum change of log focal length and of k1 from the nominal lens. It keeps a few bad views from
 # spoiling the lens. Lenses beyond it are found by `vision.pose.lens_choice`.

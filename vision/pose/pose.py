@@ -24,18 +24,22 @@ from vision.pose.optics import Lens
 Points = optics.Points
 Floats = optics.Floats
 
-# Spacing in px of exactly computed positions in a view (twice that in views larger than
-# `_LARGE_VIEW_PX`). Positions between them are interpolated. The error is at most 0.02 px, for
-# cameras up to 55 degrees oblique and lenses of 120 degrees.
-_SPACING_PX, _LARGE_VIEW_PX = 4, 1000
+# Spacing in px of exactly computed positions in a view. Positions between them are interpolated.
+# The error is at most 0.02 px, for cameras up to 55 degrees oblique and lenses of 120 degrees.
+_SPACING_PX = 4
+
+# Size of a view above which the spacing is twice as large.
+_LARGE_VIEW_PX = 1000
 
 # The second pose of a plane is dropped if its error exceeds that of the first by this factor. The
 # closer the view is to one from straight above, the more alike both are.
 _MAX_ERROR_RATIO = 4.0
 
-# Minimum standard deviation in px of a corner in a picture, with four corner markers and with
-# fewer. With fewer the residual says little, and errors of the lens are not averaged.
-_CORNER_PX, _FEW_CORNERS_PX = 0.4, 0.8
+# Minimum standard deviation of a corner in a picture with four corner markers.
+_CORNER_PX = 0.4
+
+# The same with fewer. Then the residual says little, and errors of the lens are not averaged.
+_FEW_CORNERS_PX = 0.8
 
 
 @dataclass(frozen=True, eq=False)

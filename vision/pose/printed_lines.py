@@ -37,8 +37,11 @@ _MAX_REACH_PX = 40.0
 # Assumed width in mm of a printed line, a little more than `LINE_MM`.
 _LINE_WIDTH_MM = 0.6
 
-# Blur of a line to either side, and minimum distance of a flank from the middle of its line.
-_BLUR_PX, _MIN_FLANK_PX = 1.0, 1.5
+# Blur of a line to either side.
+_BLUR_PX = 1.0
+
+# Minimum distance of a flank from the middle of its line.
+_MIN_FLANK_PX = 1.5
 
 # Minimum scale of the picture. Below it a line is much thinner than a pixel.
 _MIN_PX_PER_MM = 0.3
@@ -50,16 +53,22 @@ _SAMPLES = 4
 # 42 %, so that crossing lines at both ends are left out.
 _SAMPLE_OFFSETS = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
 
-# Minimum contrast of a line with both of its flanks: as a share of their brightness for a single
-# line, for a pair of lines, and in levels of 255.
-#
-# Thin pairs under JPEG have less contrast than .05. Measured: .03 finds 97 % of their lines instead
-# of 94 %, with hardly any more in wrong places. It finds no more single lines.
-_MIN_DEPTH, _MIN_PAIR_DEPTH, _MIN_LEVELS = 0.05, 0.03, 3.5
+# Minimum contrast of a single line with both of its flanks, as a share of their brightness.
+_MIN_DEPTH = 0.05
 
-# A line is ambiguous if another one, at least this many px away, has more than this share of its
-# contrast.
-_MAX_RIVAL, _RIVAL_DISTANCE_PX = 0.75, 3.0
+# The same for a pair of lines. Thin pairs under JPEG have less contrast than .05. Measured: .03
+# finds 97 % of them instead of 94 %, with hardly any more in wrong positions. It finds no more
+# single lines.
+_MIN_PAIR_DEPTH = 0.03
+
+# Minimum contrast of any line, in levels of 255.
+_MIN_LEVELS = 3.5
+
+# A line is ambiguous if another one has more than this share of its contrast.
+_MAX_RIVAL = 0.75
+
+# Minimum distance of such another line. Nearer ones are the same line.
+_RIVAL_DISTANCE_PX = 3.0
 
 # Maximum search range, as a share of the distance to the next parallel line. At half of it, either
 # line may be meant.
@@ -175,7 +184,7 @@ class PrintedLines:
         self._across = at_height(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
 
-        self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
+        self._half_gap_mm = np.repeat([side.half_gap_mm for side in sides], 2)
         self.period_mm = pitch[axes]
         """(N,): distance to the next parallel line."""
         self.runs_north = axes == 0
@@ -227,58 +236,58 @@ class PrintedLines:
         is_inside &= scale > _MIN_PX_PER_MM
 
         # Limit the range, so that it excludes the next parallel line.
-        farthest = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
-        reach = np.minimum(reach_px, farthest)
-        wanted = np.flatnonzero(is_inside & np.isfinite(reach))
+        farthest_px = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
+        limited_px = np.minimum(reach_px, farthest_px)
+        wanted = np.flatnonzero(is_inside & np.isfinite(limited_px))
         off_px = np.zeros(len(middles))
         is_found = np.zeros(len(middles), bool)
         if len(wanted):
-            flank = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
-            sizes = np.stack([reach, flank, self._half_gap * scale])
+            flank_px = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
+            sizes_px = np.stack([limited_px, flank_px, self._half_gap_mm * scale])
             off_px[wanted], is_found[wanted] = _offsets(
-                luma, samples_px[wanted], normals[wanted], sizes[:, wanted]
+                luma, samples_px[wanted], normals[wanted], sizes_px[:, wanted]
             )
         return Lines(is_inside, is_found, off_px, middles, normals)
 
 
 def _offsets(
-    luma: Luma, samples_px: Points, normals: Points, sizes: Floats
+    luma: Luma, samples_px: Points, normals: Points, sizes_px: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return (N,) twice: the offset of each line along its normal in px, and whether it was found
     unambiguously.
 
     `samples_px` (N, samples, 2) are the predicted sample points, and `normals` (N, 2) unit vectors.
-    `sizes` (3, N) px are search range, distance of the flanks that the line is compared with, and
+    `sizes_px` (3, N) are search range, distance of the flanks that the line is compared with, and
     half the distance between parallel lines.
     """
-    reach, flank, half_gap = sizes
+    reach_px, flank_px, half_gap_px = sizes_px
 
     # The length of the profile to each side, in steps.
-    length_px = float(sizes.max(axis=1).sum()) + 1
+    length_px = float(sizes_px.max(axis=1).sum()) + 1
     steps = int(np.ceil(length_px / _STEP_PX))
-    offsets = np.arange(-steps, steps + 1) * _STEP_PX
+    offsets_px = np.arange(-steps, steps + 1) * _STEP_PX
 
     # The mean profile over the sample points of each half side.
     directions = normals.repeat(_SAMPLES, axis=0)
-    tones = _profiles(luma, samples_px.reshape(-1, 2), directions, offsets)
+    tones = _profiles(luma, samples_px.reshape(-1, 2), directions, offsets_px)
     by_line = tones.reshape(len(samples_px), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
 
     # A line is darker than both of its flanks.
-    beside = np.minimum(_shift(profile, flank), _shift(profile, -flank))
+    beside = np.minimum(_shift(profile, flank_px), _shift(profile, -flank_px))
     depth = beside - profile
-    if half_gap.any():
+    if half_gap_px.any():
         # A pair of lines is measured at its middle.
-        depth = (_shift(depth, half_gap) + _shift(depth, -half_gap)) / 2
-    depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
+        depth = (_shift(depth, half_gap_px) + _shift(depth, -half_gap_px)) / 2
+    depth = np.where(np.abs(offsets_px) <= reach_px[:, None], depth, -1.0)
     columns, sub_steps, is_alone = _peaks(depth)
     rows = np.arange(len(depth))
-    min_depth = np.where(half_gap > 0, _MIN_PAIR_DEPTH, _MIN_DEPTH) * beside[rows, columns]
+    min_depth = np.where(half_gap_px > 0, _MIN_PAIR_DEPTH, _MIN_DEPTH) * beside[rows, columns]
     is_deep = depth[rows, columns] >= np.maximum(min_depth, _MIN_LEVELS)
 
     # A maximum at the end of the range may continue beyond it.
-    is_within = np.abs(offsets[columns]) < reach - _END_MARGIN_PX
-    return offsets[columns] + sub_steps * _STEP_PX, is_alone & is_deep & is_within
+    is_within = np.abs(offsets_px[columns]) < reach_px - _END_MARGIN_PX
+    return offsets_px[columns] + sub_steps * _STEP_PX, is_alone & is_deep & is_within
 
 
 def _shift(values: Floats, by_px: Floats) -> Floats:

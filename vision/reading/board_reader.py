@@ -30,7 +30,7 @@ from vision.reading.detect import detect, shows_board
 from vision.reading.judge import judge
 from vision.reading.locate import forget_board, locate, start_with_lens
 from vision.reading.look import Budget, Look, Memory, Vote
-from vision.reading.motion import motion
+from vision.reading.motion import detect_motion
 from vision.reading.place import misprinted_size, place
 from vision.reading.vote import vote
 
@@ -96,14 +96,14 @@ class BoardReader:
     """Reads frames of one camera. Made by `board_reader`.
 
     The watcher's thread calls `read`. Any thread may call `use` and `use_lens`, and may look at
-    `seen`, which is replaced and never changed. The reader holds no thread and no file, so it needs
-    no closing.
+    `details`, which is replaced and never changed. The reader holds no thread and no file, so it
+    needs no closing.
     """
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         """What is known from earlier pictures. Replaced with each picture."""
-        self.seen = BoardDetails(memory.located.tuner.lens)
+        self.details = BoardDetails(memory.located.tuner.lens)
         """Details of the last picture that was read."""
         self.mirror = Mirror()
         """Flips mirrored pictures back. `pose` refers to the flipped picture."""
@@ -120,7 +120,7 @@ class BoardReader:
         return not self.memory.still_frames
 
     @property
-    def learned(self) -> LensTuner:
+    def lens_tuner(self) -> LensTuner:
         """What is known of the lens from the board's corners, with its uncertainty."""
         return self.memory.located.tuner
 
@@ -139,7 +139,7 @@ class BoardReader:
             located = start_with_lens(lens, is_calibrated)
             memory = replace(self.memory, located=located, pose=None, reference=None)
             self.memory = replace(memory, settled_look=None, latest_look=None, votes=())
-            self.seen = BoardDetails(lens)
+            self.details = BoardDetails(lens)
 
     def use(self, kit: Kit | None) -> None:
         """Prefer this kit, and match its game's corner markers with this board.
@@ -188,7 +188,7 @@ class BoardReader:
     def _run_stages(self, picture: Look) -> Look:
         """Run a picture through the six stages, and then its mirror image if that shows a board."""
         look, memory = picture, self.memory
-        for stage in (motion, detect, locate, place, judge, vote):
+        for stage in (detect_motion, detect, locate, place, judge, vote):
             look, memory = stage(look, memory)
             if look.is_skipped:
                 break
@@ -258,7 +258,7 @@ class BoardReader:
         problem = located.problem
         if mirror.is_inverted:
             problem = say("The board is printed white on black: print it again, black on white")
-        self.seen = BoardDetails(
+        self.details = BoardDetails(
             located.tuner.lens,
             self.memory.last_kit,
             self.memory.pose,

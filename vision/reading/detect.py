@@ -41,9 +41,12 @@ _MAX_PART = 0.35
 # blinds: 13 and 27 px find fewer markers.
 _SHADOW_WINDOW_PX = 19
 
-# Margin around the due blocks, and minimum side of markers in them, both as shares of a tag's size
-# in the middle of the board. Tags at the far end of the board are smaller than there.
-_BOX_MARGIN, _MIN_SIDE = 0.5, 0.4
+# Margin around the due blocks, as a share of a tag's size in the middle of the board.
+_BOX_MARGIN = 0.5
+
+# Minimum side of markers in them, as a share of the same. Tags at the far end of the board are
+# smaller than in its middle.
+_MIN_SIDE = 0.4
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:

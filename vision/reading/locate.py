@@ -72,9 +72,11 @@ _MIN_MISFIT = 0.3 / 1280
 # by the pose from the best three markers.
 _OUTLIER_FACTOR = 3.0
 
-# Maximum residual of corners that lie as on the board: the larger of this many px, and this share
-# of the diagonal between the corners.
-_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE = 2.5, 0.01
+# Maximum residual of corners that lie as on the board, if `_MAX_RESIDUAL_SHARE` allows no more.
+_MAX_RESIDUAL_PX = 2.5
+
+# The same as a share of the diagonal between the corners.
+_MAX_RESIDUAL_SHARE = 0.01
 
 # Views with a residual of up to this many times that maximum may teach the lens, as a wrong lens
 # causes residuals too.
@@ -84,9 +86,11 @@ _TEACHING_FACTOR = 3.0
 # pictures, so a view that no lens explains must not be searched forever.
 _MAX_FAILED_SEARCHES = 4
 
-# Minimum number of lines found, and minimum share of the squares confirmed, for a view to teach the
-# lens although corners are hidden.
-_MIN_LINES, _MIN_CONFIRMED_SHARE = 60, 0.8
+# Minimum number of lines found for a view to teach the lens although corners are hidden.
+_MIN_LINES = 60
+
+# Minimum share of the squares confirmed for such a view.
+_MIN_CONFIRMED_SHARE = 0.8
 
 # (2, 2): covariance of log focal length and k1 of a lens that is known from corner markers alone,
 # see `LensTuner.with_fit`. Such a lens may be wrong by a tenth.

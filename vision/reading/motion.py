@@ -49,10 +49,13 @@ _RELIT_FRAMES = 5
 # beyond it squares look different.
 _IMMEDIATE_LIGHT_CHANGE = 0.12
 
-# Thresholds of a movement and of a clear movement: the sum, over three by three blocks, of the
-# squared changes relative to the noise bound. One block at its bound counts 1. Larger: pale pieces
-# on pale squares are missed. Smaller: noise looks like movement.
-_MIN_CLUSTER, _MIN_CLEAR_CLUSTER = 3.0, 6.0
+# Threshold of a movement: the sum, over three by three blocks, of the squared changes relative to
+# the noise bound. One block at its bound counts 1. Larger: pale pieces on pale squares are missed.
+# Smaller: noise looks like movement.
+_MIN_CLUSTER = 3.0
+
+# Threshold of a clear movement, which counts at once.
+_MIN_CLEAR_CLUSTER = 6.0
 
 # Minimum squared change, relative to the noise bound, of a block that belongs to a cluster.
 _MIN_MEMBER = 0.3
@@ -69,9 +72,11 @@ _AVERAGE_WEIGHT = 0.33
 # them hardly make it less noisy.
 _MAX_AVERAGED = 12
 
-# Number of still frames after which noise is learned less often, and the interval from then on. It
-# saves time while a table lies still.
-_LEARNING_FRAMES, _LEARNING_INTERVAL = 20, 4
+# Number of still frames after which noise is learned less often. It saves time.
+_LEARNING_FRAMES = 20
+
+# Interval in frames at which it is learned from then on.
+_LEARNING_INTERVAL = 4
 
 # Number of frames without a reading after which squares that were given up are looked at again: one
 # second at ten frames a second.
@@ -95,7 +100,7 @@ class Movement(NamedTuple):
     """
 
 
-def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
+def detect_motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Compare a picture with those before it, and choose the blocks to look at.
 
     A picture that shows nothing new is skipped by all other stages.

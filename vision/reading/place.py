@@ -32,17 +32,22 @@ from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
 # counts as hidden. Smaller: the side of a piece is mistaken for an object.
 _MAX_EXCESS_MM = 5.0
 
-# Tolerance of a marker's side relative to a tag: a share, plus the effect of an error in px of its
-# corners. Heights of pieces and home printers cause deviations of some percent.
-_SIZE_TOLERANCE, _CORNER_ERROR_PX = 0.10, 1.0
+# Tolerance of a marker's side, as a share of a tag. Heights of pieces and home printers cause
+# deviations of some percent.
+_SIZE_TOLERANCE = 0.10
+
+# Error of a marker's side by its corners, which is added to the tolerance.
+_CORNER_ERROR_PX = 1.0
 
 # A position and four diagonal offsets from it (x, y), in units of a margin.
 _OFFSETS = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
 
-# Margin at the edge of a square, in mm and as a share of the pitch. A piece nearer to the edge may
-# lie on the next square. Larger: pieces that lie askew are not read. Smaller: some count on the
-# wrong square.
-_EDGE_MM, _EDGE_SHARE = 1.5, 0.05
+# Margin at the edge of a square in mm. A piece nearer to the edge may lie on the next square.
+# Larger: pieces that lie askew are not read. Smaller: some count on the wrong square.
+_EDGE_MM = 1.5
+
+# The same as a share of the pitch. The larger of both margins counts.
+_EDGE_SHARE = 0.05
 
 # Maximum offset, in squares, of a piece of several squares. At half a square it lies as much on the
 # next ones, so this leaves a margin.

@@ -89,7 +89,8 @@ def _is_same_pose(pose: Pose | None, other: Pose | None) -> bool:
         return True
     if pose is None or other is None or pose.size != other.size:
         return False
-    # Compare the corners of a square around the point where the picture's centre meets the board.
+    # Compare the corners of a square around the point where the ray of the picture's centre meets
+    # the board.
     middle = other.to_plane(np.array([pose.size]) / 2)[0]
     around = _PROBE_MM + np.array([*middle, 0.0])
     return bool(np.abs(pose.to_px(around) - other.to_px(around)).max() < _SAME_PX)
@@ -103,19 +104,19 @@ def settle(votes: tuple[Vote, ...], before: Vote | None) -> tuple[Vote, bool]:
 
     `votes` are at most `AGREEING_PICTURES`, oldest first. `before` is the last settled vote.
     """
-    vote, is_unanimous = join_votes(votes)
+    joint, is_unanimous = join_votes(votes)
     # The full number of pictures is always enough.
     is_enough = len(votes) == AGREEING_PICTURES
     if not is_enough and len(votes) > 1 and before is not None:
         # A square is empty if the last picture says so and its former piece is read elsewhere.
-        read_ids = set(vote.markers.values())
+        read_ids = set(joint.markers.values())
         vacated = set[Square]()
         for square, marker in before.markers.items():
             if marker in read_ids and square not in votes[-1].unknown:
                 vacated.add(square)
-        vote = replace(vote, unknown=vote.unknown - vacated)
-        is_enough = is_certain(vote, before)
-    return vote, is_unanimous and is_enough
+        joint = replace(joint, unknown=joint.unknown - vacated)
+        is_enough = is_certain(joint, before)
+    return joint, is_unanimous and is_enough
 
 
 def is_certain(vote: Vote, before: Vote) -> bool:

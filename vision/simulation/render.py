@@ -27,10 +27,14 @@ BESIDE_ROW_MM = 15.0
 
 # Distance between the board's strips and the edge of the picture.
 _MARGIN_MM = 6.0
-# Number of rounds that aim the camera, and of bisections in each that find its distance.
-_AIM_ROUNDS, _BISECTIONS = 4, 30
-# Distances between which the camera is looked for.
-_MIN_DISTANCE_MM, _MAX_DISTANCE_MM = 50.0, 20_000.0
+# Number of rounds that aim the camera.
+_AIM_ROUNDS = 4
+# Number of bisections in each round that find its distance.
+_BISECTIONS = 30
+# Minimum distance at which the camera is looked for.
+_MIN_DISTANCE_MM = 50.0
+# Maximum distance at which the camera is looked for.
+_MAX_DISTANCE_MM = 20_000.0
 # Supersampling factor: a picture is drawn this many times as large, and then reduced.
 _SUPERSAMPLING = 2
 # Spacing in px of rays that are traced exactly. Distortion is smooth, so those between are

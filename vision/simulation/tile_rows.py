@@ -22,11 +22,20 @@ from vision.simulation.render import BESIDE_ROW_MM
 # Scale of the printed pictures in px per mm.
 _PX_PER_MM = 5
 
-# Heights of the strip and of a tile glued onto card, and thickness of a wall.
-_PAPER_MM, _TILE_MM, _WALL_THICKNESS_MM = 0.2, 1.0, 1.5
+# Height of the strip.
+_PAPER_MM = 0.2
 
-# Brightness of paper and of ink, as in `companion.printing.printed_kit`.
-_PAPER_LEVEL, _INK_LEVEL = 243, 24
+# Height of a tile that is glued onto card.
+_TILE_MM = 1.0
+
+# Thickness of a wall.
+_WALL_THICKNESS_MM = 1.5
+
+# Brightness of paper, as in `companion.printing.printed_kit`.
+_PAPER_LEVEL = 243
+
+# Brightness of ink, as there.
+_INK_LEVEL = 24
 
 # Ids of the blocks of rows begin here, far from those of pieces.
 _FIRST_ID = 10_000

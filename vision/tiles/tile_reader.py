@@ -37,9 +37,12 @@ AGREEING_PICTURES = 3
 # wait for about a second at ten pictures a second.
 MAX_PICTURES = 12
 
-# Maximum distance (along and across the row) and turn of a tile from its place. Beyond them it is
-# askew. Larger: a tile between two places counts for one of them.
-_MAX_OFF_MM, _MAX_OFF_DEG = (9.0, 11.0), 25.0
+# Maximum distance of a tile from its place, along and across the row. Beyond it the tile is askew.
+# Larger: a tile between two places counts for one of them.
+_MAX_OFF_MM = 9.0, 11.0
+
+# Maximum turn of a tile that is not askew.
+_MAX_OFF_DEG = 25.0
 
 # Maximum distance in mm (along and across the row) between a tile's marker and a place. Tiles
 # farther off do not belong to the row.
