@@ -203,7 +203,7 @@ class Watcher(Closeable):
         pause_s = self.pace.record(end_s, end_s - start_s, is_stirred)
         self._next_s = max(self._next_s, end_s + pause_s)
         self._notify(frame, reading, tiles, now_s)
-        self.link.learn(now_s, is_stirred or not reading.quiet)
+        self.link.follow_up(now_s, is_stirred or not reading.quiet)
         return reading
 
     def _notify(

@@ -55,7 +55,7 @@ def test_a_series_tries_one_lens_model_a_picture_and_is_not_sure_before() -> Non
     reader, models = board_reader({kit.game: kit}), []
     for number in range(6):
         reading = reader.read(Frame(luma, number / 5, number))
-        models.append(reader.memory.located.models_tried)
+        models.append(reader.memory.location.models_tried)
         assert wrong_entries(reading, prints, kit) == []
         assert not models[-1] or (reading.unknown >= set(kit.board.squares) and not reading.quiet)
     assert (models[0], models[-1]) == (1, 0)

@@ -181,8 +181,8 @@ class CameraLink:
                 )
             )
 
-    def learn(self, now_s: float, is_moving: bool) -> None:
-        """Keep what a picture says about the lens, and tell the camera whether something moves."""
+    def follow_up(self, now_s: float, is_moving: bool) -> None:
+        """Do what is due after a picture: save the lens, and tell the camera of movement."""
         lenses, reader = self._cameras.lenses, self._reader
         if self._camera and lenses:
             lenses.save_periodically(self._camera, reader.lens_tuner, reader.pose, now_s)

@@ -1,4 +1,4 @@
-"""Is there enough light for the camera? If not, what can the camera do about it?"""
+"""Checks whether there is enough light for the camera, and asks it for other exposures if not."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class PhoneLine:
 
     @property
     def period_s(self) -> float:
-        """Return the seconds between two pictures that the reader needs now."""
+        """Seconds between two pictures that the reader needs now."""
         return MOVING_PERIOD_S if self.is_moving else STILL_PERIOD_S
 
     def put(self, jpeg: bytes, at_s: float) -> None:

@@ -128,15 +128,16 @@ def copy_in_play(
     groups: Sequence[Corners],
     pieces: Mapping[int, Points],
     lens: Lens,
-    last: Pose | tuple[int, int],
+    size: tuple[int, int],
+    *,
+    last: Pose | None,
 ) -> Corners | None:
     """Return the copy in the last pose of the board, else the only copy with pieces on it.
 
-    Returns None if that does not decide. `pieces` are the corners (4, 2) px of other markers by id.
-    `last` is the last pose, or the (width, height) of the picture if there is none.
+    Returns None if that does not decide. `pieces` are the corners (4, 2) px of other markers by id,
+    and `size` is the picture's (width, height) in px. `last` is None if no board is known.
     """
-    size = last.size if isinstance(last, Pose) else last
-    if isinstance(last, Pose):
+    if last is not None:
         for group in groups:
             shifts_px = []
             sides_px = []

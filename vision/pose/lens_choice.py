@@ -35,6 +35,7 @@ _FOCAL_SPREAD = 0.2
 
 # Standard deviation of k1 for such a lens.
 _K1_SPREAD = 0.06
+
 # Minimum standard deviation of log focal length. No view is trusted to less than a hundredth.
 _MIN_FOCAL_SPREAD = 0.01
 

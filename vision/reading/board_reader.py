@@ -103,7 +103,7 @@ class BoardReader:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         """What is known from earlier pictures. Replaced with each picture."""
-        self.details = BoardDetails(memory.located.tuner.lens)
+        self.details = BoardDetails(memory.location.tuner.lens)
         """Details of the last picture that was read."""
         self.mirror = Mirror()
         """Flips mirrored pictures back. `pose` refers to the flipped picture."""
@@ -122,7 +122,7 @@ class BoardReader:
     @property
     def lens_tuner(self) -> LensTuner:
         """What is known of the lens from the board's corners, with its uncertainty."""
-        return self.memory.located.tuner
+        return self.memory.location.tuner
 
     @property
     def pose(self) -> Pose | None:
@@ -136,8 +136,8 @@ class BoardReader:
         """
         with self._lock:
             self.mirror = Mirror()
-            located = start_with_lens(lens, is_calibrated)
-            memory = replace(self.memory, located=located, pose=None, reference=None)
+            location = start_with_lens(lens, is_calibrated)
+            memory = replace(self.memory, location=location, pose=None, reference=None)
             self.memory = replace(memory, settled_look=None, latest_look=None, votes=())
             self.details = BoardDetails(lens)
 
@@ -214,7 +214,7 @@ class BoardReader:
         before = self.memory
         self.memory = Memory(
             before.kits,
-            forget_board(before.located),
+            forget_board(before.location),
             before.is_thorough,
             before.background,
             active_kit=kit,
@@ -222,12 +222,12 @@ class BoardReader:
 
     def _store_details(self, look: Look) -> None:
         """Store the details of a picture that was read, with advice in sentences."""
-        located, pose, mirror = self.memory.located, look.pose, self.mirror
-        advice, notes = list[Advice](), [located.twin_advice]
+        location, pose, mirror = self.memory.location, look.pose, self.mirror
+        advice, notes = list[Advice](), [location.twin_advice]
         if look.joint_vote.game is not None:
             mirror.is_proven = True
             mirror.is_inverted = False
-        if located.twin_advice:
+        if location.twin_advice:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
 
@@ -255,11 +255,11 @@ class BoardReader:
             notes.append(say("Board and pieces do not have the same scale: print both at 100 %"))
         if mirror.is_mirrored:
             notes.append(say("The camera mirrors its picture, and the companion turns it back"))
-        problem = located.problem
+        problem = location.problem
         if mirror.is_inverted:
             problem = say("The board is printed white on black: print it again, black on white")
         self.details = BoardDetails(
-            located.tuner.lens,
+            location.tuner.lens,
             self.memory.last_kit,
             self.memory.pose,
             look.confidence,

@@ -156,7 +156,7 @@ def _add_lost_corners(
     # A rough pose from the corners that were found predicts where to search.
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
-    points_px, lens = np.vstack(list(corners.values())), memory.located.tuner.lens
+    points_px, lens = np.vstack(list(corners.values())), memory.location.tuner.lens
     pose = fit_pose(points_mm, points_px, lens, size)
     more = find_lost_corners(kit.board, pose, luma, corners) if pose else ()
     sightings = (*sightings, *more)
@@ -210,10 +210,10 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
 
     # Corners in the due blocks may have moved with the board.
     if not _is_unmoved(kit, unmoved, new, touched):
-        located = confirm_board(memory.located, kit.board, sightings)
-        if located is None:
+        location = confirm_board(memory.location, kit.board, sightings)
+        if location is None:
             return None
-        memory = replace(memory, located=located)
+        memory = replace(memory, location=location)
 
     look = replace(look, reference=reference, kit=kit, pose=pose)
     return replace(look, sightings=sightings, outdated_sightings=outdated), memory

@@ -188,7 +188,7 @@ def _add_sightings(
     ids = {sighting.marker for sighting in more}
     others = [sighting for sighting in look.sightings if sighting.marker not in ids]
     sightings = (*others, *more)
-    pieces = place_pieces(pieces.kit, pieces.pose, sightings, memory.located.unconfirmed_squares)
+    pieces = place_pieces(pieces.kit, pieces.pose, sightings, memory.location.unconfirmed_squares)
     return replace(look, sightings=sightings), pieces
 
 

@@ -50,7 +50,7 @@ from vision.reading.look import (
     NO_SQUARES,
     SPENT_BUDGET,
     BestModel,
-    Located,
+    Location,
     Look,
     Memory,
     VagueSquares,
@@ -113,20 +113,20 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
             memory = replace(memory, pose=None)
         return look, memory
     if look.reference is None:
-        located = _find_pose(memory.located, kit, look)
-        if located.is_confirmed and not located.is_aligned:
-            if not located.models_tried:
-                located = _refine_by_lines(located, kit.board, look.luma)
-            if not located.is_aligned:
+        location = _find_pose(memory.location, kit, look)
+        if location.is_confirmed and not location.is_aligned:
+            if not location.models_tried:
+                location = _refine_by_lines(location, kit.board, look.luma)
+            if not location.is_aligned:
                 # The lens does not fit. The search for another model may take several pictures.
                 max_models = look.budget.lens_models
-                located = _search_lens_model(located, kit.board, look.luma, max_models)
-            if look.budget.has_next_picture and located.best_model is not None:
+                location = _search_lens_model(location, kit.board, look.luma, max_models)
+            if look.budget.has_next_picture and location.best_model is not None:
                 # Fitting a lens model is slow. The rest of the picture waits for the next one, or
                 # a series would stall.
                 look = replace(look, budget=SPENT_BUDGET)
-        pose = located.pose if located.is_confirmed else None
-        memory = replace(memory, located=located)
+        pose = location.pose if location.is_confirmed else None
+        memory = replace(memory, location=location)
     memory = replace(memory, pose=pose)
     if pose is None:
         return look, memory
@@ -135,24 +135,24 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
         # Computed once for each pose.
         vague = VagueSquares(pose, vague_squares(kit.board, pose))
         memory = replace(memory, vague_squares=vague)
-    squares = memory.located.unconfirmed_squares | vague.squares
+    squares = memory.location.unconfirmed_squares | vague.squares
     return replace(look, pose=pose, vague_squares=squares), memory
 
 
-def start_with_lens(lens: Lens, is_calibrated: bool = False) -> Located:
+def start_with_lens(lens: Lens, is_calibrated: bool = False) -> Location:
     """Return the initial state for a camera with this lens. A calibrated lens is not refined."""
-    return Located(lens, LensTuner.of(lens, is_calibrated))
+    return Location(lens, LensTuner.of(lens, is_calibrated))
 
 
-def forget_board(located: Located) -> Located:
+def forget_board(location: Location) -> Location:
     """Return the state without board and pose. Only what is known of the lens stays."""
-    return Located(located.nominal, located.tuner, failed_searches=located.failed_searches)
+    return Location(location.nominal, location.tuner, failed_searches=location.failed_searches)
 
 
 # ---- corner markers ------------------------------------------------------------------------------
 
 
-def _find_pose(located: Located, kit: Kit, look: Look) -> Located:
+def _find_pose(location: Location, kit: Kit, look: Look) -> Location:
     """Return the new state after a search for a kit's board among all markers of a picture.
 
     It is confirmed if the last pose still holds, or if there is a new one.
@@ -160,37 +160,39 @@ def _find_pose(located: Located, kit: Kit, look: Look) -> Located:
     board = kit.board
     height, width = look.luma.shape
     size = width, height
-    if board is not located.board or (located.pose is not None and located.pose.size != size):
+    if board is not location.board or (location.pose is not None and location.pose.size != size):
         # Another board, or pictures of another size: the old pose is invalid.
-        located = replace(forget_board(located), board=board)
-    located = replace(located, is_confirmed=False, problem="", twin_advice="")
-    confirmed = confirm_board(located, board, look.sightings)
+        location = replace(forget_board(location), board=board)
+    location = replace(location, is_confirmed=False, problem="", twin_advice="")
+    confirmed = confirm_board(location, board, look.sightings)
     if confirmed is not None:
         return confirmed
 
     # The board may have been moved, or there may be two boards.
     own, others = _split_markers(board, look.sightings)
-    corners, located = _own_corners(located, kit, own, others, size)
-    confirmed = _confirm_pose(located, board, corners, others)
+    corners, location = _own_corners(location, kit, own, others, size)
+    confirmed = _confirm_pose(location, board, corners, others)
     if confirmed is not None:
         return confirmed
     if len(corners) >= 2:
         # A single corner can only confirm a pose. Two or more give a new one.
-        return _solve(located, kit, corners, others, size)
-    if len(corners) == 1 and not located.twin_advice:
+        return _solve(location, kit, corners, others, size)
+    if len(corners) == 1 and not location.twin_advice:
         problem = say("Only one corner of the board is in the picture: show at least two")
-        located = replace(located, problem=problem)
-    return located
+        location = replace(location, problem=problem)
+    return location
 
 
-def confirm_board(located: Located, board: Board, sightings: Iterable[Sighting]) -> Located | None:
+def confirm_board(
+    location: Location, board: Board, sightings: Iterable[Sighting]
+) -> Location | None:
     """Return the new state if the sightings confirm the last pose of the board. Otherwise None."""
     own, others = _split_markers(board, sightings)
     corners = _single_markers(own)
     if len(corners) < len(own):
         # A corner marker is there twice. It is not known yet which one is the board's.
         return None
-    return _confirm_pose(located, board, corners, others)
+    return _confirm_pose(location, board, corners, others)
 
 
 def _split_markers(
@@ -207,13 +209,13 @@ def _split_markers(
 
 
 def _confirm_pose(
-    located: Located, board: Board, corners: Corners, others: Mapping[int, Points]
-) -> Located | None:
+    location: Location, board: Board, corners: Corners, others: Mapping[int, Points]
+) -> Location | None:
     """Return the new state if these markers, (4, 2) px by id, are where the last pose puts them.
 
     Returns None if they are not, or if a new pose will be better.
     """
-    pose = located.pose
+    pose = location.pose
 
     # There are more corners than the pose rests on: a new pose will be more accurate.
     if pose is None or len(corners) > pose.markers:
@@ -222,7 +224,7 @@ def _confirm_pose(
         shifts = []
         for marker, px in corners.items():
             # Where it was, or where the pose puts it if it was hidden.
-            expected_px = located.corners_px.get(marker)
+            expected_px = location.corners_px.get(marker)
             if expected_px is None:
                 expected_px = pose.to_px(corner_points_mm(board, marker))
             shifts.append(expected_px - px)
@@ -232,12 +234,12 @@ def _confirm_pose(
         # All corners are hidden: pieces that have not moved confirm the pose.
         shifts_px = []
         for marker, px in others.items():
-            if marker in located.anchors_px:
-                shifts_px.append(np.abs(px - located.anchors_px[marker]).max())
+            if marker in location.anchors_px:
+                shifts_px.append(np.abs(px - location.anchors_px[marker]).max())
         is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT * pose.size[0]
     if not is_same:
         return None
-    return replace(located, is_confirmed=True, anchors_px={**located.anchors_px, **others})
+    return replace(location, is_confirmed=True, anchors_px={**location.anchors_px, **others})
 
 
 def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
@@ -248,39 +250,39 @@ def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
 
 
 def _own_corners(
-    located: Located,
+    location: Location,
     kit: Kit,
     corners: list[Sighting],
     others: Mapping[int, Points],
     size: tuple[int, int],
-) -> tuple[Corners, Located]:
+) -> tuple[Corners, Location]:
     """Return the corner markers, by id, of the board that is played on, and the new state.
 
     `corners` are all its corner markers in the picture, and `others` those of pieces, by id. The
     result is empty if two copies of the board cannot be told apart.
     """
     single = _single_markers(corners)
-    lens = located.tuner.lens
+    lens = location.tuner.lens
     times = Counter(sighting.marker for sighting in corners)
 
     # Each marker is printed once on a board.
     has_twins = max(times.values(), default=0) > 1
-    if not has_twins and _fit_one_board(located.tuner, kit.board, single, size):
-        return single, located
+    if not has_twins and _fit_one_board(location.tuner, kit.board, single, size):
+        return single, location
 
     # Some do not belong to the board: group those that fit together.
     groups = boards_among(kit.board, corners, lens, size)
     if len(groups) == 1 and len(groups[0]) == len(corners):
-        return groups[0], located
+        return groups[0], location
     if not has_twins:
-        return single, located
+        return single, location
     if not groups:
-        return {}, located
+        return {}, location
     twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
 
     # Choose the board by the last pose, or by the pieces on it.
-    own = copy_in_play(kit, groups, others, lens, located.pose or size)
-    return own or {}, replace(located, twin_advice=twin, problem=twin)
+    own = copy_in_play(kit, groups, others, lens, size, last=location.pose)
+    return own or {}, replace(location, twin_advice=twin, problem=twin)
 
 
 def _fit_one_board(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
@@ -292,17 +294,17 @@ def _fit_one_board(tuner: LensTuner, board: Board, corners: Corners, size: tuple
 
 
 def _solve(
-    located: Located,
+    location: Location,
     kit: Kit,
     corners: Corners,
     others: Mapping[int, Points],
     size: tuple[int, int],
-) -> Located:
+) -> Location:
     """Return the new state with the pose from at least two corner markers, or with the problem.
 
     The view may also teach the lens, but not if no pose fits.
     """
-    board, tuner = kit.board, located.tuner
+    board, tuner = kit.board, location.tuner
     evidence = Evidence(*corner_points(board, corners), _tags(kit, others))
 
     # A first pose with the lens as it is known so far.
@@ -312,22 +314,22 @@ def _solve(
         evidence, start = _drop_moved_marker(board, corners, start, evidence)
     if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
         tuner = tuner.with_view(evidence.points_mm, evidence.points_px, start)
-    pose = solve_pose(evidence.points_mm, evidence.points_px, tuner.lens, size, located.pose)
+    pose = solve_pose(evidence.points_mm, evidence.points_px, tuner.lens, size, last=location.pose)
     if pose is None or pose.rms_px > limit_px:
-        fit, located = _search_wide_lens(located, evidence, size, limit_px)
+        fit, location = _search_wide_lens(location, evidence, size, limit_px)
         if fit is None:
-            problem = located.problem or say(
+            problem = location.problem or say(
                 "The corner markers do not lie as on the board “{board}”: put down the board that "
                 "is being played, flat, and check that it was printed at 100 %",
                 board=board.name,
             )
-            return replace(located, problem=problem)
-        pose, tuner = fit.pose, LensTuner.of(located.nominal)
+            return replace(location, problem=problem)
+        pose, tuner = fit.pose, LensTuner.of(location.nominal)
         tuner = tuner.with_fit(pose.lens, _CORNERS_COVARIANCE, by_lines=False)
 
     # The printed lines have not been compared with this pose yet.
     return replace(
-        located,
+        location,
         tuner=tuner,
         pose=replace(pose, markers=len(corners)),
         is_confirmed=True,
@@ -342,23 +344,23 @@ def _solve(
 
 
 def _search_wide_lens(
-    located: Located, evidence: Evidence, size: tuple[int, int], limit_px: float
-) -> tuple[Fit | None, Located]:
+    location: Location, evidence: Evidence, size: tuple[int, int], limit_px: float
+) -> tuple[Fit | None, Location]:
     """Return a fit with a lens of a wider angle than the assumed one, or None, and the new state.
 
     Used if no pose fits: the assumed lens may be wrong. Failed searches are counted.
     """
-    if not _may_search(located):
-        return None, located
-    fit = best_wide_fit(evidence, located.nominal, size)
+    if not _may_search(location):
+        return None, location
+    fit = best_wide_fit(evidence, location.nominal, size)
     if fit is None or fit.pose.rms_px > limit_px:
-        return None, replace(located, failed_searches=located.failed_searches + 1)
-    return fit, located
+        return None, replace(location, failed_searches=location.failed_searches + 1)
+    return fit, location
 
 
-def _may_search(located: Located) -> bool:
+def _may_search(location: Location) -> bool:
     """Return whether another lens model may be searched for."""
-    return not located.tuner.is_calibrated and located.failed_searches < _MAX_FAILED_SEARCHES
+    return not location.tuner.is_calibrated and location.failed_searches < _MAX_FAILED_SEARCHES
 
 
 def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
@@ -410,27 +412,27 @@ def _pose_of(
 # ---- printed lines -------------------------------------------------------------------------------
 
 
-def _refine_by_lines(located: Located, board: Board, luma: Luma) -> Located:
+def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
     """Return the state with the new pose checked or corrected by the printed lines.
 
     It is not aligned yet if the lens does not explain the lines, so that another lens model has to
     be searched for.
     """
-    pose, evidence, tuner = located.pose, located.evidence, located.tuner
+    pose, evidence, tuner = location.pose, location.evidence, location.tuner
     assert pose is not None
     assert evidence is not None
     if pose.markers >= 4:
         # Four corners: lines only check whether the lens is right.
-        is_aligned = not _may_search(located) or is_explained(luma, board, pose)
-        return replace(located, is_aligned=is_aligned)
+        is_aligned = not _may_search(location) or is_explained(luma, board, pose)
+        return replace(location, is_aligned=is_aligned)
     spread = _lens_spread(tuner)
     # Fewer corners: pieces and lines have to locate the rest of the board.
     by_markers = fit_board(evidence, pose, spread)
-    located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
+    location = replace(location, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
-        return located
+        return location
     fit = fit_lines(luma, board, evidence, by_markers, LensPrior(tuner.lens, spread))
-    return _use_fit(replace(located, is_aligned=True), board, fit)
+    return _use_fit(replace(location, is_aligned=True), board, fit)
 
 
 def _lens_spread(tuner: LensTuner) -> Floats:
@@ -443,49 +445,51 @@ def _lens_spread(tuner: LensTuner) -> Floats:
     return np.array([*np.maximum(0.01, tuner.spreads), 1e-6])
 
 
-def _search_lens_model(located: Located, board: Board, luma: Luma, max_models: int) -> Located:
+def _search_lens_model(location: Location, board: Board, luma: Luma, max_models: int) -> Location:
     """Try up to `max_models` more lens models, and use the best one when the search is done.
 
     The failed searches in a row are counted. Until the search is done, no square is certain.
     """
-    evidence, tried, best = located.evidence, located.models_tried, located.best_model
+    evidence, tried, best = location.evidence, location.models_tried, location.best_model
     assert evidence is not None
-    prior = LensPrior(located.tuner.lens, _lens_spread(located.tuner))
+    prior = LensPrior(location.tuner.lens, _lens_spread(location.tuner))
     is_done = False
-    while not is_done and tried < located.models_tried + max_models:
+    while not is_done and tried < location.models_tried + max_models:
         fit, cost, is_done = try_model(luma, board, evidence, prior, tried)
         tried += 1
         if fit is not None and (best is None or cost < best.cost):
             best = BestModel(cost, fit)
     models_tried = 0 if is_done else tried
-    located = replace(located, is_aligned=is_done, models_tried=models_tried, best_model=best)
+    location = replace(location, is_aligned=is_done, models_tried=models_tried, best_model=best)
     if not is_done:
-        return replace(located, unconfirmed_squares=frozenset(board.squares) - board.holes)
+        return replace(location, unconfirmed_squares=frozenset(board.squares) - board.holes)
     # A fit that explains the lines no better than before has failed too.
     is_good = best is not None and is_explained(luma, board, best.fit.pose)
-    failed = 0 if is_good else located.failed_searches + 1
-    located = replace(located, failed_searches=failed, unconfirmed_squares=NO_SQUARES)
-    return located if best is None else _use_fit(located, board, best.fit)
+    failed = 0 if is_good else location.failed_searches + 1
+    location = replace(location, failed_searches=failed, unconfirmed_squares=NO_SQUARES)
+    return location if best is None else _use_fit(location, board, best.fit)
 
 
-def _use_fit(located: Located, board: Board, fit: Fit) -> Located:
+def _use_fit(location: Location, board: Board, fit: Fit) -> Location:
     """Use the pose of a fit, which may also teach the lens."""
-    assert located.pose is not None
-    markers = located.pose.markers
-    middles = np.array([board.corner_centres_mm[marker] for marker in located.corners_px])
+    assert location.pose is not None
+    markers = location.pose.markers
+    middles = np.array([board.corner_centres_mm[marker] for marker in location.corners_px])
     # Squares around which the lines are where the pose predicts them.
     confirmed = confirmed_squares(board, fit, middles)
     squares = frozenset(board.squares) - board.holes
     are_most = len(confirmed) >= _MIN_CONFIRMED_SHARE * len(squares)
     if markers >= 4 and not are_most:
         # Four corners stay unless lines clearly contradict them.
-        return located
-    located = replace(located, pose=replace(fit.pose, markers=markers))
+        return location
+    location = replace(location, pose=replace(fit.pose, markers=markers))
     if markers == 2:
         # Two corners alone may misplace the far end of the board.
-        located = replace(located, unconfirmed_squares=squares - confirmed)
+        location = replace(location, unconfirmed_squares=squares - confirmed)
     # A board that is nearly all confirmed determines the lens better than corners do.
     is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
-    if is_sure and are_most and not located.tuner.is_calibrated:
-        located = replace(located, tuner=located.tuner.with_fit(fit.pose.lens, fit.lens_covariance))
-    return located
+    if is_sure and are_most and not location.tuner.is_calibrated:
+        location = replace(
+            location, tuner=location.tuner.with_fit(fit.pose.lens, fit.lens_covariance)
+        )
+    return location

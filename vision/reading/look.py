@@ -1,7 +1,7 @@
 """The values that go through the six stages of the reader, all of them frozen.
 
 A `Look` is one picture with what the stages have found in it so far. A `Memory` is what is known
-from earlier pictures of the same camera, and `Located` is its part about pose and lens. A stage
+from earlier pictures of the same camera, and `Location` is its part about pose and lens. A stage
 takes both values and returns new ones. `BoardReader` keeps the memory between two pictures.
 """
 
@@ -207,7 +207,7 @@ class BestModel(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Located:
+class Location:
     """The last pose of the board, and the state of the lens.
 
     The pose is kept while hands hide the corner markers. It holds for the last picture only if it
@@ -271,7 +271,7 @@ class Memory:
 
     kits: Mapping[str, Kit]
     """The kits whose boards are searched for, by game."""
-    located: Located
+    location: Location
     is_thorough: bool = False
     """Whether to spend more time on each picture."""
     background: Background = field(default_factory=Background)

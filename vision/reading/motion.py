@@ -156,7 +156,7 @@ def _due_blocks(
         or reference.pose is None
         or movement.changed_blocks is None
         or is_relit
-        or memory.located.models_tried
+        or memory.location.models_tried
     ):
         return None, memory
 

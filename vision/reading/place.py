@@ -86,7 +86,7 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if memory.card_reader is not None:
         open_cards = memory.card_reader.read(look.luma, pose, look.moving_px)
         return replace(look, open_cards=open_cards), replace(memory, reference=None)
-    pieces = place_pieces(kit, pose, look.sightings, memory.located.unconfirmed_squares)
+    pieces = place_pieces(kit, pose, look.sightings, memory.location.unconfirmed_squares)
     squares = _squares_to_judge(look, kit, pose, pieces.placed, memory.given_up_squares)
     return replace(look, pieces=pieces, squares_to_judge=squares), memory
 

@@ -54,7 +54,7 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     # The joint result, and whether enough pictures agree.
     result, is_quiet = settle(votes, memory.settled_vote)
     # While a lens is being searched for, the pose still changes.
-    is_quiet &= not memory.located.models_tried
+    is_quiet &= not memory.location.models_tried
     look = replace(look, joint_vote=result, is_quiet=is_quiet)
     settled = look if is_quiet else None
     memory = replace(memory, votes=votes, latest_look=look, settled_look=settled)

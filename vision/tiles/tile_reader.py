@@ -128,12 +128,12 @@ class TileReader:
         strip = [sighting for sighting in sightings if sighting.marker in self._spec.rows[seat]]
         if max(Counter(sighting.marker for sighting in strip).values(), default=0) > 1:
             return RowSeen(fault=RowFault.TWO_STRIPS)
-        frame = self._frame_of(seat, strip, pose)
-        if frame is None:
+        axes = self._axes_of(seat, strip, pose)
+        if axes is None:
             return RowSeen(fault=RowFault.NO_STRIP)
-        return self._row_of_tiles(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
+        return self._row_of_tiles(seat, [(tile, axes.to_row(tile.corners_mm)) for tile in tiles])
 
-    def _frame_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowFrame | None:
+    def _axes_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowAxes | None:
         """Return the axes of a row, from the markers of its strip.
 
         Returns None unless at least two markers lie as on one strip of the printed size.
@@ -151,9 +151,9 @@ class TileReader:
         if not np.isfinite(seen_mm).all():
             return None
         # All of them have to fit one rigid strip.
-        frame = _RowFrame.fit(printed_mm, seen_mm)
-        errors_mm = np.linalg.norm(frame.to_row(seen_mm) - printed_mm, axis=1)
-        return frame if errors_mm.max() <= _MAX_STRIP_ERROR_MM else None
+        axes = _RowAxes.fit(printed_mm, seen_mm)
+        errors_mm = np.linalg.norm(axes.to_row(seen_mm) - printed_mm, axis=1)
+        return axes if errors_mm.max() <= _MAX_STRIP_ERROR_MM else None
 
     def _row_of_tiles(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
         """Return what lies in the places of a row.
@@ -249,7 +249,7 @@ class TileWatch:
 
 
 @dataclass(frozen=True, eq=False)
-class _RowFrame:
+class _RowAxes:
     """Axes of a row on the table: table = rotation @ row + origin.
 
     The origin of the row is the middle of its strip, x is along the strip and y points away from
@@ -262,7 +262,7 @@ class _RowFrame:
     origin: Points
 
     @classmethod
-    def fit(cls, printed: Points, seen: Points) -> _RowFrame:
+    def fit(cls, printed: Points, seen: Points) -> _RowAxes:
         """Return the axes that take printed points (N, 2) to the seen ones best.
 
         This is a rigid motion without a scale (Kabsch 1976).
