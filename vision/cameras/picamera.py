@@ -84,7 +84,7 @@ class PiCamera(Device):
         self._stamp_ns = 0
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
         # What is locked once `_frames_until_lock` is 0.
-        self._kinds_to_lock = {"focus", "exposure"}
+        self._kinds_to_lock = set[str]()
         self._frames_until_lock = self._settle_frames
         # Whether a frame may take as long as the settings allow, in the dark.
         self._is_slow = False
@@ -101,16 +101,15 @@ class PiCamera(Device):
             ) from error
 
     def _start(self) -> None:
+        """Start the camera, and let focus and exposure settle if it can control them."""
         self._start_in_memory()
         known = self.device.camera_controls
-        self._kinds_to_lock &= {
-            kind
-            for kind, control in (("focus", "LensPosition"), ("exposure", "AeEnable"))
-            if control in known
-        }
-        self._locks = Locks(
-            *(False if kind in self._kinds_to_lock else None for kind in ("focus", "exposure"))
-        )
+        if "LensPosition" in known:
+            self._kinds_to_lock.add("focus")
+            self._locks = self._locks._replace(focus=False)
+        if "AeEnable" in known:
+            self._kinds_to_lock.add("exposure")
+            self._locks = self._locks._replace(exposure=False)
         self._set(AfMode=2, **self._exposure_limits())
 
     def _start_in_memory(self) -> None:

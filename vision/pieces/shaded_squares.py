@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 
 from vision.detection.stillness import median_of
 
-# Brightness of a cell relative to paper or its logarithm, (h, w) or (N,), or offsets from its
-# middle, (N, 2) mm.
+# Brightness of a cell relative to paper or its logarithm, (h, w) or (N,).
 Values = NDArray[np.float32]
+
+# Offsets from the middle of a cell, (N, 2) mm, x right and y down.
+Offsets = NDArray[np.float32]
 
 # Offsets in degrees of three searches for the direction across the edge. The first is around the
 # direction in which the picture changes most, the others around the best one.
@@ -80,8 +82,8 @@ class PaperPixels:
     """Numbers of the pixels inside the outline."""
     beyond: tuple[NDArray[np.int_], ...]
     """Numbers of the pixels beyond each side of the outline: top, right, bottom, left."""
-    offsets_mm: Values
-    """(N, 2): offsets of all pixels from the cell's middle, x right and y down."""
+    offsets_mm: Offsets
+    """(N, 2): offsets of all pixels."""
     tone_difference: float
     """Maximum difference (a logarithm) of the paper beyond an outline, as on a chess board."""
     gentle_terms: int = 6
@@ -128,7 +130,7 @@ class _Light:
         """Whether all of the cell's paper is white in this light, but for a few pixels."""
         return self.stray_share <= _MAX_STRAY_SHARE and not self.has_narrow_stripes
 
-    def at(self, offsets_mm: Values) -> Values:
+    def at(self, offsets_mm: Offsets) -> Values:
         """Return (N,): the light at these offsets (N, 2) from the middle of the cell."""
         across_mm = _across_mm(offsets_mm, self.angle_rad)
         # A step's light is that at its middle.
@@ -229,12 +231,12 @@ def _steepest_direction(
     return 0.5 * float(np.arctan2(2 * (right * down).sum(), (right**2 - down**2).sum()))
 
 
-def _across_mm(offsets_mm: Values, angle_rad: float) -> Values:
+def _across_mm(offsets_mm: Offsets, angle_rad: float) -> Values:
     """Return (N,): the coordinate of each offset (N, 2) in this direction."""
     return offsets_mm @ np.array([np.cos(angle_rad), np.sin(angle_rad)], np.float32)
 
 
-def _gentle_terms(offsets_mm: Values, across_mm: Values, angle_rad: float) -> NDArray[np.float64]:
+def _gentle_terms(offsets_mm: Offsets, across_mm: Values, angle_rad: float) -> NDArray[np.float64]:
     """Return (N, 6): cubic polynomials for gentle changes of a light along an edge.
 
     They describe the soft rim of another shadow. A function of `across_mm` (N,) alone is no such

@@ -25,7 +25,7 @@ from vision.pose.pose import Floats, Points, Pose, TopView
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
-# Brightness relative to the paper next to it: 1 is white paper.
+# Brightness relative to white paper, which is 1, or a difference of it.
 Tone = NDArray[np.float32]
 
 # Minimum depth of a line: how much darker than its surroundings it is, relative to white paper.

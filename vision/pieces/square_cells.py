@@ -192,6 +192,7 @@ class SquareCells:
         return self._paper_around(self.middle_pixels, _FEW_TERMS)
 
     def _paper_around(self, inside: PixelNumbers, gentle_terms: int) -> PaperPixels:
+        """Return these pixels with those of plain paper beyond each side of the outline."""
         board = self.board
         # Offsets in mm from the middle, (side, side).
         right, up = np.meshgrid(self._axis_mm, -self._axis_mm)

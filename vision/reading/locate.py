@@ -263,10 +263,9 @@ def _own_corners(
     """
     single = _single_markers(corners)
     lens = location.tuner.lens
-    times = Counter(sighting.marker for sighting in corners)
 
     # Each marker is printed once on a board.
-    has_twins = max(times.values(), default=0) > 1
+    has_twins = len(single) < len(corners)
     if not has_twins and _fit_one_board(location.tuner, kit.board, single, size):
         return single, location
 
@@ -314,7 +313,7 @@ def _solve(
         evidence, start = _drop_moved_marker(board, corners, start, evidence)
     if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
         tuner = tuner.with_view(evidence.points_mm, evidence.points_px, start)
-    pose = solve_pose(evidence.points_mm, evidence.points_px, tuner.lens, size, last=location.pose)
+    pose = solve_pose(evidence.points_mm, evidence.points_px, tuner.lens, size, location.pose)
     if pose is None or pose.rms_px > limit_px:
         fit, location = _search_wide_lens(location, evidence, size, limit_px)
         if fit is None:

@@ -51,7 +51,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     middle_px = np.array([[view.width, view.height]]) / 2
     for _ in range(_AIM_ROUNDS):
-        pose = _nearest_pose(target, corners, view)
+        pose = _closest_pose(target, corners, view)
         corners_px = pose.to_px(corners)
         box = np.array([corners_px.min(axis=0), corners_px.max(axis=0)])
         # Move the target so that the middle of the area is in the middle of the picture.
@@ -60,7 +60,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     return _shift_board(pose, view, board)
 
 
-def _nearest_pose(target: Points, corners: Points, view: View) -> Pose:
+def _closest_pose(target: Points, corners: Points, view: View) -> Pose:
     """Return the closest pose to a target (3,) mm from which all these corners are visible."""
     lens = Lens(view.focal_ratio, view.k1)
     half = np.array([view.width, view.height]) / 2

@@ -9,7 +9,6 @@ Nothing that is read is kept, logged or drawn. An unknown row is better than a w
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -114,6 +113,7 @@ class TileReader:
     def _rows(
         self, seats: Iterable[Seat], sightings: Sequence[Sighting], pose: Pose
     ) -> dict[Seat, RowSeen]:
+        """Return the row of each seat by these sightings."""
         tiles = []
         for sighting in sightings:
             if sighting.marker in self._orders:
@@ -126,7 +126,8 @@ class TileReader:
     ) -> RowSeen:
         # The markers of this seat's strip.
         strip = [sighting for sighting in sightings if sighting.marker in self._spec.rows[seat]]
-        if max(Counter(sighting.marker for sighting in strip).values(), default=0) > 1:
+        if len({sighting.marker for sighting in strip}) < len(strip):
+            # A marker of the strip is there twice.
             return RowSeen(fault=RowFault.TWO_STRIPS)
         axes = self._axes_of(seat, strip, pose)
         if axes is None:
