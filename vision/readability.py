@@ -220,8 +220,9 @@ def _advice(kind: Weakness, where: str) -> Advice:
 
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
-    """Return (4, 3): corners of the printed board with its strips and a margin, upper left first,
-    clockwise.
+    """Return (4, 3) mm: corners of the printed board with its strips and a margin.
+
+    The upper left one comes first, the others follow clockwise.
     """
     # The strips lie below and above the squares.
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm

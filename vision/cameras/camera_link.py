@@ -93,8 +93,9 @@ class CameraLink:
         return self._source
 
     def choose(self, source: str) -> None:
-        """Use another camera from the next picture on, until the service restarts. `source` is
-        written as in `[camera] source`, empty for that of the settings.
+        """Use another camera from the next picture on, until the service restarts.
+
+        `source` is written as in `[camera] source`, empty for that of the settings.
         """
         with self._request_lock:
             self._source, self._is_source_new, self._requested_locks = source, True, None
@@ -102,6 +103,7 @@ class CameraLink:
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
         """Lock focus or exposure (True) or make them automatic (False), from the next picture on.
+
         None leaves one as it is.
 
         What a camera cannot do is ignored. See `locks`.
@@ -111,8 +113,9 @@ class CameraLink:
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure are locked. None for what the camera cannot lock, and
-        altogether if it can lock neither.
+        """Whether focus and exposure are locked.
+
+        None for what the camera cannot lock, and altogether if it can lock neither.
         """
         return self._locks
 

@@ -34,8 +34,9 @@ class CameraReport:
         self._lock = threading.Lock()
 
     def report_board(self, note: str, light: str, now_s: float) -> None:
-        """Report that a board was read. `note` and `light` are sentences about the picture, or
-        empty.
+        """Report that a board was read.
+
+        `note` and `light` are sentences about the picture, or empty.
         """
         self._board_seen_s = now_s
         self.is_expected = True

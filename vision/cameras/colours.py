@@ -32,8 +32,9 @@ def of_planes(u: Any, v: Any) -> Colours:
 
 
 def of_jpeg(sent: bytes) -> Colours | None:
-    """Return the colours of a webcam's JPEG, decoded at a quarter of its size. None if it is
-    damaged.
+    """Return the colours of a webcam's JPEG, decoded at a quarter of its size.
+
+    None if it is damaged.
     """
     try:
         small = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)

@@ -147,8 +147,9 @@ class PictureCamera(Source):
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """Return the picture files of a folder, sorted by name. Raises `CameraError` if it cannot be
-    read.
+    """Return the picture files of a folder, sorted by name.
+
+    Raises `CameraError` if it cannot be read.
     """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))

@@ -190,8 +190,9 @@ class PiCamera(Device):
 
     @property
     def zoom(self) -> float:
-        """Width of the sensor divided by the width that the picture shows. Known after the first
-        picture.
+        """Width of the sensor divided by the width that the picture shows.
+
+        Known after the first picture.
         """
         return self._zoom or 1.0
 
@@ -201,8 +202,9 @@ class PiCamera(Device):
         return None if self._locks == (None, None) else self._locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Lock focus or exposure with the next picture, or make them automatic. None leaves one as
-        it is.
+        """Lock focus or exposure with the next picture, or make them automatic.
+
+        None leaves one as it is.
         """
         current = self._locks
         if focus is not None and current.focus is not None:
@@ -250,8 +252,9 @@ class PiCamera(Device):
         }
 
     def _read_metadata(self, request: Any) -> None:
-        """Read a picture's time and crop. When focus and exposure have settled, lock them at the
-        values of this picture.
+        """Read a picture's time and crop.
+
+        When focus and exposure have settled, lock them at the values of this picture.
         """
         metadata = request.get_metadata()
         self._stamp_ns = metadata.get("SensorTimestamp", 0)

@@ -46,8 +46,10 @@ def lens_of(sensor: str) -> str:
 
 
 def modes_for(sensor: str, size_px: tuple[int, int]) -> tuple[Mode, ...]:
-    """Return the modes to try for a picture of this size, in order: the smallest that is large
-    enough, then those with less memory. Empty for an unknown sensor.
+    """Return the modes to try for a picture of this size (width, height), in order.
+
+    These are the smallest that is large enough, then those that need less memory. Empty for an
+    unknown sensor.
     """
     modes = MODES.get(sensor.partition("_")[0], ())
     width, height = size_px

@@ -92,8 +92,9 @@ class Source(Closeable):
 
 
 class Device(Source):
-    """A real camera. It has a lens that is worth remembering, noise in every picture, and perhaps
-    controls.
+    """A real camera, with a lens that is worth remembering and perhaps with controls.
+
+    Each of its pictures has noise, so two in a row are never equal.
 
     May be overridden: `locks`, `lock`, `meter`, `pace`, `zoom`, which are called in the thread that
     takes the frames.
@@ -117,8 +118,9 @@ class Device(Source):
         return 1.0
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Lock focus or exposure (True) or make them automatic (False). None leaves one as it
-        is.
+        """Lock focus or exposure (True) or make them automatic (False).
+
+        None leaves one as it is.
         """
 
     def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can

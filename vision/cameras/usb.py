@@ -225,8 +225,9 @@ class UsbCamera(Device):
         return Locks(is_focus_locked, is_exposure_locked)
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Lock focus or exposure at their present values, or make them automatic again. None leaves
-        one as it is.
+        """Lock focus or exposure at their present values, or make them automatic again.
+
+        None leaves one as it is.
         """
         current = self.locks or Locks(None, None)
         if focus is not None and current.focus is not None:

@@ -135,8 +135,9 @@ class ZoneCover:
         return covered
 
     def _judged_window(self, zone: Square, top_view: TopView) -> _Window:
-        """Return the window that is judged for a zone: with half the gaps, and some of the strip
-        beyond it.
+        """Return the window that is judged for a zone.
+
+        It has half the gaps around the zone, and some of the strip beyond its outer edge.
         """
         board = self._board
         # An arm reaches in over the outer edge.

@@ -278,8 +278,7 @@ def _overlap(one: OpenCard, other: OpenCard) -> bool:
 def join_fans(
     pictures: Sequence[Layout], unknown: Collection[Square]
 ) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
-    """Return the fans on which several pictures of a still table agree, and the zones in which they
-    differ.
+    """Return the fans on which several pictures of a still table agree, and the differing zones.
 
     Zones that are `unknown` are left out. A card that was read in one picture replaces `X` in the
     others.

@@ -108,8 +108,9 @@ class CardReader:
     def _in_zones(
         self, cards: Iterable[OpenCard], pose: Pose
     ) -> tuple[dict[Square, list[OpenCard]], set[Square], list[str]]:
-        """Return the cards of each zone, the zones with a card between them, and the names of cards
-        beside all zones.
+        """Return the cards of each zone, the doubtful zones, and the names of cards beside them.
+
+        A zone is doubtful if a card lies between it and another one, or at its edge.
         """
         by_zone: dict[Square, list[OpenCard]] = defaultdict(list)
         doubtful, beside = set[Square](), []

@@ -319,8 +319,9 @@ def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint
 
 @lru_cache(maxsize=512)
 def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
-    """Return (4, (n + 2)²): a print, rotated counter-clockwise by 0 to 3 quarter turns, each with
-    zero mean and unit length.
+    """Return (4, (n + 2)²): a print in four rotations, counter-clockwise by 0 to 3 quarter turns.
+
+    Each has zero mean and unit length.
     """
     print_ = marker_modules(marker, dictionary).astype(np.float64)
     # The product of two such vectors is their correlation.

@@ -214,8 +214,9 @@ def _best_match(view: Luma, marker: int) -> tuple[float, Points]:
 
 @lru_cache(maxsize=64)
 def _small_print(marker: int) -> Luma:
-    """Return a marker's print as it appears in a view at half size. The array is cached: do not
-    write to it.
+    """Return a marker's print as it appears in a view at half size.
+
+    The array is cached: do not write to it.
     """
     half = _MARKER_PX // 2
     print_ = cv2.resize(marker_modules(marker), (half, half), interpolation=cv2.INTER_AREA)

@@ -251,10 +251,9 @@ def median_of(values: NDArray[Any]) -> float:
 def unexplained(
     before: BlockMeans, now: BlockMeans, exposure: Exposure
 ) -> tuple[BlockMeans, BlockMeans]:
-    """Return the difference of `now` from `before` that the light does not explain, and the effect
-    of the light alone.
+    """Return the difference of `now` from `before` without the light, and the effect of the light.
 
-    Both are (rows, columns). The difference has a sign, the effect of the light has none.
+    Both are (rows, columns) in levels. The difference has a sign, the effect of the light has none.
     """
     # `before` in the light of `now`.
     lit = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))

@@ -300,9 +300,7 @@ def _shows_known(shot: Snapshot, square: Square, known: EmptyAppearance) -> bool
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
-    """Return whether the brightness of a square's paper changes only gently, as in the soft edge of
-    a shadow.
-    """
+    """Return whether a square's paper changes only gently, as in the soft edge of a shadow."""
     log_tones = np.log(np.maximum(shot.tones[row], _DARKEST))
     values = cv2.GaussianBlur(log_tones, (0, 0), _SMOOTH_PX)
     # The side of the kernel, an odd number of pixels.

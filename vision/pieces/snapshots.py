@@ -128,8 +128,7 @@ def _no_depths() -> Tone:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """What earlier pictures say of one board's paper: its brightness, and how deep its outlines
-    are.
+    """What earlier pictures say of a board: how bright its paper is, and how deep its outlines.
 
     A new board starts with a new sheet.
     """
@@ -345,10 +344,11 @@ def _with_outlines(sheet: Sheet, line_depths: Tone, line_tones: Tone) -> Sheet:
 
 
 def _typical_depths(depths: Tone | Floats) -> Tone:
-    """Return (12,): the median depth of horizontal lines for the parts above and below, and of
-    vertical lines for left and right.
+    """Return (12,): the median depth of the lines for each part of an outline.
 
-    `depths` (N, 12) without a line are left out. If hardly any part has a line, the depth is 0.
+    It is that of all horizontal lines for the parts above and below, and that of all vertical lines
+    for the parts on the left and right. `depths` (N, 12) without a line are left out. If hardly any
+    part has a line, the depth is 0.
     """
     # Horizontal and vertical lines differ in a picture with motion blur.
     sides = depths.reshape(-1, 4, THIRDS)
@@ -365,12 +365,11 @@ def _typical_depths(depths: Tone | Floats) -> Tone:
 def measure_outlines(
     cells: SquareCells, tones: Tone, visible: Mask, walled: Mask
 ) -> tuple[Tone, Tone]:
-    """Return (N, 12) twice: depths of the outlines of cells, and brightness of the paper along
-    them.
+    """Return the depths of the outlines of cells, and the brightness of the paper along them.
 
-    `tones` and `visible` are (N, side, side). The parts are those above, right, below and left,
-    three each. NaN where one is `walled` (N, 12) or too little of it is visible. A line is darker
-    than what is outside and inside of it.
+    Both are (N, 12), for the three parts above, right, below and left. NaN where one is `walled`
+    (N, 12) or too little of it is visible. `tones` and `visible` are (N, side, side). A line is
+    darker than what is outside and inside of it.
     """
     pixels = cells.outline_pixels
     bands = tones.reshape(len(tones), -1)[:, pixels]

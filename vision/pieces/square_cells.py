@@ -164,8 +164,9 @@ class SquareCells:
 
     @cached_property
     def outline_pixels(self) -> PixelNumbers:
-        """(12, depth, length): pixels of the parts of the outline. Depth counts from outside to
-        inside, length along the part.
+        """(12, depth, length): pixels of the parts of the outline.
+
+        Depth counts from outside to inside, length along the part.
         """
         board = self.board
         side = self.side_px
@@ -237,8 +238,9 @@ class SquareCells:
         return np.column_stack([rows, first + files * self.pitch_px])
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
-        """Return (N, 4): whether the neighbour above, right, below and left of each square is one
-        of these.
+        """Return (N, 4): whether each square's neighbour on either side is one of these squares.
+
+        The order is above, right, below, left.
         """
         board = self.board
         # A margin around the board avoids bounds checks.

@@ -200,8 +200,10 @@ def _is_near(lines: Lines, share: float, within_px: float) -> bool:
 
 
 def _cost(fit: Fit, prior: LensPrior) -> float:
-    """Return half the sum of squares over everything that should be visible, plus the penalty of
-    the model's free terms.
+    """Return the cost of a fit: how badly it explains what should be visible.
+
+    This is half the sum of squared errors in standard deviations, plus a penalty for each free term
+    of the model.
     """
     lines = fit.lines
     assert lines is not None

@@ -230,12 +230,12 @@ class TopView:
     It converts between pixels of the view and millimetres, and cuts the view out of pictures. That
     of one pose serves all pictures while the camera stays where it is.
 
-        North
-        +---------+ high_mm     the view: pixel (0, 0) is in the upper left corner,
-        |         |             x right, y down
-        |         |
-        +---------+             the board: mm, x right, y up
-     low_mm    South
+              North
+          +-----------+ high_mm    pixels of the view: x right, y down, (0, 0) at the upper left
+          |           |
+          |           |            board axes: mm, x right, y up
+          +-----------+
+    low_mm    South
     """
 
     source_px: NDArray[np.float32]
@@ -265,15 +265,14 @@ class TopView:
         return np.asarray(view, np.uint8)
 
     def pixels_in_picture(self, size: tuple[int, int]) -> NDArray[np.bool_]:
-        """Return (h, w): whether each pixel of the view is inside a picture of this width and
-        height.
-        """
+        """Return (h, w): whether each pixel of the view is inside a picture of (width, height)."""
         last = np.array(size) - 1.0
         return cv2.inRange(self.source_px, (0.0, 0.0), tuple(last.tolist())).astype(bool)
 
     def crop(self, rows: slice, columns: slice) -> TopView:
         """Return the part of the view in these rows and columns."""
-        (left, high), step = (self.low_mm[0], self.high_mm[1]), 1 / self.scale
+        step = 1 / self.scale
+        left, high = self.low_mm[0], self.high_mm[1]
         low_mm = left + columns.start * step, high - rows.stop * step
         high_mm = left + columns.stop * step, high - rows.start * step
         return TopView(self.source_px[rows, columns], low_mm, high_mm, self.z_mm, self.scale)

@@ -197,8 +197,10 @@ class PrintedLines:
         self.is_square[self._cells] = True
 
     def counts_around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Return (ranks, files, K): how many of the `chosen` lines (K, N) border each square or one
-        of its eight neighbours.
+        """Return (ranks, files, K): how many chosen lines there are around each square.
+
+        Those are the lines that border the square or one of its eight neighbours. `chosen` (K, N)
+        are K choices among all half sides.
         """
         # Count by square, and then sum over three by three squares.
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
@@ -208,8 +210,10 @@ class PrintedLines:
         )
 
     def geometry(self, pose: Pose) -> tuple[Points, Points, Floats]:
-        """Return (N, 2) middles in the picture, (N, 2) normals, and (N,) px per mm along the
-        normals.
+        """Return where a pose puts the half sides in the picture.
+
+        These are their middles (N, 2) px, their unit normals (N, 2), and the scale (N,) along the
+        normals in px per mm.
         """
         here = self.middles_mm
         ends = np.stack([here, here + self._across, here + self._along])
@@ -253,9 +257,9 @@ class PrintedLines:
 def _offsets(
     luma: Luma, samples_px: Points, normals: Points, sizes_px: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return (N,) twice: the offset of each line along its normal in px, and whether it was found
-    unambiguously.
+    """Return the offset (N,) of each line along its normal in px, and whether (N,) it was found.
 
+    A line is found if it is unambiguous.
     `samples_px` (N, samples, 2) are the predicted sample points, and `normals` (N, 2) unit vectors.
     `sizes_px` (3, N) are search range, distance of the flanks that the line is compared with, and
     half the distance between parallel lines.
@@ -299,8 +303,10 @@ def _shift(values: Floats, by_px: Floats) -> Floats:
 
 
 def _peaks(depth: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
-    """Return (N,) three times: the column of the maximum of each row (N, K), its sub-pixel offset
-    in columns, and whether it has no rival.
+    """Return the maximum of each row of `depth` (N, K).
+
+    These are its column (N,), its sub-pixel offset in columns (N,), and whether it has no rival
+    (N,).
     """
     rows = np.arange(len(depth))
     columns = np.arange(depth.shape[1])

@@ -332,9 +332,7 @@ class Mirror:
 
 
 def flip(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a picture (height, width), or its colours (height, width, 2), with left and right
-    exchanged.
-    """
+    """Return the mirror image of a picture (height, width) or of its colours (height, width, 2)."""
     return np.asarray(cv2.flip(picture, 1), np.uint8)
 
 

@@ -198,8 +198,9 @@ def confirm_board(
 def _split_markers(
     board: Board, sightings: Iterable[Sighting]
 ) -> tuple[list[Sighting], dict[int, Points]]:
-    """Return the board's corner markers, and the corners (4, 2) px of other markers that are seen
-    exactly once, by id.
+    """Return the board's corner markers, and the other markers that are seen exactly once.
+
+    The latter are their corners (4, 2) px, by id.
     """
     own = list[Sighting]()
     others = list[Sighting]()

@@ -137,8 +137,7 @@ def is_certain(vote: Vote, before: Vote) -> bool:
 
 
 def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
-    """Return the joint result of several pictures of a still table, and whether none contradicts
-    another.
+    """Return the joint result of several pictures of a still table, and whether all agree.
 
     A face that was read once outvotes unknown, as a marker does not decode by chance. If another
     picture says empty or another face, the square is unknown. A square that was unknown is empty if

@@ -68,8 +68,9 @@ class Piece:
 
 
 class MovablePieces(ABC):
-    """The movable pieces of a kit, and rules for placing them. Lists of pieces go from bottom to
-    top.
+    """The movable pieces of a kit, and rules for placing them.
+
+    Lists of pieces go from bottom to top.
     """
 
     def __init__(self, kit: Kit) -> None:
@@ -221,8 +222,9 @@ class Tags(MovablePieces):
         piece.x_mm, piece.y_mm = self._kit.board.middle_mm(square, size)
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
-        """Return the blocks by stack, the farthest first. Within a stack they go from bottom to
-        top.
+        """Return the blocks by stack, the farthest first.
+
+        Within a stack they go from bottom to top.
         """
 
         def distance(stack: list[RenderedBlock]) -> float:
@@ -287,8 +289,9 @@ class Cards(MovablePieces):
         return unpacked(self._printed().cards[card.name])
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
-        """Take a free card and turn this face up. For a back, take a card whose face is not
-        wanted.
+        """Take a free card and turn this face up.
+
+        For a back, take a card whose face is not wanted.
         """
         is_back = name == BACK
         if is_back:

@@ -101,8 +101,9 @@ class TileRows:
         """The tiles in the row of each seat."""
 
     def lay(self, seat: Seat, letters: str) -> None:
-        """Replace a row's tiles with these, exactly in its places from the left. Raises
-        `Malformed`.
+        """Replace a row's tiles with these, exactly in its places from the left.
+
+        Raises `Malformed`.
         """
         spec = self._spec
         if len(letters) > spec.places or set(letters) - set(spec.orders[seat]):

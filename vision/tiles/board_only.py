@@ -100,9 +100,7 @@ class BoardOnly:
 
 
 def _shows_marker(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
-    """Return whether the quadrangle (4, 2) px of a picture shows this marker, but for a few
-    modules.
-    """
+    """Return whether the quadrangle (4, 2) px shows this marker, but for a few modules."""
     means = module_means(luma, quad)
     if np.ptp(means) < _MIN_CONTRAST:
         return False
@@ -112,8 +110,9 @@ def _shows_marker(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
 
 
 def _colours_on_board(colours: Colours | None, mask: Mask) -> Colours | None:
-    """Return the colours (h, w, 2) of the board, and grey beside it. `mask` has the size of the
-    luma.
+    """Return the colours (h, w, 2) of the board, and grey beside it.
+
+    `mask` has the size of the luma.
     """
     if colours is None:
         return None

@@ -21,8 +21,9 @@ class TilesBeside:
         self._reader = reader
 
     def begin(self, wanted: RowsWanted | None) -> None:
-        """Read these rows from the next frames on. None stops reading. May be called from any
-        thread.
+        """Read these rows from the next frames on.
+
+        None stops reading. May be called from any thread.
         """
         self._watch.begin(wanted)
 
