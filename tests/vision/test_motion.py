@@ -76,7 +76,7 @@ class Shown:
 
 def is_near(movement: Movement, x: int, y: int) -> bool:
     """Has something moved there?"""
-    places = movement.places_px
+    places = movement.moving_px
     return places is not None and bool((np.abs(places - (x, y)).max(axis=1) < 60).any())
 
 
@@ -149,8 +149,8 @@ def test_a_still_table_is_still_and_what_happens_on_it_is_seen(camera: str) -> N
     shown.picture[200:420, 500:720] = 150
     movement = shown.see()
     assert movement.is_moving, "a hand has come"
-    assert movement.places_px is not None
-    assert np.abs(movement.places_px.mean(axis=0) - (610, 310)).max() < 60
+    assert movement.moving_px is not None
+    assert np.abs(movement.moving_px.mean(axis=0) - (610, 310)).max() < 60
     shown.learn(8)
     assert sum(shown.see().is_moving for _ in range(10)) == 0, "it rests"
 
