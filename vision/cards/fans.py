@@ -1,9 +1,17 @@
 """Orders open cards into fans: from where cards lie to their order, from the bottom to the top.
 
-Pure geometry in mm of the board. Each card has two markers, in its upper right and lower left
-corner. A marker that is visible where another card lies proves that its own card is the upper one.
-Without such a proof, cards are assumed to lie as fans are laid, away from the edge of their seat.
-Where the order is a guess, `X` stands for a card.
+Pure geometry in mm of the board. Each card has the same marker twice: in its upper right corner and,
+upside down, in its lower left one:
+
+    +------+
+    |    ##|
+    |      |
+    |##    |
+    +------+
+
+A marker that is visible where another card lies proves that its own card is the upper one. Without
+such a proof, cards are assumed to lie as fans are laid, away from the edge of their seat. Where the
+order is a guess, `X` stands for a card.
 
 Distances follow from the printed cards and from how people lay them. They were chosen by trial on
 rendered fans, see `tests/bench/reading/fans.py`.
@@ -120,9 +128,9 @@ def _marker_offset(deck: Deck) -> Points:
 def cards_of_markers(
     deck: Deck, quads_mm: Mapping[str, Sequence[Points]]
 ) -> dict[str, OpenCard | None]:
-    """Return, by name, the one card that all markers of that name, (4, 2) mm each, belong to.
+    """Return the card that all markers of one name belong to, for each name.
 
-    None if they belong to more than one card.
+    `quads_mm` are the corners (4, 2) of these markers. None if they belong to more than one card.
     """
     cards: dict[str, OpenCard | None] = {}
     for name, quads in quads_mm.items():
@@ -140,7 +148,7 @@ _CardPose = tuple[float, float, float]
 
 
 def _pose_by_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
-    """Return where the card lies that all these markers, (4, 2) mm each, belong to.
+    """Return where the card lies to which all these markers (4, 2) mm belong.
 
     None if they belong to more than one card.
     """

@@ -66,7 +66,13 @@ def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square],
     board = kit.board
 
     # The ray of each block's centre meets the plane of the tallest piece's top at `head`, and the
-    # board at `foot`. A piece anywhere between them reaches into the block.
+    # board at `foot`. A piece on any square between them reaches into the block.
+    #
+    #     camera
+    #         \
+    #     - - head - - -    tallest piece
+    #             \
+    #     ------- foot --   board
     centres_px = block_centres_px(blocks)
     foot = pose.to_plane(centres_px)
     head = pose.to_plane(centres_px, kit.tallest_mm + MAX_ABOVE_MARKER_MM)

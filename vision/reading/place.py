@@ -394,6 +394,12 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
 
     # A ray from the eye past the top meets the board farther off. Similar triangles give the
     # distance from the height of the eye above the top.
+    #
+    #     eye
+    #         \
+    #         top___
+    #          |    \
+    #     ____foot__behind__   board
     eye = pose.eye_mm
     above_mm = np.maximum(eye[2] - np.reshape(heights_mm, (-1, 1, 1)), 1.0)
     behind = eye[:2] + (outlines - eye[:2]) * eye[2] / above_mm
