@@ -1,7 +1,7 @@
 """Orders open cards into fans: from where cards lie to their order, from the bottom to the top.
 
-Pure geometry in mm of the board. Each card has the same marker twice: in its upper right corner and,
-upside down, in its lower left one:
+Pure geometry in mm of the board. Each card has its marker twice: in its upper right corner and,
+upside down, in its lower left one.
 
     +------+
     |    ##|

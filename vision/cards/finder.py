@@ -25,6 +25,7 @@ from vision.cards.fans import (
     unread_card,
 )
 from vision.detection.markers import (
+    Likeness,
     Luma,
     MarkerFinder,
     Sighting,
@@ -39,11 +40,11 @@ _MAX_SIDE_ERROR = 0.12
 
 # Minimum correlation of a soft print with that of one card, and its minimum lead over any other.
 # Measured over 300 tables: a wrong card has .68 and .12 at most.
-_MIN_LIKENESS = 0.78, 0.18
+_MIN_LIKENESS = Likeness(correlation=0.78, lead=0.18)
 
 # The same for a print that is the marker of some card. Measured over the same tables: other print
 # of its size has .44 at most, and 99 % of the markers that do not decode have .59 at least.
-_MIN_RESEMBLANCE = 0.55, 0.0
+_MIN_RESEMBLANCE = Likeness(correlation=0.55, lead=0.0)
 
 # (4, 2) px: shifts of a quadrangle that are tried, as corners of outlines are whole pixels.
 _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
@@ -66,7 +67,7 @@ _GAP_MM = 2.0
 _MIN_SIDE = 0.5
 
 # The markers of each card that were found, by its name: quadrangles (4, 2) px of the view.
-_Quads = dict[str, list[Points]]
+_QuadsByName = dict[str, list[Points]]
 
 
 class CardFinder:
@@ -81,29 +82,27 @@ class CardFinder:
         """Return the cards in a view, and the ids of markers that are there twice."""
         side_px = self._deck.marker_mm * view.top_view.scale
         apart_px = _APART_SIDES * side_px
-        named_quads: _Quads = defaultdict(list)
-        undecoded = self._search(view.even, side_px, named_quads)
+        quads_by_name: _QuadsByName = defaultdict(list)
+        undecoded = self._search(view.even, side_px, quads_by_name)
         # An object that touches a marker joins its outline, but not its bold print.
         blobs = _bold_squares(view, side_px)
         unclear = []
-        if _apart_from(blobs, named_quads, apart_px):
+        if _apart_from(blobs, quads_by_name, apart_px):
             sharp = sharpen(view.even)
-            undecoded += self._search(sharp, side_px, named_quads)
+            undecoded += self._search(sharp, side_px, quads_by_name)
             # Markers that are too soft to decode are identified by resemblance.
-            for quad in _apart_from([*undecoded, *blobs], named_quads, apart_px):
+            for quad in _apart_from([*undecoded, *blobs], quads_by_name, apart_px):
                 guess = self._best_guess(sharp, quad, _MIN_LIKENESS)
                 if guess is not None:
-                    _add_quad(named_quads, self._names[guess.marker], guess.corners_px, side_px)
-            for blob in _apart_from(blobs, named_quads, apart_px):
+                    _add_quad(quads_by_name, self._names[guess.marker], guess.corners_px, side_px)
+            for blob in _apart_from(blobs, quads_by_name, apart_px):
                 if self._best_guess(sharp, blob, _MIN_RESEMBLANCE) is not None:
                     unclear.append(blob)
         # Group markers into cards, and add the cards that cannot be read.
-        cards, duplicates = self._cards(view, named_quads)
-        return [*cards, *self._unread(view, cards, unclear)], duplicates
+        cards, duplicates = self._group_by_card(view, quads_by_name)
+        return [*cards, *self._unread_cards(view, cards, unclear)], duplicates
 
-    def _best_guess(
-        self, picture: Luma, quad: Points, min_likeness: tuple[float, float]
-    ) -> Sighting | None:
+    def _best_guess(self, picture: Luma, quad: Points, min_likeness: Likeness) -> Sighting | None:
         """Return the card's marker that a quadrangle resembles most, or None if it is not clear.
 
         `min_likeness` is as in `best_guess`.
@@ -116,8 +115,8 @@ class CardFinder:
                 guesses.append(guess)
         return max(guesses, key=attrgetter("score"), default=None)
 
-    def _search(self, picture: Luma, side_px: float, named_quads: _Quads) -> list[Points]:
-        """Add the markers in a picture to `named_quads`.
+    def _search(self, picture: Luma, side_px: float, quads_by_name: _QuadsByName) -> list[Points]:
+        """Add the markers in a picture to `quads_by_name`.
 
         Returns quadrangles of the same size that do not decode.
         """
@@ -125,16 +124,18 @@ class CardFinder:
         for sighting in result.sightings:
             # Markers of another size are not at the height of the board, or are none.
             for quad in _marker_sized(sighting.corners_px[None], side_px):
-                _add_quad(named_quads, self._names[sighting.marker], quad, side_px)
+                _add_quad(quads_by_name, self._names[sighting.marker], quad, side_px)
         return _marker_sized(result.rejected, side_px)
 
-    def _cards(self, view: CardView, named_quads: _Quads) -> tuple[list[OpenCard], set[int]]:
+    def _group_by_card(
+        self, view: CardView, quads_by_name: _QuadsByName
+    ) -> tuple[list[OpenCard], set[int]]:
         """Return the cards that the markers belong to, and the ids that are there twice.
 
         The cards of such ids are unread.
         """
         quads_mm = {}
-        for name, quads in named_quads.items():
+        for name, quads in quads_by_name.items():
             quads_mm[name] = [view.top_view.to_board(quad) for quad in quads]
         cards, duplicates = [], set()
         for name, card in cards_of_markers(self._deck, quads_mm).items():
@@ -145,7 +146,7 @@ class CardFinder:
                 cards += [unread_card(quad_mm) for quad_mm in quads_mm[name]]
         return cards, {marker for marker, name in self._names.items() if name in duplicates}
 
-    def _unread(
+    def _unread_cards(
         self, view: CardView, cards: Sequence[OpenCard], quads: Iterable[Points]
     ) -> list[OpenCard]:
         """Return the cards of markers that are not identified, given by their quadrangles.
@@ -196,13 +197,15 @@ def _is_near(quad: Points, middles: Points, distance: float) -> bool:
     return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < distance).any())
 
 
-def _add_quad(named_quads: _Quads, name: str, quad: Points, side_px: float) -> None:
+def _add_quad(quads_by_name: _QuadsByName, name: str, quad: Points, side_px: float) -> None:
     """Add a marker of a card, unless it is already known there."""
-    if not _is_near(quad, _middles(named_quads[name]), _SAME_SIDES * side_px):
-        named_quads[name].append(quad)
+    if not _is_near(quad, _middles(quads_by_name[name]), _SAME_SIDES * side_px):
+        quads_by_name[name].append(quad)
 
 
-def _apart_from(quads: Iterable[Points], named_quads: _Quads, distance_px: float) -> list[Points]:
+def _apart_from(
+    quads: Iterable[Points], quads_by_name: _QuadsByName, distance_px: float
+) -> list[Points]:
     """Return the quadrangles that are at least this far from all markers that were found."""
-    known = _middles([quad for own in named_quads.values() for quad in own])
+    known = _middles([quad for own in quads_by_name.values() for quad in own])
     return [quad for quad in quads if not _is_near(quad, known, distance_px)]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -63,10 +64,20 @@ _RECTIFIED_CORNERS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) 
 # their mean. This is a standard deviation of 6 levels, which noise alone may reach.
 _MIN_CONTRAST = 42.0
 
-# Minimum correlation of a print that is guessed, and its minimum lead over the next candidate. They
-# are strict, because a wrong entry is worse than none. Measured: prints of other ids reach .57 in
-# sharp pictures and less in soft ones. The right one falls to .76 where decoding fails.
-_MIN_LIKENESS = 0.68, 0.25
+
+class Likeness(NamedTuple):
+    """How clearly a quadrangle shows the print of one marker and of no other."""
+
+    correlation: float
+    """Correlation with that print, at most 1."""
+    lead: float
+    """By how much it exceeds the correlation with any other print."""
+
+
+# Minimum likeness of a print that is guessed. It is strict, because a wrong entry is worse than
+# none. Measured: prints of other ids reach a correlation of .57 in sharp pictures and less in soft
+# ones. The right one falls to .76 where decoding fails.
+_MIN_LIKENESS = Likeness(correlation=0.68, lead=0.25)
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,12 +376,11 @@ def best_guess(
     quad: Points,
     candidates: Iterable[int],
     dictionary: str = DICTIONARY,
-    min_likeness: tuple[float, float] = _MIN_LIKENESS,
+    min_likeness: Likeness = _MIN_LIKENESS,
 ) -> Sighting | None:
     """Return the candidate id whose print matches the content of a quadrangle (4, 2) px.
 
-    Returns None if it is not clear which one does. `min_likeness` is the minimum correlation, and
-    the minimum lead over the next candidate.
+    Returns None if it is not clear which one does, so that its likeness is below the minimum.
     """
     means = module_means(luma, quad)
     means -= means.mean()
@@ -393,8 +403,9 @@ def best_guess(
 
     # The best has to be likely, and clearly ahead of the next one.
     (score, marker, turns), *others = ranked
-    min_score, min_lead = min_likeness
-    if score < min_score or (others and score - others[0][0] < min_lead):
+    if score < min_likeness.correlation:
+        return None
+    if others and score - others[0][0] < min_likeness.lead:
         return None
     # `rot90` rotates counter-clockwise: the print's upper left corner is that many corners further
     # back.
