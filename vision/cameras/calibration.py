@@ -20,7 +20,7 @@ _MIN_CORNERS = 16
 # Maximum tilt of a page whose corners are found exactly.
 _MAX_TILT_DEG = 60.0
 # Minimum mean distance of the corners in two views that differ, in widths of the picture.
-_MIN_MOVE = 0.04
+_MIN_MOVE_WIDTHS = 0.04
 # Difference in tilt at which two views differ although their corners lie alike.
 _MIN_TURN_DEG = 8.0
 # Maximum distance between the corners of two pictures in a row of a page that is held still.
@@ -180,7 +180,7 @@ class Calibration:
 def _is_similar(one: _View, other: _View, width: int) -> bool:
     """Return whether two views show the page at the same position and angle."""
     turn = math.degrees(math.acos(min(1.0, float(np.dot(one.normal, other.normal)))))
-    return turn < _MIN_TURN_DEG and _distance_px(one, other) < _MIN_MOVE * width
+    return turn < _MIN_TURN_DEG and _distance_px(one, other) < _MIN_MOVE_WIDTHS * width
 
 
 def _distance_px(one: _View, other: _View) -> float:

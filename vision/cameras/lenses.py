@@ -48,7 +48,7 @@ _MAX_SPREAD = 0.03
 _MAX_SPREAD_RATIO = 1.05
 
 # Maximum error of the board's corners with a usable lens, in widths of the picture: 1 px of 1280.
-_MAX_RMS = 1.0 / 1280
+_MAX_RMS_WIDTHS = 1.0 / 1280
 
 # Maximum difference between a learned and the nominal focal length, as a logarithm: by markers
 # alone (a factor of 1.4), and by whole boards (a factor of 3.3). Larger: a wrong lens is believed.
@@ -162,7 +162,11 @@ class LensStore:
         key = self._key(camera)
         if not key or tuner.views < _MIN_VIEWS or tuner.is_calibrated:
             return
-        if pose is None or pose.markers < _MIN_MARKERS or pose.rms_px > _MAX_RMS * pose.size[0]:
+        if (
+            pose is None
+            or pose.markers < _MIN_MARKERS
+            or pose.rms_px > _MAX_RMS_WIDTHS * pose.size[0]
+        ):
             return
         spread = tuner.spread
         known = self._lenses.get(key)

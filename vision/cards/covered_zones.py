@@ -52,13 +52,13 @@ _TOUCH_MM = 3.0
 _BEYOND_MM = 7.0
 
 # Half the width in mm of the sign, the arrow and other art in the middle of a zone.
-_ART_MM = 13.0
+_ART_HALF_MM = 13.0
 
 # Distance in mm of this art from both ends of the zone.
 _ART_END_MM = 2.0
 
 # Maximum brightness of a card's back, relative to paper.
-_MAX_BACK = 0.45
+_MAX_BACK_TONE = 0.45
 
 # Minimum area in mm² of a card's back.
 _MIN_BACK_MM2 = 150.0
@@ -67,16 +67,16 @@ _MIN_BACK_MM2 = 150.0
 _MAX_OUT_MM = 12.0
 
 # Half the width in mm of the area of a zone's sign.
-_SIGN_MM = 14.0
+_SIGN_HALF_MM = 14.0
 
 # Maximum brightness of a sign's print, relative to paper.
-_MAX_SIGN = 0.7
+_MAX_SIGN_TONE = 0.7
 
 # Minimum area in mm² of a sign's print.
 _MIN_SIGN_MM2 = 3.0
 
 # Half the width in mm of a zone's printed outline, with blur.
-_OUTLINE_MM = 5.0
+_OUTLINE_HALF_MM = 5.0
 
 # Blur in mm that removes noise before edges are searched.
 _NOISE_MM = 0.5
@@ -85,8 +85,8 @@ _NOISE_MM = 0.5
 _Window = tuple[slice, slice]
 
 
-class ZoneCover:
-    """Judges the zones of one board of cards. Used by its `CardReader`, and never changed."""
+class CoverDetector:
+    """Detects which zones of one board of cards are covered. Used by its `CardReader`."""
 
     def __init__(self, board: Board, deck: Deck) -> None:
         self._board, self._deck = board, deck
@@ -95,7 +95,7 @@ class ZoneCover:
         corners = np.array(list(board.corner_centres_mm.values()))
         side = board.corner_mm + 2 * _TOUCH_MM
         # The art that the board prints in its zones, and its corner markers.
-        art = boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 2 * _ART_END_MM)
+        art = boxes_mm(middles, 2 * _ART_HALF_MM, board.depth_mm - 2 * _ART_END_MM)
         self._art = np.vstack([art, boxes_mm(corners, side, side)])
 
     def covered_zones(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
@@ -121,7 +121,7 @@ class ZoneCover:
             is_covered = cv2.countNonZero(edges[window]) > max_edges_px
             if zone not in with_cards:
                 # Print within its outline.
-                inner = _window(view.top_view, *self._box_mm(zone, -_OUTLINE_MM))
+                inner = _window(view.top_view, *self._box_mm(zone, -_OUTLINE_HALF_MM))
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
                 is_printed = cv2.countNonZero(print_) > max_print_px
@@ -160,8 +160,8 @@ class ZoneCover:
         up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
         x, y = self._board.centre_mm(zone)
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
-        window = _window(top_view, first - _SIGN_MM, first + _SIGN_MM)
-        dark = np.count_nonzero(small[window] < _MAX_SIGN * PAPER)
+        window = _window(top_view, first - _SIGN_HALF_MM, first + _SIGN_HALF_MM)
+        dark = np.count_nonzero(small[window] < _MAX_SIGN_TONE * PAPER)
         return bool(dark >= _MIN_SIGN_MM2 * (top_view.scale / _REDUCTION) ** 2)
 
     def _known_mask(
@@ -192,7 +192,7 @@ def _is_face_down(window: _Window, scale: float, edges: Luma, tone: Luma) -> boo
     # A card may stick out of its zone.
     out = round(_MAX_OUT_MM * scale)
     rows, columns = (slice(max(0, part.start - out), part.stop + out) for part in window)
-    dark = (tone[rows, columns] < _MAX_BACK * PAPER).astype(np.uint8)
+    dark = (tone[rows, columns] < _MAX_BACK_TONE * PAPER).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark)
     down, across = labels.shape
     # A back is a large dark patch that ends within this window.

@@ -64,7 +64,7 @@ _GAP_MM = 2.0
 
 # Minimum side of the quadrangles that are examined, as a share of a marker's side. Smaller ones
 # cost time and cannot be markers.
-_MIN_SIDE = 0.5
+_MIN_SIDE_SHARE = 0.5
 
 # The markers of each card that were found, by its name: quadrangles (4, 2) px of the view.
 _QuadsByName = dict[str, list[Points]]
@@ -120,7 +120,7 @@ class CardFinder:
 
         Returns quadrangles of the same size that do not decode.
         """
-        result = self._finder.find(picture, _MIN_SIDE * side_px)
+        result = self._finder.find(picture, _MIN_SIDE_SHARE * side_px)
         for sighting in result.sightings:
             # Markers of another size are not at the height of the board, or are none.
             for quad in _marker_sized(sighting.corners_px[None], side_px):

@@ -16,7 +16,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Deck, Kit, Layout, Seat
 from vision.cards.card_view import MAX_SCALE, Mask, card_view
-from vision.cards.covered_zones import ZoneCover
+from vision.cards.covered_zones import CoverDetector
 from vision.cards.fans import UNREAD, OpenCard, fan_order, zones_of
 from vision.cards.finder import CardFinder
 from vision.detection.markers import Luma
@@ -64,7 +64,7 @@ class CardReader:
         """The zones in which fans lie."""
         self.markers = frozenset(card.marker for card in deck.cards)
         """Ids of all cards' markers."""
-        self._finder, self._cover = CardFinder(deck), ZoneCover(kit.board, deck)
+        self._finder, self._cover_detector = CardFinder(deck), CoverDetector(kit.board, deck)
         # The view for the last pose, and which of its pixels are inside the picture.
         self._top_view: tuple[Pose, TopView, Mask] | None = None
 
@@ -79,7 +79,7 @@ class CardReader:
         cards, duplicates = self._finder.find(view)
         # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._in_zones(cards, pose)
-        unknown |= self._cover.covered_zones(view, cards)
+        unknown |= self._cover_detector.covered_zones(view, cards)
         if moving_px is not None:
             unknown |= self._moving_zones(pose, moving_px)
         fans = {}

@@ -47,13 +47,13 @@ _CORNER_SEARCH_SIDES = 1.7
 _WIDE_CORNER_SEARCH_SIDES = 3.0
 
 # Minimum side of markers that are searched in a view, relative to a marker's.
-_MIN_SIDE = 0.5
+_MIN_SIDE_SHARE = 0.5
 
 # Minimum and maximum side of a quadrangle that may be a marker, relative to a marker's.
 _SIDE_RATIOS = 0.8, 1.2
 
 # Margin of a view around its squares, in sides of a marker, as pieces lie askew.
-_EXTENT_MARGIN = 0.75
+_EXTENT_MARGIN_SIDES = 0.75
 
 # Minimum score of a corner marker. It is stricter than for a piece, because a corner marker
 # determines the pose of the whole board.
@@ -187,7 +187,7 @@ def _sightings_in(
     """
     for prepare in preparations:
         picture = prepare(view.luma)
-        result = _FINDER.find(picture, _MIN_SIDE * view.side_px)
+        result = _FINDER.find(picture, _MIN_SIDE_SHARE * view.side_px)
         guesses = _guesses(picture, result, view.side_px, wanted, is_searched)
         for sighting in (*result.sightings, *guesses):
             if sighting.marker in wanted:
@@ -276,7 +276,7 @@ def _extent_of(
     """Return the lower left and upper right corner, (x, y) mm, of these squares with a margin."""
     board = kit.board
     centres = np.array([board.centre_mm(square) for square in area])
-    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _EXTENT_MARGIN * kit.tag_mm
+    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _EXTENT_MARGIN_SIDES * kit.tag_mm
     low, high = centres.min(axis=0) - half, centres.max(axis=0) + half
     return (float(low[0]), float(low[1])), (float(high[0]), float(high[1]))
 

@@ -45,7 +45,7 @@ _MIN_CONTRAST = 25.0
 
 # Light is unchanged if the median block differs by fewer levels. No block with such a difference
 # counts as changed.
-_SAME_LIGHT = 0.5
+_MAX_SAME_LIGHT = 0.5
 
 # Minimum and maximum gain of a change of light. Beyond them something is in front of the camera.
 _GAINS = 0.5, 2.0
@@ -133,7 +133,7 @@ _MAX_GROWTH = 1.5
 _GROWTH_LEVELS = 0.1
 
 # Minimum share of the picture without movement from which noise is learned.
-_MIN_PART = 0.5
+_MIN_STILL_SHARE = 0.5
 
 # Changes are noise if the correlation of neighbouring blocks is below this. Independent noise has a
 # correlation of 0, objects of many blocks one near 1.
@@ -141,7 +141,7 @@ _MIN_CORRELATION = 0.15
 
 # Minimum share of the picture that must change for this test. Few blocks give no reliable
 # correlation.
-_MIN_MOVED = 0.02
+_MIN_MOVED_SHARE = 0.02
 
 
 def dilate(blocks: BlockMask, side: int = 3) -> BlockMask:
@@ -177,7 +177,7 @@ def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
     much better than the row gains alone.
     """
     some = slice(None, None, LIGHT_SAMPLING)
-    if median_of(np.abs(now[some, some] - before[some, some])) < _SAME_LIGHT:
+    if median_of(np.abs(now[some, some] - before[some, some])) < _MAX_SAME_LIGHT:
         return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
 
     # Row gains, from every fourth block.
@@ -315,7 +315,7 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
     # A ninth of the blocks is enough to estimate the noise of the picture.
     some = size[::3, ::3]
     part = some.ravel() if moved is None else some[~moved[::3, ::3]]
-    if part.size < _MIN_PART * some.size:
+    if part.size < _MIN_STILL_SHARE * some.size:
         # The others may not represent the picture.
         return noise
     frames = noise.frames + 1
@@ -382,7 +382,7 @@ def is_incoherent(residual: BlockMeans, moved: BlockMask) -> bool:
 
     Adjacent parts of real objects change alike, while noise changes each block by itself.
     """
-    if np.count_nonzero(moved) < _MIN_MOVED * moved.size:
+    if np.count_nonzero(moved) < _MIN_MOVED_SHARE * moved.size:
         return False
     values = np.where(moved, residual, 0)
     power = float((values * values).mean())

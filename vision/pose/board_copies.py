@@ -18,11 +18,11 @@ from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 
 # A copy is the board of the last pose if its corners moved by less than this share of a marker's
 # side. A copy beside it is at least a whole board away.
-_MAX_SHIFT = 0.5
+_MAX_SHIFT_SIDES = 0.5
 
 # Maximum offset of a further corner from where a pair predicts it, in sides of the marker. A pair
 # predicts it poorly, so a pose of all of them must fit as well.
-_MAX_OFFSET = 1.5
+_MAX_OFFSET_SIDES = 1.5
 
 # Maximum residual of corners of one board, if `_MAX_RESIDUAL_SHARE` allows no more.
 _MAX_RESIDUAL_PX = 2.5
@@ -99,7 +99,7 @@ def _extend_pair(
             continue
         # A further corner has to be near where the current pose predicts it.
         expected = pose.to_px(corner_points_mm(board, sighting.marker))
-        if np.abs(sighting.corners_px - expected).max() < _MAX_OFFSET * sighting.side_px:
+        if np.abs(sighting.corners_px - expected).max() < _MAX_OFFSET_SIDES * sighting.side_px:
             # A pose of all corners has to fit all of them.
             joint_pose, joint_rms_px = _fit_group(board, [*group, sighting], lens, size)
             if joint_pose is not None:
@@ -145,7 +145,7 @@ def copy_in_play(
                 expected = last.to_px(corner_points_mm(kit.board, marker))
                 shifts_px.append(np.abs(px - expected).max())
                 sides_px.append(float(np.linalg.norm(px[1] - px[0])))
-            if max(shifts_px) < _MAX_SHIFT * min(sides_px):
+            if max(shifts_px) < _MAX_SHIFT_SIDES * min(sides_px):
                 return group
 
     # No board is known, or it was moved: the copy with pieces is in play.

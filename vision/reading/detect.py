@@ -35,18 +35,18 @@ _MAX_SHIFT_PX = 0.3
 
 # Share of the picture above which all of it is searched again. Searching many parts takes longer
 # than one quick scan of everything.
-_MAX_PART = 0.35
+_MAX_PART_SHARE = 0.35
 
 # Window in px for removing shadows, two to four modules of a board's markers. Measured under
 # blinds: 13 and 27 px find fewer markers.
 _SHADOW_WINDOW_PX = 19
 
 # Margin around the due blocks, as a share of a tag's size in the middle of the board.
-_BOX_MARGIN = 0.5
+_BOX_MARGIN_TAGS = 0.5
 
 # Minimum side of markers in them, as a share of the same. Tags at the far end of the board are
 # smaller than in its middle.
-_MIN_SIDE = 0.4
+_MIN_SIDE_TAGS = 0.4
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -183,11 +183,11 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
     tag_px = kit.tag_mm * float(pose.px_per_mm(middle_mm(kit.board))[0])
     # Markers that reach into the due blocks are searched for again as a whole.
     blocks, touched = extend_by_markers(dilate(look.due_blocks), reference.sightings)
-    boxes = boxes_around(blocks, _BOX_MARGIN * tag_px, luma)
+    boxes = boxes_around(blocks, _BOX_MARGIN_TAGS * tag_px, luma)
     area = 0
     for rows, columns in boxes:
         area += (rows.stop - rows.start) * (columns.stop - columns.start)
-    if area > _MAX_PART * luma.size:
+    if area > _MAX_PART_SHARE * luma.size:
         return None
 
     # All others have not moved.
@@ -200,7 +200,7 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
     for other_kit in memory.kits.values():
         if other_kit.game != kit.game:
             foreign_ids.update(other_kit.board.corners)
-    for sighting in scan_parts(luma, boxes, _MIN_SIDE * tag_px):
+    for sighting in scan_parts(luma, boxes, _MIN_SIDE_TAGS * tag_px):
         if sighting.marker in foreign_ids:
             # A corner marker of another kit: another board is being put on the table.
             return None

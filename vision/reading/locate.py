@@ -58,15 +58,15 @@ from vision.reading.look import (
 
 # Maximum RMS shift, as a share of the picture width, of corners that have not moved since the pose
 # was found. Larger: a small push of the board goes unnoticed. Smaller: noise causes new poses.
-_MAX_SHIFT = 1.0 / 1280
+_MAX_SHIFT_WIDTHS = 1.0 / 1280
 
 # Maximum shift of each corner of a piece's marker, as a share of the picture width, that confirms
-# the pose. It is larger than `_MAX_SHIFT` because it bounds the worst corner and not the mean.
-_MAX_ANCHOR_SHIFT = 2.0 / 1280
+# the pose. It is larger than `_MAX_SHIFT_WIDTHS` because it bounds the worst corner and not the mean.
+_MAX_ANCHOR_SHIFT_WIDTHS = 2.0 / 1280
 
 # Residual of four corner markers, as a share of the picture width, above which one of them may have
 # been moved.
-_MIN_MISFIT = 0.3 / 1280
+_MIN_MISFIT_WIDTHS = 0.3 / 1280
 
 # A corner has been moved or is partly hidden if it is off by more than this many times the median,
 # by the pose from the best three markers.
@@ -230,14 +230,14 @@ def _confirm_pose(
                 expected_px = pose.to_px(corner_points_mm(board, marker))
             shifts.append(expected_px - px)
         rms_px = np.sqrt((np.vstack(shifts) ** 2).sum(axis=1).mean())
-        is_same = rms_px <= _MAX_SHIFT * pose.size[0]
+        is_same = rms_px <= _MAX_SHIFT_WIDTHS * pose.size[0]
     else:
         # All corners are hidden: pieces that have not moved confirm the pose.
         shifts_px = []
         for marker, px in others.items():
             if marker in location.anchors_px:
                 shifts_px.append(np.abs(px - location.anchors_px[marker]).max())
-        is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT * pose.size[0]
+        is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT_WIDTHS * pose.size[0]
     if not is_same:
         return None
     return replace(location, is_confirmed=True, anchors_px={**location.anchors_px, **others})
@@ -310,7 +310,7 @@ def _solve(
     # A first pose with the lens as it is known so far.
     start, limit_px = _pose_of(board, corners, tuner.lens, size)
     # With a lens that is not known yet, residuals prove nothing.
-    if tuner.is_lens_known and start is not None and start.rms_px > _MIN_MISFIT * size[0]:
+    if tuner.is_lens_known and start is not None and start.rms_px > _MIN_MISFIT_WIDTHS * size[0]:
         evidence, start = _drop_moved_marker(board, corners, start, evidence)
     if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
         tuner = tuner.with_view(evidence.points_mm, evidence.points_px, start)
@@ -391,7 +391,7 @@ def _drop_moved_marker(
             pose = other
     points_mm, points_px = evidence.points_mm, evidence.points_px
     off_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
-    least_px = _MIN_MISFIT * pose.size[0]
+    least_px = _MIN_MISFIT_WIDTHS * pose.size[0]
     is_good = off_px <= max(least_px, _OUTLIER_FACTOR * float(np.median(off_px)))
     points_mm, points_px = points_mm[is_good], points_px[is_good]
     refined = refine_pose(pose, points_mm, points_px, pose.lens)

@@ -25,9 +25,11 @@ class PrintedSheet:
     """The printed board: a compressed picture, and the rectangle in board axes that it shows."""
 
     packed: bytes
+    """The picture as PNG, see `packed`."""
     low_mm: tuple[float, float]
+    """Lower left corner (x, y) of the rectangle, which fills the picture."""
     high_mm: tuple[float, float]
-    """Lower left (`low_mm`) and upper right corner of the rectangle, which fills the picture."""
+    """Upper right corner (x, y) of the rectangle."""
     size_px: tuple[int, int]
     """Width and height of the picture."""
 

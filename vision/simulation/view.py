@@ -14,6 +14,7 @@ class View:
 
     width: int = 1280
     height: int = 720
+    """Height of the picture in px, with `width`."""
     focal_ratio: float = 0.80
     k1: float = 0.0
     """Lens, with `focal_ratio` as in `vision.pose.optics.Lens`."""
@@ -51,7 +52,9 @@ class View:
     flicker: float = 0.0
     """Relative darkening in the bands of a flickering lamp."""
     skin_bgr: tuple[int, int, int] = (122, 158, 208)
+    """Colour of a hand."""
     seed: int = 1
+    """Seed of the noise and of the scenery."""
     scenery: Scenery = PLAIN
 
 
