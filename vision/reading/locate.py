@@ -61,7 +61,7 @@ from vision.reading.look import (
 _MAX_SHIFT_WIDTHS = 1.0 / 1280
 
 # Maximum shift of each corner of a piece's marker, as a share of the picture width, that confirms
-# the pose. It is larger than `_MAX_SHIFT_WIDTHS` because it bounds the worst corner and not the mean.
+# the pose. It is larger than `_MAX_SHIFT_WIDTHS`, as it bounds the worst corner and not the mean.
 _MAX_ANCHOR_SHIFT_WIDTHS = 2.0 / 1280
 
 # Residual of four corner markers, as a share of the picture width, above which one of them may have
