@@ -1,8 +1,8 @@
 """Reads rows of order tiles, which players lay behind walls beside the board.
 
 Each seat has a printed strip with markers, and lays its tiles along it, one in each place. The pose
-of the board gives the plane of the table, the strip the axes of the row, and these the places. A
-`TileWatch` asks for `AGREEING_PICTURES` pictures that agree.
+of the board gives the plane of the table. The strip gives the axes of the row, in which the places
+are known. A `TileWatch` asks for `AGREEING_PICTURES` pictures that agree.
 
 Nothing that is read is kept, logged or drawn. An unknown row is better than a wrong one.
 """
@@ -142,18 +142,18 @@ class TileReader:
         if len(strip) < 2:
             return None
         spec = self._spec
-        # The corners (N, 2) mm as printed, in the axes of the row, and as seen on the table.
-        printed, seen = [], []
+        # The corners (N, 2) mm as printed, in the axes of the row, and as measured on the table.
+        printed, measured = [], []
         for sighting in strip:
             x_mm = spec.strip_x_mm(spec.rows[seat].index(sighting.marker))
             printed.append(square_corners_mm(x_mm, 0.0, spec.strip_marker_mm))
-            seen.append(pose.to_plane(sighting.corners_px))
-        printed_mm, seen_mm = np.vstack(printed), np.vstack(seen)
-        if not np.isfinite(seen_mm).all():
+            measured.append(pose.to_plane(sighting.corners_px))
+        printed_mm, measured_mm = np.vstack(printed), np.vstack(measured)
+        if not np.isfinite(measured_mm).all():
             return None
         # All of them have to fit one rigid strip.
-        axes = _RowAxes.fit(printed_mm, seen_mm)
-        errors_mm = np.linalg.norm(axes.to_row(seen_mm) - printed_mm, axis=1)
+        axes = _RowAxes.fit(printed_mm, measured_mm)
+        errors_mm = np.linalg.norm(axes.to_row(measured_mm) - printed_mm, axis=1)
         return axes if errors_mm.max() <= _MAX_STRIP_ERROR_MM else None
 
     def _row_of_tiles(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
@@ -263,17 +263,17 @@ class _RowAxes:
     origin: Points
 
     @classmethod
-    def fit(cls, printed: Points, seen: Points) -> _RowAxes:
-        """Return the axes that take printed points (N, 2) to the seen ones best.
+    def fit(cls, printed: Points, measured: Points) -> _RowAxes:
+        """Return the axes that take printed points (N, 2) mm to the measured ones (N, 2) best.
 
         This is a rigid motion without a scale (Kabsch 1976).
         """
         # The rotation follows from the singular vectors of both sets around their means.
-        printed_mean, seen_mean = printed.mean(axis=0), seen.mean(axis=0)
-        left, _, right = np.linalg.svd((seen - seen_mean).T @ (printed - printed_mean))
+        printed_mean, mean = printed.mean(axis=0), measured.mean(axis=0)
+        left, _, right = np.linalg.svd((measured - mean).T @ (printed - printed_mean))
         # A negative determinant would be a reflection.
         rotation = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
-        return cls(rotation, seen_mean - rotation @ printed_mean)
+        return cls(rotation, mean - rotation @ printed_mean)
 
     def to_row(self, points_mm: Points) -> Points:
         """Return points (N, 2) of the table in the axes of the row."""
