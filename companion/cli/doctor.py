@@ -1,5 +1,4 @@
-"""`companion doctor`: what is wrong with the machine, camera, pins, disk, clock and network, and
-what to do about it.
+"""`companion doctor`: what is wrong with this machine and its devices, and what to do about it.
 
 A finding is the result of one check, with a grade. A running companion has camera and pins open, so
 the command asks it for its findings. Otherwise the command examines everything itself.
@@ -124,8 +123,9 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 
 
 def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
-    """Return a page that only the owner may see. None if nobody answers or the key cannot be
-    read.
+    """Return a page that only the owner may see.
+
+    None if nobody answers or the key cannot be read.
     """
     try:
         key = owner_key_of(settings)

@@ -1,8 +1,7 @@
-"""The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage
-is 2.
+"""The command line: `companion COMMAND …`.
 
-Libraries that are slow to load are imported by the commands that need them, so that the others
-start at once.
+An error is one line on standard error and exit status 1. Wrong usage is exit status 2. Libraries
+that are slow to load are imported by the commands that need them, so that the others start at once.
 """
 
 from __future__ import annotations

@@ -84,8 +84,9 @@ def wrong_phase(message: str) -> Illegal:
 
 
 class Ambiguous(CompanionError, ValueError):
-    """Several legal actions match, so that somebody has to choose. Kept for games written for
-    version 1.0.
+    """Several legal actions match, so that somebody has to choose.
+
+    Kept for games written for version 1.0.
     """
 
     kind = "ambiguous"

@@ -1,5 +1,4 @@
-"""The things on the table: the board's geometry in millimetres, its pieces, their faces and their
-markers.
+"""The things on the table: the board's geometry, its pieces, their faces and their markers.
 
 A game describes them once, as a `Kit`. `companion.printing` prints it, and `vision` looks for it in
 pictures, so that both always agree. All values are frozen.
@@ -9,8 +8,17 @@ carries a marker: a printed square that OpenCV's ArUco detector reads. Faces hav
 layouts, events and sentences speak of them.
 
 Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away
-from South, z up from the paper. All lengths are in mm. The upper edge of a printed marker points
-away from South. Marker ids 0-19 are board corners (four for each game), pieces begin at 20, cards
+from South, z up from the paper. All lengths are in mm.
+
+         North
+    y ^ +---+---+       The upper edge of a printed marker points away from South.
+      | | a2| b2|
+      | +---+---+
+      | | a1| b1|
+      0 +---+---+--> x
+         South
+
+Marker ids 0-19 are board corners (four for each game), pieces begin at 20, cards
 at 100, tiles with orders at 180. An id has the same meaning in all games of the project, so that a
 piece of another game is recognised as such.
 """
@@ -141,8 +149,9 @@ class Face:
     """
 
     def turned_size(self, turn_deg: float) -> tuple[int, int]:
-        """Return the number of squares it covers, across and along, after a turn by roughly a
-        multiple of 90 degrees.
+        """Return the number of squares it covers, across and along, after it was turned.
+
+        The turn is roughly a multiple of 90 degrees.
         """
         # after an even number of quarter turns it covers the same squares
         is_across = round(turn_deg / 90) % 2 == 0
@@ -160,11 +169,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Board:
-    """A printed board: squares, the strips beyond the first and last rank, and four corner markers
-    in the strips, by which the camera finds it.
+    """A printed board: squares, strips beyond the first and last rank, and corner markers.
 
-    `name` tells the boards of a game apart, such as “standard”. Squares are `square_mm` wide and,
-    without `depth_mm`, as deep. `gap_mm` lies between neighbours. `corners` are the marker ids at
+    There are four corner markers, in the strips, by which the camera finds the board. `name` tells
+    the boards of a game apart, such as “standard”. Squares are `square_mm` wide and, without
+    `depth_mm`, as deep. `gap_mm` lies between neighbours. `corners` are the marker ids at
     south-west, south-east, north-east, north-west, with a side of `corner_mm`. Each strip is
     `strip_mm` deep. With `labels_in_squares` each square has its name in it. Otherwise files and
     ranks are labelled outside.
@@ -222,8 +231,9 @@ class Board:
         return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
 
     def middle_mm(self, first: Square, size: tuple[int, int]) -> tuple[float, float]:
-        """Return the middle of a block of squares, `size` across and along, with `first` as its
-        lower left.
+        """Return the middle of a block of squares with `first` as its lower left.
+
+        `size` is the number of squares across and along.
         """
         x, y = self.centre_mm(first)
         return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
@@ -256,8 +266,9 @@ class Board:
 
     @cached_property
     def corner_centres_mm(self) -> dict[int, tuple[float, float]]:
-        """Centre of each corner marker by id: flush with the outer files, in the middle of the
-        strips.
+        """Centre of each corner marker by id.
+
+        Markers are flush with the outer files, in the middle of the strips.
         """
         left, right = self.corner_mm / 2, self.width_mm - self.corner_mm / 2
         south, north = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
@@ -267,11 +278,10 @@ class Board:
 
 @dataclass(frozen=True)
 class Card:
-    """A playing card: its name, value and suit in notation, and its marker of `CARD_DICTIONARY`
-    (100-249).
+    """A playing card: its name, value and suit in notation, and its marker.
 
-    `value` and `suit` are as printed (10, not a). `drawing` is the suit's sign in
-    `companion.core.drawings`.
+    The marker is one of `CARD_DICTIONARY`, from 100 to 249. `value` and `suit` are as printed (10,
+    not a). `drawing` is the suit's sign in `companion.core.drawings`.
     """
 
     name: str

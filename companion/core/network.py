@@ -1,5 +1,4 @@
-"""How phones reach the pages: addresses of this machine, the Wi-Fi that phones join first, and
-codes that people type.
+"""How phones reach the pages: addresses of this machine, its Wi-Fi, and codes that people type.
 
 Everything is in the form in which people read it or QR codes hold it. Nothing here opens the pages
 or sends anything.
@@ -38,10 +37,10 @@ _SIOCGIFADDR = 0x8915
 
 @dataclass(frozen=True)
 class Wifi:
-    """A wireless network. An empty `password` means an open one, `hidden` that it has no visible
-    name.
+    """A wireless network.
 
-    The password is not part of the repr, so that no log shows it.
+    An empty `password` means an open one, `hidden` that it has no visible name. The password is not
+    part of the repr, so that no log shows it.
     """
 
     name: str
@@ -94,9 +93,7 @@ def short_url(url: str) -> str:
 
 
 def new_code(length: int) -> str:
-    """Return a random code that cannot be guessed, of letters and digits that cannot be
-    confused.
-    """
+    """Return a random code that cannot be guessed, without characters that look alike."""
     return "".join(secrets.choice(CODE_ALPHABET) for _ in range(length))
 
 

@@ -13,8 +13,9 @@ from typing import Protocol
 
 
 class Grade(StrEnum):
-    """Severity of a finding. Only `FAIL` prevents the companion from running. `WARN` needs
-    attention soon.
+    """Severity of a finding.
+
+    Only `FAIL` prevents the companion from running. `WARN` needs attention soon.
     """
 
     OK = "ok"

@@ -1,6 +1,5 @@
-"""A table's side of a hub: joins one and sends it the public records, each input exactly once and
-in order.
+"""A table's side of a hub.
 
-Imported only if a table has joined a hub or is joining one. The hub itself is
-`companion.hub_server`.
+It joins a hub and sends it the public records, each input exactly once and in order. Imported only
+if a table has joined a hub or is joining one. The hub itself is `companion.hub_server`.
 """

@@ -1,5 +1,4 @@
-"""Adapter between a table and a hub: the table's state as the hub gets it, and the few commands
-that the hub may send.
+"""Adapter between a table and a hub: the state that the hub gets, and the commands it may send.
 
 The connection itself is `HubLine`, games at two tables are `PairLine`. This module connects both
 with the table.

@@ -28,8 +28,9 @@ class _Command(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class PairedGame(_Command, frozen=True):
-    """A board of a tournament's round: the names by seat (packed sentences), and the game with its
-    options.
+    """A board of a tournament's round: the names by seat, and the game with its options.
+
+    Names are packed sentences.
     """
 
     round: int

@@ -45,10 +45,10 @@ _UNREADABLE = (
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
-    """The hub's answer: the table's name in subjects, its number, the room's name and the NATS
-    servers.
+    """The hub's answer to a table that joins.
 
-    A server without a host is at the hub's own address.
+    `table` is the table's name in subjects, `number` its number, `room` the room's name, and
+    `servers` are the NATS servers. A server without a host is at the hub's own address.
     """
 
     table: str

@@ -81,15 +81,17 @@ class LoopThread:
 
 
 def line_time_s() -> float:
-    """Return the running loop's time in seconds. Connections use it for their intervals, not the
-    table's clock.
+    """Return the running loop's time in seconds.
+
+    Connections use it for their intervals, not the table's clock.
     """
     return asyncio.get_running_loop().time()
 
 
 class SteadyClient(Client):
-    """A NATS client that drops malformed headers of a message. The library's own client would
-    stop.
+    """A NATS client that drops malformed headers of a message.
+
+    The library's own client would stop.
     """
 
     async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
@@ -143,8 +145,9 @@ async def connection(
 
 
 async def close_client(client: Client) -> None:
-    """Close a connection completely, even if this task is cancelled or the library is closing it
-    already.
+    """Close a connection completely.
+
+    That holds even if this task is cancelled, or if the library is closing it already.
     """
     if not client.is_closed:
         await asyncio.shield(asyncio.ensure_future(client.close()))

@@ -1,5 +1,6 @@
-"""A table's membership of a hub. It is stored in a file beside the journal that only the service
-can read.
+"""A table's membership of a hub.
+
+It is stored in a file beside the journal that only the service can read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""One table's end of a game at two tables. Its messages go from the journal to the hub, those of
-the other table from the hub to the journal.
+"""One table's end of a game at two tables.
 
+Its messages go from the journal to the hub, those of the other table from the hub to the journal.
 The pair is the game with its two tables, as the hub knows it (`companion.hub.pairing`).
+
+    journal ── message n ──> hub (NATS JetStream) ── message n ──> journal of the other table
+
 Each message has its own subject with its number, and JetStream accepts one message for each. So
 every message is stored exactly once, whatever crashes or is sent again. A table requests the next
 message by the number that its own journal has reached.
@@ -93,10 +96,12 @@ async def stored_message(stream: JetStreamContext, subject: str) -> bytes | None
 class PairLine:
     """Arranges games at two tables and exchanges their messages.
 
-    The first part of the methods may be called from any thread, the second one from the hub line's
-    thread only. `own_table` is this table's name in subjects. `wake` wakes the hub line. `code` is
-    the code under which this table offers a game, or empty. `is_shared` says whether another
-    machine claims to be this table.
+    `offer`, `accept` and `withdraw` may be called from any thread, everything else from the hub
+    line's thread only. `code` is the code under which this table offers a game, or empty.
+    `is_shared` says whether another machine claims to be this table.
+
+    :param own_table: this table's name in subjects
+    :param wake: wakes the hub line
     """
 
     def __init__(
@@ -131,10 +136,9 @@ class PairLine:
     # ---- from any thread ----
 
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game in which this table plays a seat. Return the code to enter at the other
-        table.
+        """Offer a game in which this table plays a seat.
 
-        Raises a `CompanionError`.
+        Return the code to enter at the other table. Raises a `CompanionError`.
         """
         require_playable(game, options)
         number = self._journal.next_number()
@@ -215,9 +219,7 @@ class PairLine:
             self._begin(answer.pair)
 
     async def exchange(self, client: Client, stream: JetStreamContext) -> None:
-        """Send pending requests to the hub, then exchange messages of the game in both
-        directions.
-        """
+        """Send pending requests to the hub, then exchange messages of the game both ways."""
         await self._send_queue(client)
         pair = self._pair
         if pair is None:

@@ -44,8 +44,9 @@ class PairOffer(_Message, frozen=True, tag="offer"):
 
 
 class PairAcceptance(_Message, frozen=True, tag="take"):
-    """Accepts the offer with this code. `number` is the number of the accepting table's next
-    game.
+    """Accepts the offer with this code.
+
+    `number` is the number of the accepting table's next game.
     """
 
     code: Text
@@ -76,10 +77,10 @@ PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | Sessi
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A game at two tables. `tables` has their names in subjects, and `names` the players', both by
-    seat.
+    """A game at two tables.
 
-    Unknown fields of earlier versions are ignored.
+    `tables` has their names in subjects, and `names` the players', both by seat. Unknown fields of
+    earlier versions are ignored.
     """
 
     id: Id
@@ -99,8 +100,10 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The hub's answer: the game, the code of the table's own offer, or the reason of a refusal
-    (packed). `session` answers a claim.
+    """The hub's answer to any request of a table.
+
+    `pair` is the table's game, `code` that of its own offer, and `refused` the reason of a refusal
+    as a packed sentence. `session` answers a claim.
     """
 
     pair: Pair | None = None
@@ -133,8 +136,9 @@ def read_answer(payload: bytes) -> PairAnswer:
 
 
 def require_version(theirs: str, own: str) -> None:
-    """Raise `Illegal` if the versions differ, because another version may interpret orders
-    differently.
+    """Raise `Illegal` if the versions differ.
+
+    Another version may interpret orders differently.
     """
     if theirs != own:
         sentence = say(

@@ -75,15 +75,17 @@ def presence_subject(pair: str, table: str) -> str:
 
 
 def announcement_subject(table: str, pair: str, what: int | str) -> str:
-    """Return the subject on which the hub announces a message of the other table by its number, or
-    that table's presence (`PRESENCE`).
+    """Return the subject on which the hub announces something about the other table of a pair.
+
+    `what` is the number of a message of that table, or `PRESENCE`.
     """
     return f"news.{table}.{pair}.{what}"
 
 
 def inbox_prefix(table: str) -> str:
-    """Return the prefix of the subjects of answers to a table. Other tables may not subscribe to
-    them.
+    """Return the prefix of the subjects of answers to a table.
+
+    Other tables may not subscribe to them.
     """
     return f"_INBOX_{table}"
 
@@ -94,8 +96,9 @@ def table_of(subject: str) -> str:
 
 
 def may_publish(table: str) -> tuple[str, ...]:
-    """Return all subjects on which a table may publish: its own, and the request for its last
-    record.
+    """Return all subjects on which a table may publish.
+
+    They are its own, and the request for its last record.
     """
     get_last_record = f"{_GET_RECORDS}{record_subject(table)}"
     return record_subject(table), state_subject(table), request_subject(table), get_last_record
@@ -107,8 +110,9 @@ def may_subscribe(table: str) -> tuple[str, ...]:
 
 
 def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
-    """Return the further subjects on which a table of a pair may publish: its own messages and
-    presence, and requests for messages of both tables.
+    """Return the further subjects on which a table of a pair may publish.
+
+    They are its own messages and presence, and requests for messages of both tables.
     """
     get_messages = [
         f"{_GET_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other)

@@ -1,6 +1,4 @@
-"""The tables of a hub: joining, leaving, the owner's actions on them, and their permissions at
-NATS.
-"""
+"""The tables of a hub: joining, leaving, the owner's actions on them, and their permissions."""
 
 from __future__ import annotations
 
@@ -21,12 +19,12 @@ log = logging.getLogger(__name__)
 
 
 class Members:
-    """Carries out what the owner's pages request, as `web.hub.host.HubActions` describes it. May be
-    used from any thread.
+    """Carries out what the owner's pages request of the tables.
 
-    `send` takes a table and an encoded command. `servers` are the addresses of NATS that a table
-    gets when it joins. Each function of `forget` is called, in order, with the name in subjects of
-    a table that is removed.
+    It implements `web.hub.host.HubActions`. It may be used from any thread. `send` takes a table
+    and an encoded command. `servers` are the addresses of NATS that a table gets when it joins.
+    Each function of `forget` is called, in order, with the name in subjects of a table that is
+    removed.
     """
 
     def __init__(
@@ -105,9 +103,7 @@ class Members:
         self._room.set_delay(delay_s)
 
     def _mark(self, table: str, **changes: bool) -> None:
-        """Change `is_shut_out` and `is_waiting` of a table, in the file, in the room and at
-        NATS.
-        """
+        """Change `is_shut_out` or `is_waiting` of a table, in the file, in the room and at NATS."""
         self._folder.change(
             lambda file: replace(
                 file,

@@ -335,8 +335,9 @@ class NatsConnection:
         return await stream.stream_info(RECORDS)
 
     async def _load_last_records(self, stream: JetStreamContext) -> None:
-        """Read the last record of every table, so that the room shows it before the consumer has
-        caught up.
+        """Read the last record of every table.
+
+        The room shows it until the consumer has caught up.
         """
         for table in self._room.tables():
             try:

@@ -1,5 +1,6 @@
-"""The NATS server, which the hub runs as a child process: configuration, credentials, start and
-restart.
+"""The NATS server, which the hub runs as a child process.
+
+This module writes its configuration and accounts, starts it, and starts it again if it stops.
 """
 
 from __future__ import annotations
@@ -84,9 +85,9 @@ def account_of(table: str) -> str:
 
 
 def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object]:
-    """Return the hub's account. It exports the subjects on which `tables` publish, and imports
-    those to which they subscribe.
+    """Return the hub's account.
 
+    It exports the subjects on which `tables` publish, and imports those to which they subscribe.
     All of them are exported as services, even those without replies. NATS has stream exports for
     that, but it crashes if somebody subscribes to one of another account during a reload (seen with
     2.15.1, about once in 25 reloads under many subscriptions).

@@ -46,8 +46,9 @@ class _Claims(NamedTuple):
 
 
 class Sessions:
-    """Tracks which machine is each table: the first one of those that still claim it. Two machines
-    with one identity would overwrite each other's records.
+    """Tracks which machine is each table: the first one of those that still claim it.
+
+    Two machines with one identity would overwrite each other's records.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,5 +1,5 @@
-"""People, results, ratings and tournaments of a hub. The rules are pure functions on values; one
-SQLite file stores them.
+"""People, results, ratings and tournaments of a hub.
 
-`companion.hub_server` opens the league, and `web.hub` shows it.
+The rules are pure functions on values. One SQLite file stores them. `companion.hub_server` opens
+the league, and `web.hub` shows it.
 """

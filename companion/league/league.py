@@ -1,5 +1,6 @@
-"""The league of a hub: players' cards, results, ratings and tournaments. Every change is stored
-before it is shown.
+"""The league of a hub: players' cards, results, ratings and tournaments.
+
+Every change is stored before it is shown.
 """
 
 from __future__ import annotations

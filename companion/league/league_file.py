@@ -1,9 +1,12 @@
-"""Storage of a league in one SQLite database in the hub's folder. Each change is one
-transaction.
+"""Storage of a league in one SQLite database in the hub's folder.
 
-Its tables: `people` and `tournaments` are values as JSON. `shown` has the tables at which a card
-was shown. `results` has one row for each finished game. `followed` has how far the records of each
-table have been processed, and `kept` has single numbers by name.
+Each change is one transaction. The tables of the database:
+
+- `people`, `tournaments`: values as JSON.
+- `shown`: at which tables of the hub a card was shown.
+- `results`: one row for each finished game.
+- `followed`: how far the records of each table of the hub have been processed.
+- `kept`: single numbers by name.
 """
 
 from __future__ import annotations
@@ -202,9 +205,7 @@ class LeagueFile:
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
-        """Raise `SystemTrouble` with a sentence for people instead of errors of SQLite and the
-        disk.
-        """
+        """Turn errors of SQLite and the disk into `SystemTrouble` with a sentence for people."""
         try:
             yield
         except SystemTrouble:

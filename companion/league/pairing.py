@@ -221,8 +221,9 @@ def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
 
 
 def _had_bye(tournament: Tournament, entrant: int) -> bool:
-    """Return whether an entrant scored without playing, by a full bye or because the opponent did
-    not come.
+    """Return whether an entrant scored without playing.
+
+    That is by a full bye, or because the opponent did not come.
     """
     for match in tournament.matches(entrant):
         if match.north is None:
@@ -235,10 +236,9 @@ def _had_bye(tournament: Tournament, entrant: int) -> bool:
 
 
 def _sides(tournament: Tournament, entrant: int) -> str:
-    """Return the sides that an entrant has played, oldest first: a letter `S` or `N` for each
-    match.
+    """Return the sides that an entrant has played, oldest first, such as `SNS`.
 
-    For a team it is the side on the first board.
+    Each match is a letter, `S` or `N`. For a team it is the side on the first board.
     """
     people = tournament.entrant(entrant).people
     letters = ""

@@ -36,8 +36,9 @@ class PlayerCards:
         return self._people.get(number)
 
     def require(self, number: int) -> Person:
-        """Return the person with this number. Raises `Illegal` if there is none or it was
-        forgotten.
+        """Return the person with this number.
+
+        Raises `Illegal` if there is none or the person was forgotten.
         """
         person = self._people.get(number)
         if person is None or person.is_forgotten:

@@ -24,9 +24,9 @@ TIE_BREAKS: Mapping[System, tuple[str, ...]] = {
 def tie_breaks(
     tournament: Tournament, entrant: int, halves: Mapping[int, int], round_count: int
 ) -> tuple[int, int]:
-    """Return the Buchholz score of an entrant, in halves of a point, and the Sonneborn-Berger
-    score, in quarters, after a number of rounds.
+    """Return the tie-breaks of an entrant after a number of rounds.
 
+    They are the Buchholz score, in halves of a point, and the Sonneborn-Berger score, in quarters.
     `halves` has the points of every entrant after these rounds, in halves.
     """
     buchholz = sonneborn = 0

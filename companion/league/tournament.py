@@ -1,9 +1,13 @@
-"""A tournament as an immutable value: entrants, pairings and results. Every change makes a new
-value.
+"""A tournament as an immutable value: entrants, pairings and results.
 
-A round consists of matches between entrants, and a match of boards. A board is one game between two
-people at one table. Points are counted in halves: a win is 2, a draw 1. South and North are the
-sides at the table.
+Every change makes a new value. It is a tree:
+
+    Tournament
+    └── Round
+        └── Match           two entrants, or one that has a bye
+            └── MatchBoard  one game between two people at one table
+
+Points are counted in halves: a win is 2, a draw 1. South and North are the sides at the table.
 """
 
 from __future__ import annotations

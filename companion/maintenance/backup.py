@@ -1,10 +1,11 @@
-"""Backup and restore of an installation in one file: settings, games, lens data, last choices, and
-optionally photographs.
+"""Backup and restore of an installation in one file.
 
-A backup is a ZIP file that contains `backup.json` and the games as JSON lines. It holds no key of
-the installation and nothing of a game that is still on: sealed orders and hands never leave the
-machine. A restore is checked completely, then staged in the state directory. The next start applies
-it before anything is opened, and keeps what it replaces in `before-restore`.
+A backup is a ZIP file with a note (`backup.json`), the games as JSON lines, settings, lens data,
+last choices, and optionally photographs. It holds no key of the installation and nothing of a game
+that is still on: sealed orders and hands never leave the machine.
+
+A restore is checked completely, then staged in the state directory. The next start applies it
+before anything is opened, and keeps what it replaces in `before-restore`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The table's own Wi-Fi. It opens when the machine starts without a network, and stays until the
-table joins the Wi-Fi that its owner names on a page.
+"""The table's own Wi-Fi, for a machine that starts without a network.
+
+It opens by itself, and stays until the table joins the Wi-Fi that its owner names on a page.
 
 The service may not change the network. It leaves a request in its own folder under `/run`.
 `companion wifi` carries it out as root (companion-wifi.path) and answers in a folder owned by root.

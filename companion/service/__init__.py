@@ -1,5 +1,4 @@
-"""The running service: the one place that wires everything together, its life cycle, health and
-log.
+"""The running service: its parts and how they are connected, its life cycle, health and log.
 
 May import everything except `cli` and `tools`.
 """

@@ -92,12 +92,12 @@ class Stepped(Protocol):
 
 
 class Companion(Closeable):
-    """Journal, table, camera, panel and pages of one installation. A context manager whose `close`
-    may be called twice.
+    """The running service of one installation: journal, table, camera, panel and pages.
 
-    With `threads=False` only the web server runs by itself: `step` runs one round of everything, on
-    the given clock. `simulate=None` simulates only if neither camera nor pins are found.
-    `settings_path` is the file that the settings page writes. `restart` restarts the service.
+    A context manager whose `close` may be called twice. With `threads=False` only the web server
+    runs by itself: `step` runs one round of everything, on the given clock. `simulate=None`
+    simulates only if neither camera nor pins are found. `settings_path` is the file that the
+    settings page writes. `restart` restarts the service.
 
     Parts that an installation may lack are None, such as `watcher`, `panel` and `simulation`.
     `notes` are sentences on what was found at the start. `panel_trial` is the test of keys and
@@ -366,8 +366,9 @@ class Companion(Closeable):
         )
 
     def _open_own_wifi(self) -> None:
-        """Watch for a start without a network. If the table button is held meanwhile, the own Wi-Fi
-        opens at once.
+        """Watch for a start without a network.
+
+        If the table button is held meanwhile, the own Wi-Fi opens at once.
         """
         folder = Manager().folder
         if folder is None:
@@ -477,8 +478,10 @@ class Companion(Closeable):
     # ---- running ---------------------------------------------------------------------------------
 
     def wifi(self) -> Wifi | None:
-        """Return the Wi-Fi for phones: the table's own one while it is open, else that of the
-        settings.
+        """Return the Wi-Fi for phones.
+
+        It is the table's own one while that is open, else that of the settings. None if there is
+        none.
         """
         if self.own_wifi and self.own_wifi.hotspot:
             return self.own_wifi.hotspot

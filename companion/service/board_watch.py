@@ -1,6 +1,4 @@
-"""The camera of an installation: found at the start, watched by its own thread, and shown on
-pages.
-"""
+"""The camera of an installation: found at the start, watched by a thread, and shown on pages."""
 
 from __future__ import annotations
 
@@ -29,13 +27,13 @@ log = logging.getLogger(__name__)
 
 
 class BoardWatch(Closeable):
-    """Watches the board for a table, and stores photographs in the `album`. A context manager whose
-    `close` may be called twice.
+    """Watches the board for a table, and stores photographs in the `album`.
 
-    Nothing is watched until `watch` or `watch_configured_camera` is called, once. The service
-    starts the threads of `watcher` and `photographer`. `watcher` is None without a camera. So is
-    `eye`, which answers pages about the camera. `photographer` is None if no photographs are
-    wanted. `phone` is the line of an old phone that may be the camera.
+    A context manager whose `close` may be called twice. Nothing is watched until `watch` or
+    `watch_configured_camera` is called, once. The service starts the threads of `watcher` and
+    `photographer`. `watcher` is None without a camera. So is `eye`, which answers pages about the
+    camera. `photographer` is None if no photographs are wanted. `phone` is the line of an old phone
+    that may be the camera.
     """
 
     def __init__(

@@ -1,6 +1,4 @@
-"""The doctor's findings about devices, games, journal and settings, and about an installation as a
-whole.
-"""
+"""The doctor's findings about devices, games, journal, settings and the whole installation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The table's link to a hub. The code for the connection is imported and started only once the
-table has joined one.
+"""The table's link to a hub.
+
+The code for the connection is imported and started only once the table has joined one.
 """
 
 from __future__ import annotations
@@ -128,9 +129,7 @@ class HubLink(Closeable):
 
     @property
     def offered_code(self) -> str:
-        """Return the code under which this table offers a game at two tables. Empty without an
-        offer.
-        """
+        """Return the code under which this table offers a game at two tables. Empty without one."""
         return self._adapter.pairs.code if self._adapter else ""
 
     @property

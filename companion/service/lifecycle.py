@@ -101,8 +101,9 @@ def run(
 
 
 def _report(companion: Companion, trouble: str, success: str) -> None:
-    """Report at the start what has happened to settings and games. Trouble also appears on the
-    pages.
+    """Report at the start what has happened to settings and games.
+
+    Trouble also appears on the pages.
     """
     if trouble:
         companion.table.set_notice("upkeep", trouble)
@@ -127,8 +128,9 @@ def freeze_objects() -> None:
 
 
 def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
-    """Restore a waiting backup. Return the settings and two sentences: what was done, and why the
-    backup still waits.
+    """Restore a waiting backup.
+
+    Return the settings and two sentences: what was done, and why the backup still waits.
     """
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
@@ -145,11 +147,11 @@ def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> tuple[
 
 
 class ManagerNotifier(Closeable):
-    """Reports the state of one companion to systemd, from its own thread. A context manager whose
-    `close` may be called twice.
+    """Reports the state of one companion to systemd, from its own thread.
 
-    The watchdog is fed only while no loop is late. If the table's loop hangs, systemd kills the
-    process and restarts it, and the game continues from the journal.
+    A context manager whose `close` may be called twice. The watchdog is fed only while no loop is
+    late. If the table's loop hangs, systemd kills the process and restarts it, and the game
+    continues from the journal.
     """
 
     def __init__(self, companion: Companion, manager: Manager) -> None:

@@ -1,5 +1,4 @@
-"""Where the log goes: under systemd to its journal with fields, else as plain lines to standard
-error.
+"""Where the log goes: to systemd's journal with fields, or as plain lines to standard error.
 
 The log has no order, key, cookie, body, query or name of a person. `log_fields` gives a line its
 event and fields: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`. In the journal each
@@ -37,8 +36,9 @@ _IDENTIFIER = "tabletop-companion"
 
 
 class PlainLines(logging.Formatter):
-    """Formats a record as `WARNING text event=… name=…`, with the trace of an error on its own
-    lines.
+    """Formats a record as `WARNING text event=… name=…`.
+
+    The trace of an error follows on its own lines.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -48,11 +48,11 @@ class PlainLines(logging.Formatter):
 
 
 class SystemJournal(logging.Handler):
-    """Sends each line with its fields to systemd's journal. A line that the journal does not accept
-    at once is dropped.
+    """Sends each line with its fields to systemd's journal.
 
-    It uses the journal's native protocol: a datagram of `NAME=value` lines, with the length of
-    values of several lines (systemd.io/JOURNAL_NATIVE_PROTOCOL). Raises `OSError` without a
+    A line that the journal does not accept at once is dropped. It uses the journal's native
+    protocol: a datagram of `NAME=value` lines, with the length of values of several lines
+    (systemd.io/JOURNAL_NATIVE_PROTOCOL). Making one raises `OSError` without a
     journal.
     """
 
@@ -180,8 +180,7 @@ def _log_thread_death(death: threading.ExceptHookArgs) -> None:
 
 
 def set_level(level: str, verbose: bool) -> None:
-    """Set the log level to that of `[log] level`, for systemd's journal and for a verbose
-    console.
+    """Set the log level to that of `[log] level`, for systemd's journal and a verbose console.
 
     On any other console it stays at warnings.
     """

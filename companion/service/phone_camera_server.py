@@ -1,5 +1,6 @@
-"""The server for an old phone that serves as the camera: its pairing, and the HTTPS port that its
-browser needs.
+"""The server for an old phone that serves as the camera.
+
+It pairs the phone, and opens the HTTPS port that its browser needs.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ class Weakness(StrEnum):
 
 @dataclass(frozen=True)
 class SquareSeen:
-    """One square as the camera sees it: its faces, how certain they are, and what makes it hard to
-    read.
+    """One square as the camera sees it: its faces, their certainty, and what is hard to read.
 
     `faces` are as in a layout, empty for a square without a piece, and `is_known` is whether that
     was read. `certainty` is from 0 to 1. `weak` lists the weaknesses, the worst first. `corners_px`

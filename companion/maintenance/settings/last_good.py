@@ -1,8 +1,8 @@
-"""Restores the last settings that worked after three failed starts, so that nobody needs a
-keyboard.
+"""Restores the last settings that worked after three failed starts.
 
-Two files beside the settings file hold a copy of the last settings that worked, and the number of
-failed starts since. If they cannot be written, the service runs nevertheless.
+So a wrong setting does not leave a table without its pages. Two files beside the settings file hold
+a copy of the last settings that worked, and the number of failed starts since. If they cannot be
+written, the service runs nevertheless.
 """
 
 from __future__ import annotations

@@ -81,8 +81,9 @@ _NUMBERS = (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN)
 
 
 def _figure(number: float) -> float | int:
-    """Return a bound as written in a sentence: `60` without decimals, or a float, whose decimal
-    mark follows the language.
+    """Return a bound as written in a sentence: whole if it is, such as `60`, else a float.
+
+    The decimal mark of a float follows the language.
     """
     return int(number) if number == int(number) else number
 

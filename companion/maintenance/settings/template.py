@@ -1,7 +1,7 @@
-"""The settings file of a new installation. It says where games are kept, and where every other
-setting is explained.
+"""The settings file of a new installation.
 
-The installation writes it: `python3 -m companion.maintenance.settings.template STATE_DIR`.
+It says where games are kept, and where every other setting is explained. The installation writes
+it: `python3 -m companion.maintenance.settings.template STATE_DIR`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The words for every setting, by heading: a title, a sentence, a unit and the words of its
-choices.
-"""
+"""The words for every setting, by heading: a title, a sentence, a unit and choices."""
 
 from __future__ import annotations
 
