@@ -43,7 +43,7 @@ from companion.storage.disk_space import FULL_BYTES, free_bytes
 from companion.storage.format import copies_beside
 from companion.storage.journal import Journal
 from companion.storage.opening import lock_journal
-from companion.table.records import FreeSeat
+from companion.table.records import SEATS_GAME, FreeSeat
 
 # Version of the format of backups that this program writes and reads.
 FORMAT = 2
@@ -438,7 +438,7 @@ def _adopt_games(path: Path, own_path: Path) -> None:
         # stamped with the time of the backup's last input, so that times never run backwards
         last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
-            journal.append(0, FreeSeat(seat), last_at)
+            journal.append(SEATS_GAME, [FreeSeat(seat)], last_at)
         keys: list[tuple[str, bytes]] = []
         # this machine may have no journal yet, or an unreadable one
         with suppress(JournalError), Journal(own_path, read_only=True) as own:

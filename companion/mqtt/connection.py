@@ -214,7 +214,6 @@ class BrokerLine(Closeable):
     # ---- in paho's thread ----
 
     def _prepare_socket(self, sock: object) -> None:
-        """Prepare the socket of a new connection."""
         self._refusal = ""
         # Nagle's algorithm would hold the second small message back, for some 40 ms, until the
         # first one is acknowledged.

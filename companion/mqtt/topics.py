@@ -20,7 +20,7 @@ from companion.games import event_cues
 from companion.table.chance.game_chance import ChanceView
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
-from companion.table.table_view import ClockView, TableView
+from companion.table.table_view import TableView
 
 AVAILABILITY = "availability"
 STATE = "state"
@@ -122,7 +122,7 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     Unix time of the same moment.
     """
     clock = view.time.clock
-    left_s = {seat.value: _left_s(clock, now_s) for seat, clock in view.time.clocks.items()}
+    left_s = {seat.value: clock.left_at_s(now_s) for seat, clock in view.time.clocks.items()}
     if clock is None:
         return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left_s}
     ends_at = None
@@ -131,8 +131,8 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
         ends_s = wall_s + clock.due_s - now_s
         ends_at = datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat()
     return {
-        "runs": clock.due_s is not None and not clock.has_run_out,
-        "left_s": _left_s(clock, now_s),
+        "runs": clock.due_s is not None,
+        "left_s": clock.left_at_s(now_s),
         "limit_s": round(clock.limit_s, 1),
         "ends_at": ends_at,
         "seats": left_s,
@@ -163,12 +163,13 @@ def seats_of(view: TableView, language: str, with_names: bool) -> Mapping[str, A
 
 def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
     """Return the state of camera and pads, and the notices, in the words of the pages."""
+    devices, camera = view.devices, view.devices.camera
     return {
-        "camera": view.devices.camera.state.value,
-        "camera_words": translate(view.devices.camera.sentence, language),
-        "pads": translate(view.devices.panel, language),
-        "trouble": view.devices.camera.state is CameraState.TROUBLE or bool(view.devices.notices),
-        "notices": [translate(notice, language) for notice in view.devices.notices],
+        "camera": camera.state.value,
+        "camera_words": translate(camera.sentence, language),
+        "pads": translate(devices.panel, language),
+        "trouble": camera.state is CameraState.TROUBLE or bool(devices.notices),
+        "notices": [translate(notice, language) for notice in devices.notices],
     }
 
 
@@ -209,9 +210,3 @@ def _event(kind: str, seats: frozenset[Seat], view: TableView, language: str) ->
         "game": view.game,
         "turn": view.turn.number if view.game else 0,
     }
-
-
-def _left_s(clock: ClockView, now_s: float) -> float:
-    """Return the seconds left, rounded to a tenth."""
-    left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
-    return round(max(0.0, left_s), 1)

@@ -155,7 +155,7 @@ class ArchiveTables:
 
 def _highest_number(db: sqlite3.Connection) -> int:
     """Return the highest number that a game ever had. The caller holds the lock."""
-    numbers = [db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
-    for table in ("imported", "removed", "ends"):
+    numbers = []
+    for table in ("entries", "imported", "removed", "ends"):
         numbers.append(db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])
     return max(number or 0 for number in numbers)

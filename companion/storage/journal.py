@@ -100,18 +100,14 @@ class Journal(Closeable):
 
     # ---- writing ---------------------------------------------------------------------------------
 
-    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Write one record and sync it. If it raises `JournalError` (disk full, read-only), nothing
-        is stored.
-
-        `at` is the Unix time, `now_s` the monotonic time (None if unknown).
-        """
-        self.append_together(game, (record,), at, now_s)
-
-    def append_together(
+    def append(
         self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
     ) -> None:
-        """Write several records as `append` does. Either all of them are stored, or none."""
+        """Write records of one game and sync them.
+
+        Either all of them are stored, or none, if it raises `JournalError` (disk full, read-only).
+        `at` is the Unix time, `now_s` the monotonic time (None if unknown).
+        """
 
         def add(db: sqlite3.Connection) -> None:
             count, link = end_of(db, game)
@@ -145,22 +141,15 @@ class Journal(Closeable):
 
     def entries(self, *games: int) -> list[Entry]:
         """Return the entries of some games, or of all, up to the first damaged one."""
-        return self._read(games)[0]
-
-    def readable_entries(self, game: int) -> tuple[list[Entry], int | None]:
-        """Return the readable entries of one game (or `SEATS_GAME`), and the number of the first
-        damaged one.
-        """
-        entries, damaged = self._read((game,))
-        return entries, damaged.id if damaged else None
+        return self.readable_entries(*games)[0]
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
         """Return the readable entries after the one with this number, at most `limit`."""
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
         return [entry for values in rows if (entry := _entry_of(Row(*values)))]
 
-    def _read(self, games: tuple[int, ...]) -> tuple[list[Entry], Row | None]:
-        """Return entries in order up to the first damaged one, and the row of that one."""
+    def readable_entries(self, *games: int) -> tuple[list[Entry], int | None]:
+        """Return what `entries` returns, and the number of the first damaged one (None without)."""
         condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
         # The link of the last row of each game. The next row of the game must follow it.
@@ -169,7 +158,7 @@ class Journal(Closeable):
             row = Row(*values)
             entry = _entry_of(row)
             if entry is None or not is_intact(links.get(row.game, START), row):
-                return entries, row
+                return entries, row.id
             links[row.game] = row.link
             entries.append(entry)
         return entries, None

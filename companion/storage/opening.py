@@ -83,9 +83,9 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
             notice = _set_aside(path)
             log.error("%s", notice)
         return _open_database(path), notice
+    except JournalError:
+        raise
     except (sqlite3.Error, OSError) as error:
-        if isinstance(error, JournalError):
-            raise
         raise JournalError(
             say("The journal {file} cannot be opened: {error}", file=str(path), error=str(error))
         ) from None
@@ -122,9 +122,9 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         except BaseException:
             db.close()
             raise
+    except JournalError:
+        raise
     except (sqlite3.Error, OSError) as error:
-        if isinstance(error, JournalError):
-            raise
         raise JournalError(
             say("The journal {file} cannot be read: {error}", file=str(path), error=str(error))
         ) from None

@@ -73,7 +73,7 @@ ActionLayouts = Iterable[tuple[Any, tuple[Layout, ...]]]
 
 # Square and face of a piece.
 _Piece = tuple[Square | None, str]
-# Place of a piece that comes from beside the board, or goes there.
+# Position of a piece that comes from beside the board, or goes there.
 _NOWHERE: _Piece = (None, "")
 
 
@@ -229,7 +229,7 @@ def _surplus(kit: Kit, layout: Layout, other: Layout) -> dict[str, list[_Piece]]
 
 
 def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Yield pairs of the old and the new place of each piece of one kind.
+    """Yield pairs of the old and the new position of each piece of one kind.
 
     Pieces that stay on their square are paired first, then those that keep their face, then the
     rest.
@@ -271,7 +271,7 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
     """Return the problems on the board while hands turn `before` into `target`.
 
     If both are the same layout, no piece may move. Unknown squares have no problems. A piece on a
-    wrong square is reported once, together with the place where it is missing.
+    wrong square is reported once, together with the square where it is missing.
     """
     if kit.large:
         before, target = kit.anchored(before), kit.anchored(target)
@@ -296,7 +296,7 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
             problem = _problem_on_own_square(kit, face, square, target.get(square, ()))
             problem = problem or _problem_off_square(face, square, absent, reading, before)
             problems.append(problem)
-            # One problem per piece: do not report the place where it is missing as well.
+            # One problem per piece: do not report the square where it is missing as well.
             homes.add(problem.home)
             if problem.home is not None and face in absent.get(problem.home, ()):
                 absent[problem.home].remove(face)

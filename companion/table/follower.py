@@ -51,7 +51,6 @@ class Follower:
             self._thread = None
 
     def _run(self) -> None:
-        """Run steps until the thread is asked to end."""
         version = -1
         while not self._stop.is_set():
             try:

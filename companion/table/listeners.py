@@ -31,7 +31,6 @@ class TableListener:
     """
 
     on_signal: Callable[[Signal], None] = _ignore
-    """Called with every cue."""
     on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] = _ignore
     """Called with the steady lamps and whether the table is in trouble, on connecting and after
     every change.

@@ -6,6 +6,7 @@ The words on the table screen are in `web/templates/_lobby.html`, and the sign's
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import msgspec
@@ -152,10 +153,10 @@ def _options_of(store: TableStore, game: str) -> GameOptions:
     """Return the options for starting a game by key: the owner's last choice, else its last
     preset.
     """
-    options = store.last_choices.options(game)
-    if options is not None:
-        try:
-            game_named(game).options(options)
-        except Malformed:  # an older version of the program had other options
-            options = None
-    return game_named(game).presets[-1].options if options is None else options
+    rules, options = game_named(game), store.last_choices.options(game)
+    # An older version of the program may have had other options.
+    with suppress(Malformed):
+        if options is not None:
+            rules.options(options)
+            return options
+    return rules.presets[-1].options

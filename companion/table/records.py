@@ -110,7 +110,6 @@ class NewGame(Record, frozen=True, tag="new_game"):
     """
     is_chosen: bool = False
     is_guided: bool = False
-    """Whether the game begins with its lesson."""
     coach_for: Seat | None = None
     """A handicap of an older version, without effect now."""
     remote: RemoteSeat | None = None
@@ -134,7 +133,6 @@ class HandIn(Record, frozen=True, tag="hand_in"):
     seat: Seat
     moment: str
     action: str
-    """The action in notation."""
     salt: str = ""
     """Random text that makes the receipt unguessable."""
     at: float = 0.0

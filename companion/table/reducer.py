@@ -433,7 +433,7 @@ def _resume(session: Session, record: Resume) -> Advance:
 
 def _finish(session: Session, outcome: Outcome) -> Advance:
     """End the game with an outcome, and count it. Raises `Illegal` if the game is over."""
-    if session.outcome is not None or session.phase in (Phase.LOBBY, Phase.OVER):
+    if session.outcome is not None or session.is_between_games:
         raise Illegal(Refusal.GAME_OVER, say("The game is already over"))
     south, north, ties = session.score
     score = (

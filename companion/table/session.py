@@ -112,10 +112,8 @@ class Session:
 
     # The players, and the result between them.
     seats: Mapping[Seat, Sitter] = field(default_factory=dict)
-    """The players of the taken seats."""
     score: Score = (0, 0, 0)
     coached_seats: frozenset[Seat] = frozenset()
-    """Seats that have asked the coach in this game."""
 
     # The game, as it was begun.
     number: int = 0
@@ -129,17 +127,14 @@ class Session:
     is_guided: bool = False
     """Whether this game began with a lesson. Its progress is in `lesson_progress`."""
     has_left_lesson: bool = False
-    """Whether the lesson was left before its end."""
 
     # Chance.
     seed: int = 0
-    """The seed of all chance."""
     chance: FairChance | None = None
     """The source of the seed. None if somebody chose it or an older version of the program drew
     it.
     """
     is_seed_chosen: bool = False
-    """Whether the owner chose the seed."""
     commitment: str = ""
     """The commitment to the chance of the next game. Empty if there is none yet."""
 
@@ -158,7 +153,6 @@ class Session:
     stage_index: int = 0
     """Index of the stage that is shown, in the stages of the last turn."""
     outcome: Outcome | None = None
-    """How the game ended. None while it is running."""
 
     # The board.
     board: Layout | None = None
@@ -182,7 +176,6 @@ class Session:
     undo_requested_s: float = 0.0
     """Monotonic time of that request."""
     draw_offer: Seat | None = None
-    """The seat that offers a draw."""
 
     # The clock.
     countdown: Countdown | None = None

@@ -58,7 +58,6 @@ class TileState:
     ready: frozenset[Seat] = frozenset()
     """Seats that have said that their row lies."""
     faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
-    """Rows that the camera could not read."""
     wanted: RowsWanted | None = None
     """Rows that the camera has been asked to read. None while no answer is due."""
 
@@ -72,7 +71,7 @@ class TimedHeadline:
 
     content: Headline
     number: int
-    """Its number in the stage, counted from 0."""
+    """Index of the headline in its stage."""
     lasts_s: float = 0.0
     """Whole reading time in seconds. 0 if it waits for a tap."""
     due_s: float = math.inf
@@ -95,7 +94,6 @@ class TableState:
     headline: TimedHeadline | None = None
     """The current headline. None while hands are at work or no stage is shown."""
     reading: Reading = NO_READING
-    """The camera's last reading."""
     camera: CameraStatus = NO_CAMERA
     problems: Problems = ()
     """What is wrong on the board, without what was overruled."""
@@ -104,7 +102,6 @@ class TableState:
     overruled_problems: Problems = ()
     """Problems that somebody confirmed by hand."""
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
-    """The draft of each seat's pad."""
     suggested_game: str | None = None
     """The game whose board lies on the table between games."""
     remembered_game: str | None = None
@@ -114,7 +111,6 @@ class TableState:
     possible_actions: tuple[str, ...] = ()
     """The actions that the board can mean, in notation, if it can mean several."""
     broken_rule: Illegal | None = None
-    """The rule that the board breaks now."""
     is_help_shown: bool = False
     """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
@@ -136,7 +132,6 @@ class TableState:
     its time stamp.
     """
     tiles: TileState = NO_TILES
-    """The order tiles, in a game that has them."""
     panel: str = ""
     """A sentence about the pads. Empty if there is nothing to say."""
     notices: Mapping[str, str] = field(default_factory=dict)
@@ -392,14 +387,15 @@ def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
     seat = session.piece_mover(owner or Seat.SOUTH)
     side = kit.sides[seat].name
     # The sentence begins with the side, so the piece is named without it.
-    own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
-    first, *others = (
-        say("{piece}", piece=word)
-        for word in (own, *(kit.kind(face).split()[-1] for face in reversed(carried)))
-    )
-    if owner is not None and owner is not seat and own != kit.kind(piece):
-        first = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
-    what = listed((first, *others))
+    short_name = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
+    pieces = [say("{piece}", piece=short_name)]
+    if owner is not None and owner is not seat and short_name != kit.kind(piece):
+        name = Verbatim(session.seats[owner].name)
+        pieces = [say("{name}’s {piece}", name=name, piece=short_name)]
+    # Of a carried piece the last word is enough, such as "ball".
+    for face in reversed(carried):
+        pieces.append(say("{piece}", piece=kit.kind(face).split()[-1]))
+    what = listed(pieces)
     origin, target = move.origin, move.target
     parts = {"side": side, "what": what, "origin": origin, "target": target}
     parts["square"] = origin if target is None else target

@@ -81,7 +81,7 @@ class RecordJournal(Protocol):
     def next_number(self) -> int:
         """Return the number of the next game."""
 
-    def append_together(
+    def append(
         self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
     ) -> None:
         """Append all of these records of a game, or none of them.
@@ -140,7 +140,6 @@ class TableStore:
         that the table is alive.
         """
         self.has_disk_space = True
-        """Whether the disk has enough free space for a game."""
         self.round_game: tuple[str, GameOptions] | None = None
         """The game and options of a tournament's round at this table. None if there is no such
         round.
@@ -176,9 +175,7 @@ class TableStore:
             session = advance(session, pause)[0]
             # On a full disk the next restart comes to the same result.
             with contextlib.suppress(JournalError):
-                journal.append_together(
-                    session.number, (pause,), clock.wall_s(), clock.monotonic_s()
-                )
+                journal.append(session.number, (pause,), clock.wall_s(), clock.monotonic_s())
         # Whoever comes after a restart has not seen the game.
         if session.phase is Phase.OVER and session.remote is None:
             session = session.lobby
@@ -359,7 +356,7 @@ class TableStore:
         is_of_no_game = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
         game = SEATS_GAME if is_of_no_game else session.number
         try:
-            self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
+            self.journal.append(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:
             self.report_write_error(error)
             raise

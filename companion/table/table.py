@@ -125,9 +125,7 @@ class Table(Closeable):
     def player_names(self) -> Mapping[str, str]:
         """Return the player of each side, by the side's name, for sentences shown at this table."""
         session = self._store.session
-        names = {}
-        for seat, sitter in session.seats.items():
-            names[seat] = sitter.name
+        names = {seat: sitter.name for seat, sitter in session.seats.items()}
         return players_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:
@@ -312,8 +310,7 @@ class Table(Closeable):
 
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Take back a sealed action, or the last turn if nobody has learned anything from it."""
-        record = TakeBack(seat, moment, self._stamp(at_s))
-        self._store.submit(record)
+        self._store.submit(TakeBack(seat, moment, self._stamp(at_s)))
 
     def decline(self, seat: Seat) -> None:
         """Decline the other seat's offer of a draw or request to undo, or withdraw an own one."""

@@ -37,11 +37,9 @@ class SeatView:
     door: str
     """What the player plays by: `phone`, `pad`, `machine` or `remote`. Empty while it is free."""
     is_awaited: bool
-    """Whether the seat still has to hand in an action."""
     sealed_at: float | None
     """Unix time in seconds at which the action was sealed. None if nothing is sealed."""
     receipt: str | None
-    """Receipt of the sealed action. None if nothing is sealed."""
     entered_count: int
     """Number of orders on the pad. Which ones they are stays secret."""
     sitting: str
@@ -49,9 +47,7 @@ class SeatView:
     nothing else. An input about the shown player names it.
     """
     is_coached: bool
-    """Whether the player has asked the coach in this game."""
     has_card: bool
-    """Whether the player has shown a player's card of the hub."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +79,11 @@ class ClockView:
     has_run_out: bool
     """Whether no time is left, in a game that only sounds an alarm then."""
 
+    def left_at_s(self, now_s: float) -> float:
+        """Return the time left at a time by `Table.now_s`, rounded to a tenth."""
+        left_s = self.left_s if self.due_s is None else self.due_s - now_s
+        return round(max(0.0, left_s), 1)
+
 
 @dataclass(frozen=True)
 class TurnView:
@@ -91,21 +92,18 @@ class TurnView:
     number: int
     """The game's number of the turn, 0 during the game's set-up."""
     stage: int
-    """Place of the stage that is shown, counted from 0."""
+    """Index of the stage that is shown, in the stages of its turn."""
     title: str
-    """Title of the stage that is shown."""
     stage_count: int
     """Number of stages that a turn can have. How many this one has stays secret until its last
     stage.
     """
     instructions: tuple[Instruction, ...]
-    """What hands have to do now."""
     orders: tuple[Mapping[Seat, Order], ...]
     """Orders of the revealed stages, by seat."""
     sheets: Mapping[Seat, tuple[UnitOrder, ...]]
     """Orders of each seat's pieces, as far as the shown stages have revealed them."""
     events: tuple[Event, ...]
-    """Events of the stage that is shown."""
     revealed_orders: tuple[Opened, ...]
     """Sealed orders of the last turn that is completely revealed, for checking the receipts."""
     tallies: tuple[Tally, ...]
@@ -131,13 +129,11 @@ class BoardView:
     target: Layout | None
     """Layout that is expected when hands are done. None if nothing is checked."""
     unknown: frozenset[Square]
-    """Squares that the camera cannot see."""
     problems: Problems
     """What is wrong on the board, and what hands do about it."""
     broken_rule: Illegal | None
     """The rule that the board breaks now. None if it breaks none, or has no problems."""
     is_seen_by_camera: bool
-    """Whether the camera sees the board of the running game."""
     suggested_game: str | None
     """The game whose board lies on the table between games."""
     fans: Layout
@@ -157,7 +153,6 @@ class OwnView:
     pad: PadGrammar | None = None
     """The keys that give the viewer's orders. None if the game takes none now."""
     sealed: Sealed | None = None
-    """The viewer's own sealed action."""
     take_back_moment: str | None = None
     """The moment to name for taking back the viewer's last action. None if nothing can be taken
     back.
@@ -182,15 +177,12 @@ class MatchView:
 
     score: Score
     outcome: Outcome | None
-    """The outcome of the game. None while it is running."""
     draw_offer: Seat | None
-    """The seat that offers a draw."""
     offer_words: str
     """A sentence that a draw is offered. Empty without an offer."""
     undo_requester: Seat | None
     """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
-    """Whether the last turn can be undone."""
     can_swap: bool
     """Whether a rematch can be played with changed sides."""
     log: tuple[str, ...]
@@ -207,7 +199,6 @@ class DevicesView:
     panel: str
     """A sentence about the pads. Empty if there is nothing to say."""
     notices: tuple[str, ...]
-    """Lasting troubles, as sentences."""
 
 
 @dataclass(frozen=True)
@@ -263,5 +254,4 @@ class Progress:
     turns: Mapping[str, int]
     """The game's number of each turn so far, by moment."""
     is_board_right: bool
-    """Whether the board has no known problems."""
     camera: CameraState

@@ -137,8 +137,8 @@ def end_stage(store: TableStore, by: str) -> None:
 def read_headline(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
     """Mark the current headline as read. Raises `Stale` if another one is shown now."""
     session, headline = store.session, store.live.headline
-    place = (session.moment, session.stage_index, headline.number if headline else None)
-    if (moment, stage, number) != place:
+    shown = (session.moment, session.stage_index, headline.number if headline else None)
+    if (moment, stage, number) != shown:
         raise Stale(say("That step is already done"))
     if not session.awaits_other_table:
         show_next_headline(store, by)

@@ -108,7 +108,7 @@ def test_what_the_table_does_by_itself_waits_for_a_full_disk(
         played.table.resume("host")
         played.wait(1)
         with monkeypatch.context() as patch:
-            patch.setattr(Journal, "append_together", full)
+            patch.setattr(Journal, "append", full)
             versions = {played.table.version}
             for _ in range(100):
                 played.wait(0.1)

@@ -17,7 +17,7 @@ def write(folder: Path, game: int, *records: str) -> None:
     """Keep records as an earlier version wrote them."""
     with Journal(folder / "journal.sqlite") as journal:
         for text in records:
-            journal.append(game, msgspec.json.decode(text, type=AnyRecord), at=1.0)
+            journal.append(game, [msgspec.json.decode(text, type=AnyRecord)], at=1.0)
 
 
 def test_a_remote_phones_seat_is_a_phones(tmp_path: Path) -> None:

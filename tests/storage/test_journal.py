@@ -116,7 +116,7 @@ def test_a_damaged_game_does_not_go_on_and_the_others_stay(path: Path) -> None:
     made_journal(path)
     last = [row[0] for row in rows(path) if row[1] == 3]
     with Journal(path) as journal:
-        journal.append(0, FreeSeat(Seat.NORTH), 1.0)
+        journal.append(0, [FreeSeat(Seat.NORTH)], 1.0)
     changed(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")
     with playing(path.parent) as played:
         assert played.view.devices.notices == (
@@ -254,7 +254,7 @@ def test_a_trigger_in_the_file_is_never_run(path: Path) -> None:
     with Journal(path) as journal:
         assert journal.notice == SET_ASIDE
         journal.key("host")
-        journal.append(0, FreeSeat(Seat.SOUTH), 2.0)
+        journal.append(0, [FreeSeat(Seat.SOUTH)], 2.0)
         assert journal.keys()
 
 

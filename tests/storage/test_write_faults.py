@@ -46,7 +46,7 @@ def test_a_refused_write_says_what_to_do(
             with pytest.raises(JournalError, match=todo):
                 journal.database.write(refuse)
         assert journal.database.is_failing
-        journal.append(0, SEAT, 1.0)
+        journal.append(0, [SEAT], 1.0)
         assert not journal.database.is_failing
 
 

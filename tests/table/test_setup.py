@@ -80,7 +80,7 @@ def test_nobody_sees_a_seat_free_while_sides_change_places(
 
         place.table.connect(TableListener(on_lamps=look))
         with monkeypatch.context() as patch:
-            patch.setattr(Journal, "append_together", Mock(side_effect=JournalError("full")))
+            patch.setattr(Journal, "append", Mock(side_effect=JournalError("full")))
             assert place.post("/api/host/swap-seats")[0] == 503
         assert place.post("/api/host/swap-seats")[0] == 200
         assert list(dict.fromkeys(names)) == ["Mara Jonas", "Jonas Mara"]

@@ -402,7 +402,7 @@ def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_pat
         both_seats(played)
         played.begin()
     with Journal(tmp_path / "journal.sqlite") as journal:
-        journal.append(1, HandIn(SOUTH, "1.1", "XYZ"), 0.0)
+        journal.append(1, [HandIn(SOUTH, "1.1", "XYZ")], 0.0)
     with playing(tmp_path) as again:
         view = again.view
         assert view.phase is Phase.LOBBY

@@ -26,8 +26,7 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     The same clock always gives the same times, regardless of what was played.
     """
     countdown, seats = session.countdown, session.awaited
-    due_s = countdown.due_s if countdown else None
-    if countdown is None or due_s is None or any(map(session.is_remote, seats)):
+    if countdown is None or countdown.due_s is None or any(map(session.is_remote, seats)):
         return ()
     # Each cue with the seconds that are left then.
     cues: list[tuple[float, Cue]] = []
@@ -41,7 +40,9 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     elif countdown.limit_s > max(TURN_ALARMS_S):
         cues += [(alarm_s, Cue.TIME_SHORT) for alarm_s in TURN_ALARMS_S]
     cues.append((0.0, Cue.TIME_OUT))
-    return tuple(Alarm(round(due_s, 4) - left_s, Signal(cue, seats)) for left_s, cue in cues)
+    return tuple(
+        Alarm(round(countdown.due_s, 4) - left_s, Signal(cue, seats)) for left_s, cue in cues
+    )
 
 
 def clock_after_restart(

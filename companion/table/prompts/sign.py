@@ -28,7 +28,6 @@ class Sign:
     small: str = ""
     """A smaller one below it with the reason or with advice, or empty."""
     seats: frozenset[Seat] = frozenset()
-    """The seats concerned."""
     orders_left: int = 0
     """Number of orders to go in the text. The seat's page counts them down as they are entered."""
     is_elsewhere: bool = False
@@ -253,7 +252,6 @@ def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Si
 
 
 def _confirm_words(viewer: Viewer) -> str:
-    """Return how to confirm that hands are done."""
     return say("Then tap Done.") if viewer else say("Then tap Done, or press ready.")
 
 

@@ -73,9 +73,7 @@ class PublicSeat(_Plain, frozen=True):
     door: str = ""
     """What its player plays by. Empty if the seat is free."""
     awaited: bool = False
-    """Whether it still has to hand in."""
     sealed: bool = False
-    """Whether it has handed in."""
     clock: PublicClock | None = None
     """Its chess clock. None in a game without one."""
 
@@ -93,8 +91,7 @@ class PublicLane(_Plain, frozen=True):
 class PublicView(_Plain, frozen=True):
     """The public view of the table.
 
-    - `turn`, `stage`, `steps`: number of the turn, place of the shown stage from 0, number of
-    stages.
+    - `turn`, `stage`, `steps`: number of the turn, index of the shown stage, number of stages.
     - `layout`, `target`: the board before the moves of the shown stage, and after them.
     - `clock`, `paused`: the clock of the decision that is due, and whether it is paused.
     - `winners`, `result`: seats that have won, and a sentence on it, once the game is over.
@@ -156,7 +153,6 @@ class PublicRecord(_Plain, frozen=True):
     what: str
     """Kind of the input, as in the journal."""
     game: _Count
-    """Number of the game."""
     at: float
     """Unix time in seconds, by the table's clock."""
     view: PublicView
@@ -172,7 +168,6 @@ class PublicState(_Plain, frozen=True):
     """The present state of the table beside its game. Nothing of it is history."""
 
     version: _Short
-    """Version of the program."""
     names: Mapping[Seat, _Short] = {}
     """Names of the players, if the table's owner agrees to publish them."""
     call: Call = Call.NONE
@@ -180,7 +175,6 @@ class PublicState(_Plain, frozen=True):
     health: Any = ""
     """A sentence of the doctor on the machine."""
     notices: tuple[Any, ...] = ()
-    """Lasting troubles, as sentences."""
     wrong: tuple[Any, ...] = ()
     """The faults that the camera sees on the board, as sentences."""
     follows: str = ""

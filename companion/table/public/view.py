@@ -92,10 +92,8 @@ def _public_seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
 
 
 def _public_clock(clock: ClockView, now_s: float) -> PublicClock:
-    # A running clock is sent with the time that is left now.
-    left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
-    runs = clock.due_s is not None and not clock.has_run_out
-    return PublicClock(round(clock.limit_s, 1), round(max(0.0, left_s), 1), runs)
+    is_running = clock.due_s is not None
+    return PublicClock(round(clock.limit_s, 1), clock.left_at_s(now_s), is_running)
 
 
 def _public_lane(lane: Lane) -> PublicLane:
@@ -112,17 +110,15 @@ def _public_layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:
 
 
 def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
-    moves = (instruction.move for instruction in view.turn.instructions)
-    return tuple(
-        PublicMove(
-            faces=tuple(map(str, move.faces)),
-            origin=_square_name(move.origin),
-            target=_square_name(move.target),
-            turned=move.is_turned_over,
-        )
-        for move in moves
-        if move.faces
-    )
+    moves = []
+    for instruction in view.turn.instructions:
+        move = instruction.move
+        # Without faces it is only a sentence, such as what to do with cards.
+        if move.faces:
+            origin, target = _square_name(move.origin), _square_name(move.target)
+            faces = tuple(map(str, move.faces))
+            moves.append(PublicMove(faces, origin, target, move.is_turned_over))
+    return tuple(moves)
 
 
 def _square_name(square: Square | None) -> str | None:

@@ -227,7 +227,6 @@ def _require_own_turn(session: Session, remote: RemoteGame) -> None:
 
 
 def _played_elsewhere(seat: Seat) -> Illegal:
-    """Return the error for input of a seat that the other table owns."""
     return Illegal(Refusal.NOT_YOUR_SEAT, say("{seat!c} is played at the other table", seat=seat))
 
 
@@ -409,5 +408,4 @@ def unexpected_message() -> Malformed:
 
 
 def _send(session: Session, message: RemoteMessage) -> Session:
-    """Add a message to those that go to the other table."""
     return with_remote(session, sent_messages=(*remote_of(session).sent_messages, message))

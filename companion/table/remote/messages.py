@@ -131,7 +131,6 @@ class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Id of the game, the same at both tables."""
     seat: Seat
     name: _Name = ""
-    """Name of the player there."""
     nonce: str = ""
     """Nonce of the seat at this table. No token carries it, because nobody plays the seat here."""
 
@@ -145,7 +144,6 @@ class RemoteGame:
     sent_messages: tuple[RemoteMessage, ...] = ()
     """All messages of this table, in order. The line sends those that the other one lacks."""
     received_count: int = 0
-    """Number of messages received."""
     sealed_action: ActionSealed | None = None
     """The receipt of the action that the other table has sealed for this moment."""
     has_sent_action: bool = False

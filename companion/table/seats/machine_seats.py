@@ -32,10 +32,8 @@ class MachineTurn:
 
     seat: Seat
     name: str
-    """Name of the machine player."""
     game: str
     number: int
-    """Number of the game."""
     options: Mapping[str, Any]
     """The game's options, without those that reveal hidden information."""
     moment: str
