@@ -13,7 +13,7 @@ import msgspec
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 from companion.core.network import new_code
-from companion.table.seats.seat_fold import checked_name
+from companion.table.seats.seat_fold import parse_name
 
 # Length of a card's code, in characters.
 CODE_LENGTH = 8
@@ -54,7 +54,7 @@ def new_person(number: int, name: str, is_shown: bool) -> Person:
 
 def player_name(typed: str) -> str:
     """Return a typed name with single spaces. Raises `Malformed` if it is not valid."""
-    name = checked_name(" ".join(typed.split()))
+    name = parse_name(" ".join(typed.split()))
     if not name:
         raise Malformed(say("Enter the name by which you want to be called"))
     return name

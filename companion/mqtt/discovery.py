@@ -16,8 +16,6 @@ from companion.core.ports import CameraState
 from companion.mqtt import topics
 from companion.table.session import Phase
 
-MANUFACTURER = "Tabletop Companion"
-
 
 def device_id(settings: MqttSettings) -> str:
     """Return the device's id, which must be unique on this broker.
@@ -61,7 +59,7 @@ def device_description(settings: MqttSettings, version: str) -> Mapping[str, Any
         "dev": {
             "ids": [device],
             "name": settings.name,
-            "mf": MANUFACTURER,
+            "mf": "Tabletop Companion",
             "mdl": "Board game table",
             "sw": version,
         },

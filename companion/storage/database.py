@@ -51,10 +51,10 @@ class Database:
         self.connection = connection
         self.path = path
         self.is_failing = False
-        self._log = path.with_name(f"{path.name}-wal")
+        self._wal = path.with_name(f"{path.name}-wal")
         self._file_ids = {path: _file_id(path)}
-        """Device and inode of the file and its log at the last write. The first write creates the
-        log.
+        """Device and inode of the file and of its log at the last write. The first write creates
+        the write-ahead log.
         """
         self._lock = threading.Lock()
 
@@ -99,8 +99,8 @@ class Database:
                 )
                 raise JournalError(joined(" ", (words, advice(error, self.path)))) from None
             self.is_failing = False
-            if log_id := _file_id(self._log):
-                self._file_ids[self._log] = log_id
+            if log_id := _file_id(self._wal):
+                self._file_ids[self._wal] = log_id
             return result
 
     def check_writable(self) -> None:

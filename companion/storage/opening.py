@@ -184,10 +184,11 @@ def _may_be_ours(db: sqlite3.Connection) -> bool:
     """Return whether another version of this program may have written a file: it has entries and a
     valid format.
     """
-    is_table = db.execute(
-        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'"
-    ).fetchone()
-    return is_table is not None and version_of(db) != FORMAT and 0 < version_of(db) <= MAX_FORMAT
+    has_entries = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries')"
+    ).fetchone()[0]
+    version = version_of(db)
+    return bool(has_entries) and version != FORMAT and 0 < version <= MAX_FORMAT
 
 
 def _open_database(path: Path) -> sqlite3.Connection:

@@ -10,24 +10,26 @@ from companion.table.table import Table
 
 # Timeout in seconds for a running step when the thread ends. Then the thread is left behind, so
 # that a hanging device does not keep the service from stopping.
-_JOIN_S = 5.0
+_JOIN_TIMEOUT_S = 5.0
 
 
 class Follower:
-    """Calls `step` after every change of the table and at least every `rest_s` seconds.
+    """Calls `step` after every change of the table, and at least every `interval_s` seconds.
 
-    If a step returns a pause in seconds, the next one follows after that pause, but at most after
-    `rest_s`, even if the table changes sooner. The thread ends when a step raises `Stale`, which
-    means that the table closes. Whoever makes a follower closes it. `close` may be called twice.
+    A step may return a pause in seconds. Then the next one follows after that pause, even if the
+    table changes sooner, and at most after `interval_s`.
+
+    The thread ends when a step raises `Stale`, which means that the table closes. Whoever makes a
+    follower closes it. `close` may be called twice.
     """
 
     def __init__(
-        self, table: Table, name: str, step: Callable[[], float | None], rest_s: float
+        self, table: Table, name: str, step: Callable[[], float | None], interval_s: float
     ) -> None:
         self._table = table
         self._name = name
         self._step = step
-        self._rest_s = rest_s
+        self._interval_s = interval_s
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -47,7 +49,7 @@ class Follower:
         """End the thread, and wait for a step that is running."""
         self.end_soon()
         if self._thread:
-            self._thread.join(_JOIN_S)
+            self._thread.join(_JOIN_TIMEOUT_S)
             self._thread = None
 
     def _run(self) -> None:
@@ -58,6 +60,6 @@ class Follower:
             except Stale:  # the table closes
                 return
             if pause_s > 0:
-                self._stop.wait(min(pause_s, self._rest_s))
+                self._stop.wait(min(pause_s, self._interval_s))
             else:
-                version = self._table.wait(version, self._rest_s)
+                version = self._table.wait(version, self._interval_s)

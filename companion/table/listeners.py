@@ -59,8 +59,9 @@ class Listeners:
         self._version = 0
         self._closed = False
         self._listeners: list[TableListener] = []
+        # What the listeners were told last. `_game` is the number of the running game, 0 for none.
         self._kit: Kit | None = None
-        self._game, self._turns = 0, 0
+        self._game, self._turn_count = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
         self.delayed_signals: Signals = ()
         """Cues that wait until the reveal has been shown."""
@@ -93,11 +94,11 @@ class Listeners:
         """Show a state: first lamps, alarms and cues, because a finger waits for them, then
         pages.
         """
-        session, turns_before = live.session, self._turns
+        session, turn_count_before = live.session, self._turn_count
         south, north = SEATS
         lamps = {south: lamps_of(live, south), north: lamps_of(live, north)}
         kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
-        self._kit, self._turns = session.kit, len(session.turns)
+        self._kit, self._turn_count = session.kit, len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()
         self._game = 0 if session.is_between_games else session.number
         for listener in self._listeners:
@@ -108,7 +109,7 @@ class Listeners:
             if self._kit != kit_before:
                 listener.on_kit(self._kit)
             if self._game != game_before:
-                listener.on_game(self._game, turns_before)
+                listener.on_game(self._game, turn_count_before)
         self.send_signals(*signals)
         with self._changed:
             self._version = live.version

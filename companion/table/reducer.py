@@ -61,7 +61,7 @@ from companion.table.records import (
     Undo,
 )
 from companion.table.remote.messages import REMOTE, RemoteGame
-from companion.table.seats.seat_fold import checked_name, free_seat, move_seat, show_card, take_seat
+from companion.table.seats.seat_fold import free_seat, move_seat, parse_name, show_card, take_seat
 from companion.table.session import (
     ABANDONED,
     BOTH,
@@ -130,7 +130,7 @@ def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
         # This table now plays the other seat, so its player changes sides.
         if remote.seat in seats and remote.seat.other not in seats:
             seats[remote.seat.other] = seats.pop(remote.seat)
-        seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
+        seats[remote.seat] = Sitter(parse_name(remote.name), remote.nonce, REMOTE)
     return seats
 
 

@@ -331,11 +331,11 @@ def is_piece_in_hand(live: TableState, problems: Problems) -> bool:
     It must be its own piece or a neutral one.
     """
     session = live.session
-    if len(session.awaited) != 1 or len(problems) != 1:
+    if len(session.awaited) != 1 or len(problems) != 1 or session.kit is None:
         return False
-    (problem,), (seat,), kit = problems, session.awaited, session.kit
+    (problem,), (seat,) = problems, session.awaited
     is_gone = problem.square == problem.home and problem.square not in live.reading.seen
-    return is_gone and kit is not None and kit.face(problem.face).seat in (None, seat)
+    return is_gone and session.kit.face(problem.face).seat in (None, seat)
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,10 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
 
 def _session_to_put_back(session: Session, earlier: Session) -> Session:
     """Return the earlier session, with a set-up first unless the board lies as it did then."""
-    lies_as_before = earlier.board is None or earlier.board == session.expected_layout
+    is_in_place = earlier.board in (None, session.expected_layout)
     return replace(
         with_lasting_parts(session, earlier),
-        phase=Phase.ORDERS if lies_as_before else Phase.SETUP,
+        phase=Phase.ORDERS if is_in_place else Phase.SETUP,
         undone_layout=session.expected_layout or {},
     )
 

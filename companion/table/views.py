@@ -224,15 +224,15 @@ def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:
 
 
 def _time_view(session: Session) -> TimeView:
-    countdown, bank = session.countdown, session.chess_clocks
+    countdown, chess_clocks = session.countdown, session.chess_clocks
     clock = _clock_view(countdown, session.paused_by) if countdown else None
-    if bank is None:
+    if chess_clocks is None:
         return TimeView(clock)
-    left_s = bank.left_by_seat(countdown)
+    left_s = chess_clocks.left_by_seat(countdown)
     limit_s = countdown.limit_s if countdown else max(left_s.values())
     clocks = {seat: _clock_view(Countdown(limit_s, left_s[seat])) for seat in SEATS}
     if clock:
-        clocks[bank.seat] = clock
+        clocks[chess_clocks.seat] = clock
     return TimeView(clock, clocks)
 
 

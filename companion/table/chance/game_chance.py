@@ -21,7 +21,7 @@ from companion.table.session import Phase, Session
 from companion.table.store import TableStore
 
 # Name of the journal's key that is the secret of the next game's chance.
-_CHANCE = "chance"
+_CHANCE_KEY = "chance"
 
 
 def new_game_record(
@@ -38,7 +38,7 @@ def new_game_record(
     stored.
     """
     rules = game_named(game)
-    # a game that does not say so (None) counts as drawn: then its seed is fair in any case
+    # A game that does not say (None) counts as drawn. Then its seed is fair in any case.
     is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
     chance, is_chosen = None, is_drawn and seed is not None
     if seed is None:
@@ -52,7 +52,7 @@ def _fair_chance(store: TableStore) -> FairChance:
     """Return the source of chance for a game that begins now. Raises `JournalError`."""
     if not store.session.commitment:
         _commit(store)
-    return FairChance(store.session.commitment, store.journal.key(_CHANCE).hex())
+    return FairChance(store.session.commitment, store.journal.key(_CHANCE_KEY).hex())
 
 
 def commit_to_next_game(store: TableStore) -> None:
@@ -66,13 +66,13 @@ def commit_to_next_game(store: TableStore) -> None:
     if session.is_between_games:
         with contextlib.suppress(JournalError):
             # A lost or renewed secret no longer matches the published commitment.
-            if session.commitment != commitment_of(store.journal.key(_CHANCE).hex()):
+            if session.commitment != commitment_of(store.journal.key(_CHANCE_KEY).hex()):
                 _commit(store)
 
 
 def _commit(store: TableStore) -> None:
     """Commit to a new secret for the next game, and publish the commitment."""
-    secret = store.journal.renew_key(_CHANCE)
+    secret = store.journal.renew_key(_CHANCE_KEY)
     store.accept(Commit(commitment_of(secret.hex())))
 
 

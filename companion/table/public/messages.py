@@ -24,8 +24,8 @@ from companion.core.messages import decode_message
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
-# Maximum nesting of sentences, and maximum number of uses of a part in a pattern. They keep a small
-# message from growing large once filled in.
+# Maximum nesting of sentences, and maximum number of uses of a part in a pattern. Both bound how
+# large a small message can become once its parts are filled in.
 _MAX_DEPTH, _MAX_PART_USES = 8, 2
 
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
@@ -92,9 +92,18 @@ class PublicView(_Plain, frozen=True):
     """The public view of the table.
 
     - `turn`, `stage`, `steps`: number of the turn, index of the shown stage, number of stages.
+    - `step`: title of the shown stage.
+    - `sign`, `why`: the sign, and its smaller line.
     - `layout`, `target`: the board before the moves of the shown stage, and after them.
+    - `moves`: what hands have to do for the stage.
+    - `lanes`: what everybody may see of the cards, in a game of cards.
+    - `orders`: orders of the revealed stages.
+    - `happened`: what the shown stage did, as sentences.
     - `clock`, `paused`: the clock of the decision that is due, and whether it is paused.
     - `winners`, `result`: seats that have won, and a sentence on it, once the game is over.
+    - `is_void`: whether it is over without a result that counts: a lesson, a game that the owner
+      ended, or a draw that is replayed.
+    - `score`: wins of South, wins of North, ties.
     """
 
     phase: Phase
@@ -106,29 +115,21 @@ class PublicView(_Plain, frozen=True):
     stage: _Count = 0
     steps: _Count = 0
     step: Any = ""
-    """Title of the shown stage. `sign` and `why` are the sign and its smaller line."""
     sign: Any = ""
     why: Any = ""
     seats: Mapping[Seat, PublicSeat] = {}
     layout: Mapping[str, tuple[str, ...]] = {}
     target: Mapping[str, tuple[str, ...]] = {}
     moves: tuple[PublicMove, ...] = ()
-    """What hands have to do for the stage."""
     lanes: tuple[PublicLane, ...] = ()
-    """What everybody may see of the cards, in a game of cards."""
     orders: tuple[Mapping[Seat, PublicOrder], ...] = ()
-    """Orders of the revealed stages. `happened` has what the shown stage did, as sentences."""
     happened: tuple[Any, ...] = ()
     clock: PublicClock | None = None
     paused: bool = False
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
-    """Whether it is over without a result that counts: a lesson, ended by the owner, or a replayed
-    draw.
-    """
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
-    """Wins of South, wins of North, ties."""
 
 
 class PublicPair(_Plain, frozen=True):

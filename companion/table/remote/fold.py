@@ -315,7 +315,7 @@ def _receive_action(
 def _receive_stage(
     session: Session, remote: RemoteGame, shown: StageShown, now_s: float
 ) -> Advance:
-    """Note that the other table's board shows the current shown."""
+    """Note that the other table's board shows the current stage, or the set-up."""
     is_setup = shown.stage == SETUP_STAGE
     _require(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.their_seat in remote.reported_seats or not (

@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, TakeSeat
-from companion.table.remote.messages import REMOTE, RemoteGame, RemoteSeat, read_message
+from companion.table.remote.messages import RemoteGame, RemoteSeat, read_message
 from companion.table.session import Session
 from companion.table.store import TableStore
 
@@ -107,15 +107,9 @@ def _change_of_sides(session: Session, their_seat: Seat) -> list[FreeSeat | Take
     They are separate records, because later games and the list of games need the players of each
     seat. Empty if nobody has to move, if this table's seat is taken, or during a game.
     """
-    own_seat = their_seat.other
-    player, occupant = session.seats.get(their_seat), session.seats.get(own_seat)
-    is_own_seat_free = occupant is None or occupant.door == REMOTE
-    if (
-        not session.is_between_games
-        or not is_own_seat_free
-        or player is None
-        or player.door == REMOTE
-    ):
+    seats, own_seat = session.seats_here, their_seat.other
+    player = seats.get(their_seat)
+    if player is None or own_seat in seats or not session.is_between_games:
         return []
-    frees = [FreeSeat(seat) for seat in session.seats]
-    return [*frees, TakeSeat(own_seat, player.name, player.nonce, player.door, player.card)]
+    take_seat = TakeSeat(own_seat, player.name, player.nonce, player.door, player.card)
+    return [*map(FreeSeat, session.seats), take_seat]

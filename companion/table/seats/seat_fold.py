@@ -17,8 +17,8 @@ from companion.table.session import MACHINE, Advance, Session, Sitter
 MAX_NAME = 24
 
 
-def checked_name(text: str) -> str:
-    """Return a name as it is stored, empty if nothing of it is visible.
+def parse_name(text: str) -> str:
+    """Return a typed name as it is stored, empty if nothing of it is visible.
 
     Raises `Malformed` if the name is too long or cannot be displayed.
     """
@@ -49,7 +49,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
                 seat=record.seat,
             ),
         )
-    sitter = Sitter(checked_name(record.name), record.nonce, _door_of(record), record.card)
+    sitter = Sitter(parse_name(record.name), record.nonce, _door_of(record), record.card)
     signal = signal_to(record.seat, Cue.SEAT_TAKEN)
     return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
 
@@ -84,5 +84,5 @@ def show_card(session: Session, record: ShowCard) -> Advance:
     opponent = session.seats.get(record.seat.other)
     if record.card and opponent is not None and opponent.card == record.card:
         raise wrong_phase(say("This card has been shown at the other seat already"))
-    carded = replace(sitter, card=record.card)
-    return replace(session, seats={**session.seats, record.seat: carded}), ()
+    seats = {**session.seats, record.seat: replace(sitter, card=record.card)}
+    return replace(session, seats=seats), ()
