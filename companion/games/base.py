@@ -114,22 +114,22 @@ class Order(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a turn that hands carry out before the next part is shown.
-
-    `orders` are those that this stage opens. `expected` is the layout after the stage, or None if
-    the board is no longer checked. `tallies` are sums shown with the stage. `todo` holds a seat and
-    a sentence for each task that is no move on squares, such as those with cards. `headlines` are
-    read in order, the most important one last. `badges` are on the pieces after the stage.
-    """
+    """A part of a turn that hands carry out before the next part is shown."""
 
     title: str
     orders: Mapping[Seat, Order]
+    """Orders that this stage reveals."""
     events: tuple[Event, ...]
     expected: Layout | None
+    """Layout after the stage, or None if the board is no longer checked."""
     tallies: tuple[Tally, ...] = ()
+    """Sums that are shown with the stage."""
     todo: tuple[tuple[Seat, str], ...] = ()
+    """A seat and a sentence for each task that is no move on squares, such as one with cards."""
     headlines: tuple[Headline, ...] = ()
+    """Sentences that are read in order, the most important one last."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
+    """Labels on the pieces after the stage."""
 
 
 @dataclass(frozen=True)
@@ -147,15 +147,14 @@ class Step(Generic[S]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a game: the winning seats (none for a draw) and the reason as a sentence.
-
-    `short` gives the reason in at most 24 characters, for the page at the end. If it is empty, that
-    page shows `reason`.
-    """
+    """The end of a game."""
 
     winners: frozenset[Seat]
+    """Seats that have won, none for a draw."""
     reason: str
+    """Why the game ended, as a sentence."""
     short: str = ""
+    """The reason in at most 24 characters, for the page at the end. If empty, `reason`."""
 
     def event(self, rule: str) -> Event:
         """Return the last event of the game, a win or a draw, with the id of the rule behind it."""
@@ -166,19 +165,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class OptionRow:
-    """One option on the set-up page: its name, a sentence, and choices as pairs (label, value).
-
-    `name` is the field of the game's `Options`. The first choice is the default. With `free_text`
-    other values than the choices are allowed, and the sentence describes their format. `house_rule`
-    marks an option that departs from the printed rules.
-    """
+    """One option on the set-up page."""
 
     name: str
+    """Field of the game's `Options`."""
     title: str
     sentence: str
     choices: tuple[tuple[str, Any], ...]
+    """Pairs (label, value). The first one is the default."""
     house_rule: bool = False
+    """Whether the option departs from the printed rules."""
     free_text: bool = False
+    """Whether other values are allowed. The sentence then describes their format."""
 
 
 def figures(*numbers: int) -> tuple[tuple[str, int], ...]:
@@ -203,19 +201,19 @@ class Example:
     """An illustration of a paragraph of the rules.
 
     It is given as a short game and played by the rules, so that the picture cannot contradict them.
-
-    `options` are those of that game. `actions` are its decisions in notation, written
-    `SOUTH | NORTH` where both seats act. The picture shows the last one, up to and including its
-    `stage` (counted from 0). `files` and `ranks` limit the picture to a part of the board from a1
-    on, and 0 shows all. With an empty `caption` the sentences of that stage stand below it.
+    `files` and `ranks` limit the picture to a part of the board from a1 on, and 0 shows all.
     """
 
     actions: tuple[str, ...]
+    """Decisions of the game in notation, written `SOUTH | NORTH` where both seats act."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the game."""
     stage: int = 0
+    """Stage of the last decision after which the picture is taken, counted from 0."""
     files: int = 0
     ranks: int = 0
     caption: str = ""
+    """Text below the picture. If it is empty, the sentences of that stage."""
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,9 @@ class CombatSetup:
 
     def __post_init__(self) -> None:
         both = self.attacker + self.defender
-        if len(set(both)) < len(both):
-            twice = next(card for card in both if both.count(card) > 1)
-            raise Malformed(say("{card} appears twice: there is one of each card", card=twice))
+        for card in both:
+            if both.count(card) > 1:
+                raise Malformed(say("{card} appears twice: there is one of each card", card=card))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.games.base import Game, Step
+from companion.games.base import AnyGame, Step
 from companion.games.plugins import plugin_games
 
 # Maximum number of characters of `summary`, which the lobby shows in one line.
@@ -61,7 +61,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
     return tuple(f"It has no {part}." for part, is_there in has_part.items() if not is_there)
 
 
-def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
+def _faults_of_words(game: AnyGame) -> Iterator[str]:
     ids = [rule.id for rule in game.rules]
     if not ids:
         yield "It has no rules: write at least one paragraph."
@@ -83,7 +83,7 @@ def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
         yield "The pieces of its kit are not made of the faces of its kit."
 
 
-def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
+def _faults_in_play(game: AnyGame) -> Iterator[str]:
     """Play random games, and yield a sentence for each fault."""
     options = game.options({})
     for seed in range(GAMES_TRIED):
@@ -111,13 +111,13 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
             _encode(game.view(state, viewer))
 
 
-def _plain(game: Game[Any, Any], state: Any) -> bytes:
+def _plain(game: AnyGame, state: Any) -> bytes:
     """Return a state as bytes, to compare it with others."""
     return _encode(game.dump(state))
 
 
 def _faults_of_apply(
-    game: Game[Any, Any], state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
+    game: AnyGame, state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
 ) -> Iterator[str]:
     """Yield the faults of `apply`, which has made a step of this turn."""
     before = _plain(game, state)
@@ -130,7 +130,7 @@ def _faults_of_apply(
         yield "apply changes the state that it is given: make a new one."
 
 
-def _faults_of_action(game: Game[Any, Any], state: Any, seat: Seat, action: Any) -> Iterator[str]:
+def _faults_of_action(game: AnyGame, state: Any, seat: Seat, action: Any) -> Iterator[str]:
     """Yield the faults of the rules about a legal action, and of its notation."""
     try:
         game.check(state, seat, action)
@@ -143,7 +143,7 @@ def _faults_of_action(game: Game[Any, Any], state: Any, seat: Seat, action: Any)
         yield "Somebody is to act after the end."
 
 
-def _faults_of_step(game: Game[Any, Any], step: Step[Any]) -> Iterator[str]:
+def _faults_of_step(game: AnyGame, step: Step[Any]) -> Iterator[str]:
     """Yield what the events and layouts of a step name, but the game does not have."""
     kit = game.kit(game.options({}))
     squares = set(kit.board.squares)

@@ -25,7 +25,7 @@ import msgspec
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.games.base import Game
+from companion.games.base import AnyGame
 from companion.service.app import Companion
 from companion.table.chance.fairness import turn_random
 from companion.table.session import Phase
@@ -153,7 +153,7 @@ class SimulatedGame(ABC):
 
     companion: Companion
     clock: FakeClock
-    game: Game[Any, Any]
+    game: AnyGame
     seed: int
     options: Mapping[str, Any]
     players: dict[Seat, SimulatedPlayer]

@@ -12,7 +12,7 @@ from typing import Any
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import WorldPiece
-from companion.games.base import Game
+from companion.games.base import AnyGame
 from companion.table.board_check import HandMove, Problem, hand_moves, top_faces
 from companion.table.session import Phase
 from companion.table.table_view import TableView
@@ -310,7 +310,7 @@ class SimulatedPieceGame(SimulatedGame):
         return action
 
 
-def _choose_action(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
+def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
     """Return an action that wins in this turn if a sample has one, otherwise a random one.
 
     So games come to an end. The sizes of the samples were chosen by eye: more are slower.
