@@ -43,29 +43,28 @@ class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A finished game, with everything that a replay needs.
-
-    `seed` is what all chance of the game comes from. `outcome` is as `plain_outcome` returns it.
-    `players` has the players' names, and `begun` the Unix time of the first input. Both may be
-    missing.
-
-    `chance` is the origin of the seed. It is None if the owner chose the seed (`is_seed_chosen`,
-    in the file `is_chosen`), or if an older version of the program drew it. `machines` are the
-    seats that a program played at the end, and `coached` those that asked the coach.
-    """
+    """A finished game, with everything that a replay needs."""
 
     game: str
     options: dict[str, Any]
     seed: int
+    """Seed from which all chance of the game comes."""
     turns: tuple[PlayedTurn, ...]
     outcome: dict[str, Any] | None
+    """Outcome as `plain_outcome` returns it."""
     format: int = 1
     players: dict[Seat, str] = {}
+    """Names of the players at the end, if known."""
     begun: float = 0.0
+    """Unix time of the first input. 0 if unknown."""
     chance: FairChance | None = None
+    """Origin of the seed. None if the owner chose it, or if an older version drew it."""
     is_seed_chosen: bool = msgspec.field(default=False, name="is_chosen")
+    """Whether the owner chose the seed."""
     machines: tuple[Seat, ...] = ()
+    """Seats that a program played at the end."""
     coached: tuple[Seat, ...] = ()
+    """Seats that asked the coach."""
 
 
 def game_file(

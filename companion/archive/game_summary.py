@@ -29,7 +29,8 @@ class Summary(msgspec.Struct, frozen=True):
 
     `players` has name and door of everybody who sat at a seat, in order. If `is_over` is false,
     nobody has ended the game, or `trouble` says why it cannot be read. `reason` and `trouble` are
-    packed. `is_chosen` says whether the owner chose the seed.
+    sentences, packed as by `companion.core.i18n.pack`. `digest` identifies a game that is over, see
+    `digest_of`. `is_chosen` says whether the owner chose the seed.
     """
 
     game: str

@@ -1,7 +1,8 @@
-"""The history of games: folded once each, listed, replayed, exported, imported and removed.
+"""The history of games: lists, replays, exports, imports and removes them.
 
-Everything is read in the caller's thread. A query holds the journal's lock only for one `SELECT`,
-so that the table never waits for a page.
+Each game is folded once from its inputs in the journal, and its summary is cached. Everything is
+read in the caller's thread. A query holds the journal's lock only for one `SELECT`, so that the
+table never waits for a page.
 """
 
 from __future__ import annotations

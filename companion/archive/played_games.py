@@ -1,7 +1,7 @@
 """What pages and API show of played games: values only, for the list, the replay and the finale.
 
-A game that is still on has only its line. Once it is over, its hidden parts may be shown as well.
-`History` makes lines and finales, `Replay` makes scenes.
+A game that is still on has only its line in the list. Once it is over, its hidden parts may be
+shown as well. `History` makes lines and finales, `Replay` makes scenes.
 """
 
 from __future__ import annotations
@@ -36,40 +36,41 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class SeatedPlayer:
-    """A player at a seat. `door` says how they played, and is empty for an imported game."""
+    """A player at a seat."""
 
     name: str
     door: str = ""
+    """How they played, such as `machine`. Empty for an imported game."""
 
 
 @dataclass(frozen=True)
 class GameLine:
-    """A game in the list.
-
-    `game` is its name, `title` the title for people. `begun` is Unix time (0: unknown). `length_s`
-    is without pauses (0: unknown). `players` has everybody who sat at a seat, in order, the last
-    one at the end. `reason` is a sentence, which for a broken game says what is wrong. `options`
-    has those that differ from the defaults, each as its title and its choice. `chosen` is a
-    sentence on what the owner chose instead of chance, or empty. `coached` are the seats that asked
-    the coach.
-    """
+    """A game in the list, whether or not it is over."""
 
     number: int
     game: str
+    """Name of the game, empty if this program does not know it."""
     title: str
     begun: float
+    """Unix time at which it began. 0 if unknown."""
     length_s: float
+    """Length without breaks. 0 if unknown."""
     players: Mapping[Seat, tuple[SeatedPlayer, ...]]
+    """Everybody who sat at a seat, the last player at the end."""
     options: tuple[tuple[str, str], ...]
+    """Title and choice of each option that differs from its default."""
     turns: int
     ending: Ending
     winners: tuple[Seat, ...] = ()
     reason: str = ""
+    """Sentence on how it ended, or on what is wrong with a broken game."""
     is_imported: bool = False
     is_closed: bool = False
     """False since version 1.1: a game that is over hides nothing. Stays for `/api/history`."""
     chosen: str = ""
+    """Sentence on what the owner chose instead of chance, or empty."""
     coached: tuple[Seat, ...] = ()
+    """Seats that asked the coach."""
 
     @property
     def has_replay(self) -> bool:
@@ -79,9 +80,10 @@ class GameLine:
 
 @dataclass(frozen=True)
 class HighlightedEvent:
-    """A memorable event, with the place of the scene in which it happens, and the turn."""
+    """A memorable event of a replay."""
 
     place: int
+    """Index of the scene in which it happens."""
     turn: int
     event: Event
 
@@ -90,23 +92,26 @@ class HighlightedEvent:
 class ReplayStep:
     """One scene of a replay: the board after a stage.
 
-    `place` is its index in the replay. `turn` 0 is the start. `stage` counts from 1 and is 0 for a
-    turn without stages, and `stages` is their number. `moves` has the moves of pieces in this
-    scene, each from one square to another. A game of cards has `lanes`, `count` and `hands`, with
-    everything that any seat saw. `orders` has those of this stage and the earlier ones. `sheets`
-    has the orders of each seat's pieces that are open so far, in a game with order sheets.
+    A game of cards has `lanes`, `hands` and `count`, with everything that any seat saw.
     """
 
     place: int
+    """Index of the scene in the replay."""
     turn: int
+    """Number of the turn from 1 on. 0 is the start."""
     stage: int
+    """Number of the stage in its turn from 1 on. 0 in a turn without stages."""
     stages: int
+    """Number of stages of the turn."""
     title: str
     layout: Layout
     moves: tuple[tuple[Square, Square], ...] = ()
+    """Origin and target of each piece that moves in this scene."""
     events: tuple[Event, ...] = ()
     orders: tuple[Mapping[Seat, Order], ...] = ()
+    """Orders of this stage and of the earlier ones of the turn."""
     sheets: Mapping[Seat, tuple[UnitOrder, ...]] = field(default_factory=dict)
+    """Orders of each seat's pieces that are open so far, in a game with order sheets."""
     tallies: tuple[Tally, ...] = ()
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     facts: Mapping[Seat, str] = field(default_factory=dict)
@@ -118,33 +123,35 @@ class ReplayStep:
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """The turn after which the winner kept the lead: its number in the game's own count, its place
-    in the replay, and its event.
-    """
+    """The turn after which the winner kept the lead."""
 
     turn: int
+    """Number of the turn in the game's own count."""
     place: int
+    """Index of its last scene in the replay."""
     words: str
+    """Sentence on its most memorable event, or empty."""
 
 
 @dataclass(frozen=True)
 class Finale:
-    """The end of a game, as everybody may see it while the game can still be taken back.
-
-    `names` are those of the players at the end, or of their sides. `ending_words` say how the game
-    ended. `turning_point` is None unless the lead changed hands. `evening_score` has the games that
-    each player has won since the morning, a draw as half a game. It is None if their names do not
-    identify them. `coached` are the seats whose players asked the coach, in this game or in another
-    one of the evening.
-    """
+    """The end of a game, as everybody may see it while the game can still be taken back."""
 
     number: int
     kit: Kit
     turns: int
     winners: tuple[Seat, ...]
     names: Mapping[Seat, str]
+    """Names of the players at the end, or of their sides."""
     ending_words: str
+    """Sentence on how the game ended."""
     turning_point: TurningPoint | None
+    """None unless the lead changed hands."""
     has_valid_receipts: bool
     evening_score: Mapping[Seat, float] | None
+    """Games that each player has won since the morning, a draw as half a game.
+
+    None if their names do not identify them.
+    """
     coached: tuple[Seat, ...] = ()
+    """Seats whose players asked the coach, in this game or in another one of the evening."""

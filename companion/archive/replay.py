@@ -21,25 +21,27 @@ from companion.table.seats.machine_seats import MachineTurn, plain_json
 
 # Reasons of a game that the owner ended, in this version's words and in those of version 1.0.
 OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
-# Ending of the moment of the set-up's photograph.
-_SET_UP = ".0"
+# Second part of the moment at which the set-up is photographed, `GAME.0`.
+_SET_UP_TICK = ".0"
 
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn that was played again: number (from 1), moment, actions, and its scenes `first` to
-    `last`.
-
-    `counted` is the number in the game's own count, in which one turn may have several lines. It is
-    0 for a part of the set-up. `state` is the state before the turn.
-    """
+    """A turn of the game file that was played again, from the state before it."""
 
     number: int
+    """Number of the turn in the file, from 1 on."""
     moment: str
     actions: Mapping[Seat, SealedAction]
     first: int
+    """Place of its first scene in the replay."""
     last: int
+    """Place of its last scene."""
     counted: int
+    """Number in the game's own count, in which several turns of the file may be one.
+
+    0 for a part of the set-up.
+    """
     state: Any
     step: Step[Any]
 
@@ -74,7 +76,8 @@ class Replay:
 
     def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
         """Add a turn with the state before it and the step that it made."""
-        number, first = len(self.turns) + 1, self.places
+        number = len(self.turns) + 1
+        first = self.places
         actions = {seat: turn.actions[seat] for seat in SEATS if seat in turn.actions}
         # a turn without stages still has one scene
         last = first + max(1, len(step.stages)) - 1
@@ -89,7 +92,7 @@ class Replay:
 
     def photograph(self, turn: int) -> str:
         """Return the moment of the photograph after a turn (0: the set-up), or an empty string."""
-        moment = self.turns[turn - 1].moment if turn else f"{self.line.number}{_SET_UP}"
+        moment = self.turns[turn - 1].moment if turn else f"{self.line.number}{_SET_UP_TICK}"
         return moment if moment in self.photographs else ""
 
     @cached_property
@@ -190,7 +193,7 @@ class Replay:
         moves_by_hand = () if self.kit.deck else hand_moves(self.kit, before, after)
         actions = {seat: self.game.parse(sealed.action) for seat, sealed in turn.actions.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
-        bare = ReplayStep(
+        scene = ReplayStep(
             place=turn.first + index,
             turn=turn.number,
             stage=index + 1 if stages else 0,
@@ -208,17 +211,16 @@ class Replay:
             sheets=self.game.opened(turn.state, actions, stages, index) or {},
             tallies=tallies[-1] if tallies else (),
         )
-        return self._complete(bare, turn.step.state if is_last else turn.state, is_last)
+        return self._complete(scene, turn.step.state if is_last else turn.state, is_last)
 
     def _layout_of(self, state: Any) -> Layout:
         return self.game.expected(state) or {}
 
-    def _complete(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
+    def _complete(self, scene: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
         """Return a scene with everything that the game shows beside the board in a state.
 
         Badges on pieces are valid only at the end of a turn (`is_last`).
         """
-        scene = bare
         if board_ui := self.game.board_ui(state, None):
             badges = board_ui.badges if is_last else {}
             scene = replace(scene, facts=board_ui.facts, cards=board_ui.hands, badges=badges)

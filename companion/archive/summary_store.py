@@ -1,6 +1,6 @@
-"""Summaries of all games, read from memory or from disk, or folded on demand.
+"""Summaries of all games, of the journal and imported, read from caches or folded on demand.
 
-Covers games of the journal and imported games. `History` uses them for its list and statistics.
+`History` uses them for its list and statistics.
 """
 
 from __future__ import annotations
@@ -130,7 +130,10 @@ class SummaryStore:
 
 
 def _cache_fingerprint(fingerprint: str) -> str:
-    """Return the fingerprint on disk. It includes the version, which may change figures."""
+    """Return the fingerprint in the disk cache, which is new for each version of the program.
+
+    Another version may fold other figures from the same game.
+    """
     return f"{__version__} {fingerprint}"
 
 
