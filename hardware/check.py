@@ -53,7 +53,8 @@ class PanelTrial:
         """End the check. Lamps show the table's state and keys count again."""
         with self._lock:
             if self._clock.monotonic_s() < self._until_s:
-                self._until_s, self._lit = 0.0, frozenset()
+                self._until_s = 0.0
+                self._lit = frozenset()
                 self._update_panel()
 
     def light(self, lamp: str, on: bool) -> None:

@@ -104,7 +104,8 @@ class SystemLamp(Closeable):
     def show(self, state: LampState, now_s: float) -> float:
         """Drive the lamp for this moment. Return the seconds until it has to be driven again."""
         if state is not self._state:
-            self._state, self._state_since_s = state, now_s
+            self._state = state
+            self._state_since_s = now_s
         elapsed_ms = round((now_s - self._state_since_s) * 1000, 3)
         is_lit, change_ms = lasting_light(SeatLamps(turn=state.value), "turn", elapsed_ms)
         self._device.value = is_lit

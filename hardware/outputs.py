@@ -236,7 +236,8 @@ class Outputs:
     def _shown_player(self, now_s: float) -> CuePlayer:
         """Return the player whose lamps and tones are shown: the table's, or that of a check."""
         if self._check is not None and now_s >= self._check.until_s:
-            self._check, self._check_player = None, CuePlayer()
+            self._check = None
+            self._check_player = CuePlayer()
         return self._table_player if self._check is None else self._check_player
 
     def _drive(self, name: str, action: Callable[[], None]) -> None:

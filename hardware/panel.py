@@ -54,8 +54,6 @@ _JOIN_TIMEOUT_S = 2.0
 
 
 class _Key(NamedTuple):
-    """A wired button, its line and the debouncer of that line."""
-
     pin: ButtonPin
     line: Button
     debouncer: Debouncer

@@ -108,7 +108,8 @@ class CuePlayer:
             if trouble:
                 lamps_of_seat = replace(lamps_of_seat, turn=TurnLamp.TROUBLE)
             if lamps_of_seat != state.lamps:
-                state.lamps, state.changed_ms = lamps_of_seat, now_ms
+                state.lamps = lamps_of_seat
+                state.changed_ms = now_ms
                 # the turn has passed to the other seat, whose clock runs now
                 if lamps_of_seat.turn is TurnLamp.OFF:
                     state.short_since_ms = None
@@ -161,7 +162,8 @@ class CuePlayer:
         """Keep only these seats short of time. The turn lamps of the others stop blinking."""
         for seat, state in self._seats.items():
             if state.short_since_ms is not None and seat not in seats:
-                state.short_since_ms, state.changed_ms = None, now_ms
+                state.short_since_ms = None
+                state.changed_ms = now_ms
 
     def _may_play_tone(self, signal: Signal, priority: Priority, now_ms: float) -> bool:
         """Return whether a tone may be played now.
@@ -226,7 +228,8 @@ class CuePlayer:
 
     def _lasting_light(self, state: _SeatState, lamp: str, at_ms: float) -> tuple[bool, float]:
         """Return whether a lamp is lit without cues, and the ms until that changes."""
-        lamps, short_since_ms = state.lamps, state.short_since_ms
+        lamps = state.lamps
+        short_since_ms = state.short_since_ms
         if lamp == "turn" and short_since_ms is not None and lamps.turn is not TurnLamp.TROUBLE:
             short_lamps = SeatLamps(turn=state.short_lamp)
             return lasting_light(short_lamps, lamp, at_ms - short_since_ms)

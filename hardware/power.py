@@ -69,7 +69,8 @@ class PowerKey:
                 case Stroke.HELD:
                     self._pass_or_hold_back(press)
                 case Stroke.HELD_TO_WARN if self.is_on:
-                    self._is_announced, self._held_back = True, []
+                    self._is_announced = True
+                    self._held_back = []
                     self._actions.signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
                     self._actions.show_notice(
                         say("Keep holding the button to switch the table off, or let go.")
@@ -96,8 +97,10 @@ class PowerKey:
 
     def _release(self) -> None:
         """Take back the announcement, and pass on the presses that were held back."""
-        presses, was_announced = self._held_back, self._is_announced
-        self._held_back, self._is_announced = [], False
+        presses = self._held_back
+        was_announced = self._is_announced
+        self._held_back = []
+        self._is_announced = False
         if was_announced:
             self._actions.show_notice("")
             self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))

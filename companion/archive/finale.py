@@ -24,7 +24,8 @@ _MORNING_H = 5
 
 def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
     """Return the finale of a game. `evening` has all games of its evening, including this one."""
-    line, evening = replay.line, tuple(evening)
+    line = replay.line
+    evening = tuple(evening)
     turn = last_lead_change(replay.leads, line.winners)
     return Finale(
         number=line.number,

@@ -82,7 +82,8 @@ def players_of(
     changed seats, oldest first.
     """
     players: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
-    first_number, last_number = entries[0].id, entries[-1].id
+    first_number = entries[0].id
+    last_number = entries[-1].id
     for entry in seat_changes:
         # somebody who sits down after the last input has not played this game
         if entry.id >= last_number:

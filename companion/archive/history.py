@@ -43,8 +43,11 @@ from companion.storage.journal import Journal
 from companion.table.chance.game_chance import chosen_words
 from companion.table.session import MACHINE
 
-# Maximum number of replays in memory, and of drawn pictures on disk.
-MAX_REPLAYS, MAX_PICTURES = 6, 40
+# Maximum number of replays in memory.
+MAX_REPLAYS = 6
+# Maximum number of drawn pictures on disk.
+MAX_PICTURES = 40
+
 # Draws a moving picture of a game, and returns the file.
 Painter = Callable[[Replay], bytes]
 
@@ -320,11 +323,12 @@ class History:
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """Return the statistics of each player over all finished games, most games first."""
-        games = []
-        for number, fingerprint in reversed(self._summaries.fingerprints()):
-            if self._summaries.summary(number, fingerprint).is_over:
-                games.append(self._line(number, fingerprint))
-        return records_of(games)
+        oldest_first = reversed(self._summaries.fingerprints())
+        return records_of(
+            self._line(number, fingerprint)
+            for number, fingerprint in oldest_first
+            if self._summaries.summary(number, fingerprint).is_over
+        )
 
 
 def _chosen_text(summary: Summary) -> str:

@@ -125,8 +125,6 @@ def _paths_in(folder: Path) -> list[Path]:
 
 
 class _DueTurn(NamedTuple):
-    """A finished turn that has not been photographed yet."""
-
     game: int
     moment: str
     since_s: float
@@ -176,7 +174,8 @@ class Photographer(Closeable):
     def step(self) -> None:
         """Detect a finished turn, and photograph it once the board lies still."""
         now = self._table.progress()
-        before, self._last_progress = self._last_progress, now
+        before = self._last_progress
+        self._last_progress = now
         if before is not None and before.moment != now.moment:
             self._note_turn(before, now)
         due = self._due

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from companion.archive.game_file import GameFile, PlayedTurn, SealedAction, chance_of, replay_turns
 from companion.archive.played_games import GameLine, HighlightedEvent, ReplayStep
@@ -25,8 +25,7 @@ OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
 _SET_UP_TICK = ".0"
 
 
-@dataclass(frozen=True)
-class PastTurn:
+class PastTurn(NamedTuple):
     """A turn of the game file that was played again, from the state before it."""
 
     number: int

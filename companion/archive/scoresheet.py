@@ -57,7 +57,8 @@ def format_score_sheet(game: GameFile) -> str:
         f"[{tag} {msgspec.json.encode(value, order='sorted').decode()}]"
         for tag, value in tags.items()
     ]
-    turn_lines, receipt_lines = [], []
+    turn_lines = []
+    receipt_lines = []
     for number, turn in enumerate(game.turns, start=1):
         sealed_actions = [(seat, turn.actions[seat]) for seat in SEATS if seat in turn.actions]
         actions = [f"{seat} {sealed.action}" for seat, sealed in sealed_actions]

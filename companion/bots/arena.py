@@ -15,7 +15,6 @@ is played by the game's own rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
@@ -46,8 +45,7 @@ from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning,
 from companion.games.arena.turn import carry_out
 
 
-@dataclass(frozen=True)
-class Strength:
+class Strength(NamedTuple):
     """Parameters of a level.
 
     :param rounds: maximum number of rounds in which both sides add an answer
@@ -78,7 +76,8 @@ Plan = tuple[str, ...]
 Mix = list[tuple[Plan, float]]
 # The two sides in the search: the side of the opponent itself, and the one that it plays against.
 # Either can be South.
-_OWN, _OTHER = 0, 1
+_OWN = 0
+_OTHER = 1
 
 # Maximum number of turns played for one decision. 7000 gave no more wins in 24 games.
 MAX_NODES = 1000
@@ -383,7 +382,8 @@ class _Search:
                     value = value_of(other)
                     # rounding must not count as an improvement
                     if value > best_value + 1e-9:
-                        plan, best_value = other, value
+                        plan = other
+                        best_value = value
             if plan == before:
                 break
         return plan

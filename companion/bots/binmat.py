@@ -14,10 +14,9 @@ thumb. The opponent also remembers which cards the other side was seen to draw.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from companion.bots.base import Bot, Choice, second_best_sentence, without_empty
 from companion.bots.binmat_rules import (
@@ -76,8 +75,7 @@ _NO_GAIN = -9.0
 _UNSEEN_POWER = 1.6
 
 
-@dataclass(frozen=True)
-class Strength:
+class Strength(NamedTuple):
     """Parameters of a level.
 
     :param max_actions: maximum number of actions tried in playouts. 0: the action with most points

@@ -44,7 +44,8 @@ STACK_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
 }
 
 # Numbers of the two seats.
-DEFENDER, ATTACKER = 0, 1
+DEFENDER = 0
+ATTACKER = 1
 
 
 def power(stack: Iterable[str]) -> int:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
 from operator import attrgetter, itemgetter, or_
@@ -72,8 +71,7 @@ _DECISIVE_LEAD = 40.0
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 
 
-@dataclass(frozen=True)
-class Strength:
+class Strength(NamedTuple):
     """Parameters of a level.
 
     :param widths: one tuple for each round of the search, with the number of turns searched in each
@@ -439,7 +437,7 @@ class _Search:
         after_turn = pass_turn(lay_rock(after_turn, *rock) if rock else after_turn)
         # answer as deeply as the last round did
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
-        strength = replace(self.strength, widths=(widths,) if widths else ())
+        strength = self.strength._replace(widths=(widths,) if widths else ())
         answer = _Search(self.evaluation, strength, {}).best(after_turn)
         second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
         return without_empty(

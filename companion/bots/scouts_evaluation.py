@@ -186,5 +186,4 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
 
 
 def _mask(names: Iterable[str]) -> int:
-    """Return the bit mask of the squares with these names."""
     return sum(1 << NUMBERS[name] for name in names)

@@ -6,7 +6,6 @@ A kit is the board and the pieces of a game, and a table card is a sign with the
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def kit(options: argparse.Namespace) -> None:
             raise Malformed(
                 "The board is too large for one sheet, even of A1: print it without --board-only"
             )
-        style = replace(style, paper=paper)
+        style = style._replace(paper=paper)
         advice = f"one sheet of {paper.upper()}; {advice}"
     write_file(options.output, kit_pdf(printed_kit, style, game.extras(game_options))[0])
     print(f"{options.output}: {advice}.")

@@ -17,8 +17,10 @@ from companion.core.network import Wifi, seat_address, short_url
 from companion.printing.pdf_pen import PALE_INK, Pen
 from companion.printing.tiling import Paper, page_size
 
-# Margin of a half, and size of a QR code.
-_MARGIN_MM, _QR_MM = 12.0, 58.0
+# Margin of a half.
+_MARGIN_MM = 12.0
+# Size of a QR code, without the white around it.
+_QR_MM = 58.0
 # White around a QR code: four of its modules (ISO/IEC 18004) if it has 29 of them or more. Very
 # short addresses make codes of 25 modules, with a little less.
 _QUIET_MM = 8.5

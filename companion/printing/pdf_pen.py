@@ -26,17 +26,23 @@ from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
 from companion.printing.tiling import MARGIN_MM, Extent
 
-# Colours of text and of less important text, those of the light theme in `web/static/base.css`.
-INK, PALE_INK = "#1B1814", "#51493F"
-# Colours of thin rules and of every second square of a board, of the same theme.
-RULE, SECOND_TONE = "#CDC2AC", "#EFE7D6"
-# Colour of pieces that belong to nobody, of the same theme.
+# The next five colours are those of the light theme in `web/static/base.css`: text, less important
+# text, thin rules, every second square of a board, pieces that belong to nobody.
+INK = "#1B1814"
+PALE_INK = "#51493F"
+RULE = "#CDC2AC"
+SECOND_TONE = "#EFE7D6"
 STONE = "#9C9282"
 # Colour between the stripes of `Pen.shutter`.
 HATCH = "#4A4339"
-WHITE, BLACK = "#FFFFFF", "#000000"
-# Widths of lines: the heavy rule at the head of a page, a usual line, a line to cut along.
-BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
+WHITE = "#FFFFFF"
+BLACK = "#000000"
+# Width of the heavy rule at the head of a page.
+BAR_MM = 1.2
+# Width of a usual line.
+STROKE_MM = 0.5
+# Width of a line to cut along.
+HAIR_MM = 0.15
 # Length of the ruler at the foot of every page, by which people check the scale of a print.
 RULER_MM = 100
 # Width of a stripe of the shutter.
@@ -46,9 +52,12 @@ LEADING = 1.32
 # Modules along a marker: five bits and the border on both sides.
 MODULES = 7
 # Two of the fonts that every PDF reader has.
-REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
-# Height of a digit in `BOLD` and width of a cell of `Pen.notation`, in font sizes.
-DIGIT, CELL = 0.72, 0.62
+REGULAR = "Helvetica"
+BOLD = "Helvetica-Bold"
+# Height of a digit in `BOLD`, in font sizes.
+DIGIT = 0.72
+# Width of a cell of `Pen.notation`, in font sizes.
+CELL = 0.62
 
 # Approximate distance between the dots on North's rims.
 _RIM_DOT_PITCH_MM = 2.4
@@ -70,9 +79,11 @@ _STROKES = {
 # in font sizes. The stroke makes their lines as thick as those of other signs.
 _NARROW_SIGNS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 
-# reportlab breaks lines at every kind of space. The placeholder replaces non-breaking spaces while
-# a text is broken into lines.
-_NBSP, _PLACEHOLDER = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
+_NBSP = "\N{NO-BREAK SPACE}"
+# Stands for a non-breaking space while a text is broken into lines, because reportlab breaks them
+# at every kind of space.
+_PLACEHOLDER = "\N{MIDDLE DOT}"
+# Characters that a print replaces, because its fonts or its line breaks do not know them.
 _REPLACEMENTS = str.maketrans(
     {
         "\N{NARROW NO-BREAK SPACE}": _NBSP,
@@ -113,7 +124,8 @@ class Pen:
         """Start a new page."""
         if self.width_mm:
             self._canvas.showPage()
-        self.width_mm, self.height_mm = width_mm, height_mm
+        self.width_mm = width_mm
+        self.height_mm = height_mm
         self._canvas.setPageSize((width_mm * mm, height_mm * mm))
         # from here on everything is in millimetres
         self._canvas.scale(mm, mm)
@@ -217,7 +229,8 @@ class Pen:
         stroke_mm: float = 0.0,
     ) -> None:
         """Draw a rectangle like `rectangle`, but centred at (x, y)."""
-        left, low = x - width_mm / 2, y - height_mm / 2
+        left = x - width_mm / 2
+        low = y - height_mm / 2
         self.rectangle(left, low, width_mm, height_mm, fill=fill, stroke_mm=stroke_mm)
 
     def shape(self, *points: Point, fill: str = INK) -> None:
@@ -259,7 +272,8 @@ class Pen:
         The font is smaller than `size_mm` if the line would be wider than `max_width_mm`. 0 is no
         limit.
         """
-        words, font = printable(words), BOLD if bold else REGULAR
+        words = printable(words)
+        font = BOLD if bold else REGULAR
         width: float = stringWidth(words, font, size_mm)
         if 0 < max_width_mm < width:
             size_mm = size_mm * max_width_mm / width
@@ -345,7 +359,8 @@ class Pen:
         """
         size_mm = 2.8
         width = text_width(words, size_mm)
-        low, height = -0.25 * size_mm, 1.2 * size_mm
+        low = -0.25 * size_mm
+        height = 1.2 * size_mm
         self.rectangle(-width / 2 - 0.4, low, width + 0.8, height, fill=WHITE)
         self.text(0, 0, words, size_mm, anchor="middle")
 
@@ -388,7 +403,7 @@ class Pen:
         x: float,
         y: float,
         size_mm: float,
-        side: Side | None,
+        side: Side | None = None,
         *,
         fill: str = WHITE,
         plain: bool = False,

@@ -26,7 +26,8 @@ from vision.simulation.view import View
 PX_PER_MM = 6.0
 
 # Light reflected by white paper and by black toner, of 255. Chosen by eye: neither is pure.
-_PAPER_BGR, _INK_BGR = (238, 243, 244), (27, 20, 24)
+_PAPER_BGR = (238, 243, 244)
+_INK_BGR = (27, 20, 24)
 # Maximum number of kits in the cache. More than the games that are on during an evening.
 _MAX_CACHED = 8
 

@@ -58,8 +58,7 @@ _CLEARANCE_MM = 8.0
 _ROUNDING_MM = 1e-6
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """A rectangle in board axes, mm."""
 
     left: float
@@ -102,8 +101,7 @@ def printable_area(paper: Paper, landscape: bool) -> Extent:
     return Extent(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """The part of the board on one page.
 
     `core` is what belongs to the page and stays visible. `printed` is that with flap and bleed.
@@ -265,7 +263,8 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     reach = board.corner_mm + quiet_mm(board.corner_mm)
     seams_x = [x for x in gaps_x if reach <= x <= board.width_mm - reach]
     seams_y = _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
-    spots_x, spots_y = gaps_x, seams_y
+    spots_x = gaps_x
+    spots_y = seams_y
     if not board.gap_mm:
         # a cross would vanish in the lines, so it goes to the middle of a square
         spots_x = [(file + 0.5) * board.pitch_mm for file in range(board.files)]

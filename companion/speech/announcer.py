@@ -111,7 +111,6 @@ def sentences(before: TableView, view: TableView, says_everything: bool) -> Iter
 
 
 def _arrival_sentences(before: TableView, view: TableView) -> Iterator[str]:
-    """Yield who has sat down."""
     for seat in SEATS:
         if (name := view.seats[seat].name) and before.seats[seat].name is None:
             yield say("{name} sits at {side}.", name=Verbatim(name), side=_side(view, seat))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -75,9 +74,9 @@ def test_what_it_hands_in_is_legal(
     tried.
     """
     monkeypatch.setitem(
-        scouts.STRENGTHS, 3, replace(scouts.STRENGTHS[3], widths=((8,), (3, 2), (2, 2, 2)))
+        scouts.STRENGTHS, 3, scouts.STRENGTHS[3]._replace(widths=((8,), (3, 2), (2, 2, 2)))
     )
-    monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
+    monkeypatch.setitem(binmat.STRENGTHS, 3, binmat.STRENGTHS[3]._replace(deals=(1, 1, 1)))
     game = GAMES[name]
     for number, state in enumerate(positions(name, count, most, json.dumps(options))):
         due = sorted(game.to_act(state), key=SEATS.index)
@@ -94,7 +93,7 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
     """What it expects or what was next best, in words that every language has, and short enough for
     the protocol.
     """
-    monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
+    monkeypatch.setitem(binmat.STRENGTHS, 3, binmat.STRENGTHS[3]._replace(deals=(1, 1, 1)))
     game, told = GAMES[name], list[str]()
     for number, state in enumerate(positions(name, 6, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)

@@ -58,7 +58,6 @@ def state_of(view: Mapping[str, Any]) -> State:
 
 
 def _square(name: str) -> int:
-    """Return the number of a square, or `IN_GOAL`."""
     return IN_GOAL if name == "goal" else NUMBERS[name]
 
 

@@ -51,8 +51,7 @@ _IDLE_COST = 4.0
 _MORE_IDLE_COST = 2.0
 
 
-@dataclass(frozen=True)
-class Strength:
+class Strength(NamedTuple):
     """Search parameters of a level.
 
     :param width: number of states from which the beam search continues a turn

@@ -24,8 +24,12 @@ from companion.printing.tiling import Extent
 _MARGIN_MM = 5.0
 # Font sizes: the goal, titles of points and steps, their text, and what is less important.
 _GOAL_MM, _TITLE_MM, _TEXT_MM, _SMALL_MM = 8.0, 4.2, 3.6, 3.1
-# Heights in a player aid: its head, a row of the list, and the headings of the list's columns.
-_HEAD_MM, _ROW_MM, _COLUMN_HEADS_MM = 16.0, 9.5, 6.0
+# Height of a player aid's head.
+_HEAD_MM = 16.0
+# Height of a row of the list in a player aid.
+_ROW_MM = 9.5
+# Height of the headings of the list's columns.
+_COLUMN_HEADS_MM = 6.0
 # Share of a player aid's width that the list has.
 _LIST_SHARE = 0.42
 # Width of a column of figures.
@@ -42,11 +46,16 @@ _STEPS_MM = 36.0
 _QUIET_MM = 3.0
 # Number of tiles of each order: the most that may be laid at once.
 _COPIES = 3
-# Heights of a wall, the places for tiles and the wall's foot. A wall stands on its foot between the
-# tiles and the other player.
-_WALL_MM, _PLACES_MM, _FOOT_MM = 48.0, 44.0, 12.0
-# Score sheet: heights of its head and of a row, and the fewest rows for which it is printed.
-_SCORE_HEAD_MM, _SCORE_ROW_MM, _MIN_SCORE_ROWS = 12.0, 8.0, 8
+# Height of a wall. It stands on its foot between the tiles and the other player.
+_WALL_MM = 48.0
+# Depths of the places for tiles and of the wall's foot.
+_PLACES_MM = 44.0
+_FOOT_MM = 12.0
+# Heights of the score sheet's head and of a row.
+_SCORE_HEAD_MM = 12.0
+_SCORE_ROW_MM = 8.0
+# Minimum number of rows with which a score sheet is printed.
+_MIN_SCORE_ROWS = 8
 
 
 def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
@@ -185,7 +194,7 @@ def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     if row.face:
         draw_picture(pen, kit, kit.face(row.face), 8.0, (4.2, y))
     elif row.drawing:
-        pen.drawing(row.drawing, 4.2, y, 6.4, None, fill=INK)
+        pen.drawing(row.drawing, 4.2, y, 6.4, fill=INK)
     elif row.notation:
         pen.notation(1.6, y - 2.4, row.notation, 6.8)
 
@@ -233,13 +242,17 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
         depth = order_tiles.depth_mm
         # the colour begins above the marker and the white around it
         ground_y = order_tiles.marker_up_mm + order_tiles.marker_mm / 2 + _QUIET_MM
-        picture_mm, picture_y = 10.0, depth - 6.6
-        word_mm, word_y = 3.8, ground_y + 2.2
+        picture_mm = 10.0
+        picture_y = depth - 6.6
+        word_mm = 3.8
+        word_y = ground_y + 2.2
     else:
         width = depth = _TILE_MM
         ground_y = 0.0
-        picture_mm, picture_y = 13.0, depth / 2 + 2.0
-        word_mm, word_y = 4.2, 2.8
+        picture_mm = 13.0
+        picture_y = depth / 2 + 2.0
+        word_mm = 4.2
+        word_y = 2.8
 
     with pen.at(0, ground_y):
         _draw_tile_ground(pen, kit, seat, (width, depth - ground_y))
@@ -251,7 +264,7 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
 
     word = tile.word.capitalize()
     pen.text(2.2, depth - 6.0, tile.initial, 4.4, bold=True, colour=ink)
-    pen.drawing(tile.drawing, middle, picture_y, picture_mm, None, fill=ink)
+    pen.drawing(tile.drawing, middle, picture_y, picture_mm, fill=ink)
     pen.label(middle, word_y, word, word_mm, colour=ink, max_width_mm=width - 3)
 
 
@@ -264,7 +277,8 @@ def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, floa
     pen.rectangle(0, 0, width, height, fill=colour)
     if seat is Seat.SOUTH:
         return
-    left, right = 1.0, width - 1.0
+    left = 1.0
+    right = width - 1.0
     for step in range(1, 8):
         y = height * step / 8
         # the letter is at the upper left

@@ -38,10 +38,15 @@ _CARD_MARK_MM = 6.0
 _CARD_WORDS_MM = 4.0
 # Angle by which text for a seat is turned.
 _TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
-# White rim of a goal, and distance between the dots in North's goal.
-_GOAL_RIM_MM, _GOAL_DOT_PITCH_MM = 1.5, 5.0
-# In the strips: font sizes of the title and of the words about the seat, size of the drawing.
-_TITLE_MM, _SEAT_WORDS_MM, _SIDE_DRAWING_MM = 8.0, 4.6, 13.0
+# White rim of a goal.
+_GOAL_RIM_MM = 1.5
+# Distance between the dots in North's goal.
+_GOAL_DOT_PITCH_MM = 5.0
+# Font sizes in the strips: of the title, and of the words about the seat.
+_TITLE_MM = 8.0
+_SEAT_WORDS_MM = 4.6
+# Size of the side's drawing in the strips.
+_SIDE_DRAWING_MM = 13.0
 # Gap between the writing in a strip and the nearest marker, cut or number.
 _STRIP_GAP_MM = 2.0
 # Font size of the coordinates outside the squares.

@@ -30,8 +30,10 @@ from companion.games.aids import AidPoint
 from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen, Point
 from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
 
-# Length of a cutting mark outside the cards, and of an arm of a cross between them.
-_TICK_MM, _ARM_MM = 4.0, 2.0
+# Length of a cutting mark outside the cards.
+_TICK_MM = 4.0
+# Length of an arm of a cross between the cards.
+_ARM_MM = 2.0
 # Width by which the ink of backs reaches beyond the outer cards.
 _BLEED_MM = 2.0
 # Height of value and suit in the corner.
@@ -65,9 +67,11 @@ class CardGrid:
     def __init__(self, deck: Deck, paper: Paper, landscape: bool) -> None:
         self.landscape = landscape
         self.page_mm = page_size(paper, landscape)
-        self.cell_width, self.cell_height = deck.width_mm, deck.height_mm
+        self.cell_width = deck.width_mm
+        self.cell_height = deck.height_mm
         if landscape:
-            self.cell_width, self.cell_height = deck.height_mm, deck.width_mm
+            self.cell_width = deck.height_mm
+            self.cell_height = deck.width_mm
         # the head keeps as much free as the ruler needs at the foot
         foot = MARGIN_MM + LOW_FOOT_MM
         width, height = self.page_mm
@@ -215,10 +219,12 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 
     The big ones are between the columns of the markers, which stay clear.
     """
-    inset, marker_mm = deck.inset_mm, deck.marker_mm
+    inset = deck.inset_mm
+    marker_mm = deck.marker_mm
     right = deck.width_mm - inset
     top = deck.height_mm - inset
-    marker_x, marker_y = right - marker_mm / 2, top - marker_mm / 2
+    marker_x = right - marker_mm / 2
+    marker_y = top - marker_mm / 2
     if readable:
         pen.marker(card.marker, marker_x, marker_y, marker_mm)
     else:
@@ -244,7 +250,6 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
         centre + _VALUE_GAP_MM + _SUIT_MM / 2,
         low + _SUIT_MM / 2,
         _SUIT_MM,
-        None,
         fill=BLACK,
     )
 
@@ -338,7 +343,8 @@ def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_near
 
     The place nearest to the middle of the table has a heavy outline and an arrow to the board.
     """
-    width_mm, height_mm = deck.width_mm, deck.height_mm
+    width_mm = deck.width_mm
+    height_mm = deck.height_mm
     if is_nearest:
         pen.rectangle(0, 0, width_mm, height_mm, stroke_mm=1.2)
     else:

@@ -32,7 +32,8 @@ _NUMBER_MM = 14.0
 # Left edge of a step's text.
 _TEXT_X_MM = 16.0
 # Size of a step's picture at scale 1.
-_PICTURE_WIDTH_MM, _PICTURE_HEIGHT_MM = 58.0, 36.0
+_PICTURE_WIDTH_MM = 58.0
+_PICTURE_HEIGHT_MM = 36.0
 
 # Paragraphs of the steps, by what there is to do.
 _PRINT = (
@@ -405,7 +406,8 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
     count = min(4, len(deck.cards))
     length = deck.height_mm + (count - 1) * deck.step_mm
     scale = min(_PICTURE_WIDTH_MM / length, (_PICTURE_HEIGHT_MM - 8) / deck.width_mm)
-    left, tip = _PICTURE_WIDTH_MM - length * scale, _PICTURE_WIDTH_MM
+    left = _PICTURE_WIDTH_MM - length * scale
+    tip = _PICTURE_WIDTH_MM
     with pen.at(left, _PICTURE_HEIGHT_MM, turn_deg=-90, scale=scale):
         for index in range(count):
             with pen.at(0, index * deck.step_mm):

@@ -8,7 +8,7 @@ gives equal bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -47,8 +47,7 @@ BACK = "back"
 _LOW_INK_SHARE = 0.18
 
 
-@dataclass(frozen=True)
-class KitStyle:
+class KitStyle(NamedTuple):
     """How a kit is printed.
 
     `low_ink` prints the sides' colours lightly and the backs of cards as lines. Markers and board
@@ -141,7 +140,8 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
     """Yield the pages of the board, row by row from South."""
     area = printable_area(paper, tiling.landscape)
     for window in tiling.windows:
-        name, title = "board", say("board")
+        name = "board"
+        title = say("board")
         if tiling.page_count > 1:
             name = f"board {window.label}"
             last = tiling.windows[-1].label

@@ -62,7 +62,8 @@ class Tag:
     """
 
     def __init__(self, kit: Kit, faces: tuple[tuple[Face, int], ...]) -> None:
-        self.kit, self.faces = kit, faces
+        self.kit = kit
+        self.faces = faces
         self.first_face = first = faces[0][0]
         square = kit.board.square_mm
         # side of the white square on which the marker lies
@@ -86,7 +87,8 @@ class Tag:
         for rim in (_RIM_MM, _RIM_MM / 2) if may_have_apron else ():
             apron = square - white - 2 * rim - _PLAY_MM
             if not self.apron and apron >= MIN_APRON_MM:
-                self.rim, self.apron = rim, min(_APRON_MM, apron)
+                self.rim = rim
+                self.apron = min(_APRON_MM, apron)
         self.top_width = self.top_depth = white + 2 * self.rim
         if self.is_big:
             self.top_width, self.top_depth = kit.tops_mm[first.name]
@@ -157,7 +159,7 @@ def _draw_sign_with_name(
     width = sign_mm + gap + text_width(words, size_mm, bold=True)
     pen.box(0, 0, width + 0.8, 0.94 * rim, fill=fill)
     ink = printed_on(fill)
-    pen.drawing(face.sign, (sign_mm - width) / 2, 0, sign_mm, None, fill=ink)
+    pen.drawing(face.sign, (sign_mm - width) / 2, 0, sign_mm, fill=ink)
     low = -DIGIT * size_mm / 2
     pen.text(width / 2, low, words, size_mm, bold=True, colour=ink, anchor="right")
 
@@ -169,7 +171,8 @@ def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: S
     if not face.letter:
         # enlarged, so that only the middle of the drawing fits the rim
         drawing_mm = _RIM_DRAWING_SCALE * rim
-        half_width, half_height = drawing_mm / 2, 0.47 * rim
+        half_width = drawing_mm / 2
+        half_height = 0.47 * rim
         pen.box(0, 0, drawing_mm, 2 * half_height, fill=fill)
         with pen.at(0, 0, clip=Extent(-half_width, -half_height, half_width, half_height)):
             pen.drawing(face.drawing, 0, 0, drawing_mm, side)
@@ -207,13 +210,14 @@ def _draw_stone(pen: Pen, tag: Tag, face: Face) -> None:
 
     The origin is its lower left corner.
     """
-    width, depth = tag.top_width, tag.top_depth
+    width = tag.top_width
+    depth = tag.top_depth
     tag_mm = tag.kit.tag_mm
     side = side_of(tag.kit, face)
     pen.rectangle(0, 0, width, depth, fill=STONE)
     # drawings of pieces are upright
     with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):
-        pen.drawing(face.drawing, 0, 0, max(width, depth), None)
+        pen.drawing(face.drawing, 0, 0, max(width, depth))
     if side:
         # half-way between the white around the marker and the edge
         sign_x = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2

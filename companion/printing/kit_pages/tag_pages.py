@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Face, Kit
@@ -21,14 +22,17 @@ from companion.printing.tiling import Extent
 
 # Gap between two tags in a row. Rows are half as far apart, because captions separate them.
 _TAG_GAP_MM = 2.4
-# Heights of the page's head and of a section's title, and gap above a block.
-_HEAD_MM, _SECTION_MM, _BLOCK_GAP_MM = 20.0, 9.0, 6.0
+# Height of the page's head.
+_HEAD_MM = 20.0
+# Height of a section's title.
+_SECTION_MM = 9.0
+# Gap above a block.
+_BLOCK_GAP_MM = 6.0
 # Height of a front below which its drawing is repeated, because one alone would look lost.
 _SMALL_PICTURE_MM = 6.0
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A part of a page, as wide as the page, that is never split between two pages."""
 
     height: float
@@ -103,7 +107,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
             continue
         y, block = page.blocks[-1]
         if block.grows:
-            grown = replace(block, height=block.height + page.free_mm)
+            grown = block._replace(height=block.height + page.free_mm)
             page.blocks[-1] = (y - page.free_mm, grown)
     return pages
 
@@ -127,7 +131,8 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
             tag = Tag(kit, faces)
             if row and x + tag.width > width_mm:
                 yield section, row
-                row, x = [], 0.0
+                row = []
+                x = 0.0
             row.append(tag)
             x += tag.width + _TAG_GAP_MM
         if row:
@@ -227,7 +232,7 @@ def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
     outer_x = 0.3 * tag.top_width
     if face.sign:
         for x in (-outer_x, outer_x):
-            pen.drawing(face.sign, x, 0, drawing_mm, None, fill=INK)
+            pen.drawing(face.sign, x, 0, drawing_mm, fill=INK)
         pen.label(0, -0.4 * drawing_mm, face.letter, 0.8 * drawing_mm / DIGIT)
         return
     for x in (-outer_x, 0.0, outer_x) if is_small else (0.0,):
