@@ -78,21 +78,20 @@ class Welcome:
 
 @dataclass(frozen=True)
 class PhoneCamera:
-    """An old phone as the camera: the connection to it, its pairing, and the state of the camera.
-
-    `eye` returns the board's reader, or None while no camera is in use, and `status` returns the
-    state of the camera. `urls` returns the addresses of all pages. `address` opens the HTTPS port
-    and returns its address, or raises a `CompanionError`. `is_open` returns whether that port is
-    open already.
-    """
+    """An old phone as the camera: the connection to it, its pairing, and its page's HTTPS port."""
 
     line: PhoneLine
     pairing: PhonePairing
     eye: Callable[[], BoardEye | None]
+    """Returns what reads the board, or None while no camera is in use."""
     status: Callable[[], CameraStatus]
+    """Returns the state of the camera."""
     urls: Callable[[], tuple[str, ...]]
+    """Returns the addresses of all pages."""
     address: Callable[[], str]
+    """Opens the HTTPS port and returns its address, or raises a `CompanionError`."""
     is_open: Callable[[], bool]
+    """Returns whether the HTTPS port is open already."""
     clock: Clock
 
     @property
@@ -202,4 +201,4 @@ class Features:
     hub: HubConnection | None = None
     own_wifi: OwnWifi | None = None
     has_first_evening: bool = False
-    """Whether a new owner is asked four questions first."""
+    """Whether a new owner is asked four questions first, see `FirstEvening`."""

@@ -87,7 +87,10 @@ class TournamentPages(HubGroup):
 
     @get("/tournament/<int:number>")
     def page(self, number: int) -> Any:
-        """Show pairings and standings of the last round, or of the round in the query."""
+        """Show pairings and standings of the last round, or of the round in the query.
+
+        Raises `NotFound` if there is no such tournament.
+        """
         round_number = request.args.get("round", 0, int)
         fragment = self._draw(number, round_number)
         query = f"?round={round_number}" if round_number else ""
@@ -107,9 +110,10 @@ class TournamentPages(HubGroup):
         return self._streams.stream_changes(self._room, lambda: self._draw(number, round_number))
 
     def _draw(self, number: int, requested_round: int) -> str:
-        """Draw a round of a tournament, or the last one for 0."""
+        """Draw a round of a tournament, or the last one if the requested one does not exist."""
         tournament = self.require_tournament(number)
-        round_number = _round_number(tournament, requested_round)
+        last = len(tournament.rounds)
+        round_number = requested_round if 1 <= requested_round <= last else last
         round_ = tournament.rounds[round_number - 1] if round_number else None
         return render_template(
             "_hub_tournament.html",
@@ -130,12 +134,3 @@ class TournamentPages(HubGroup):
         if tournament is None:
             raise NotFound
         return tournament
-
-
-def _round_number(tournament: Tournament, requested: int) -> int:
-    """Return the number of the requested round if it exists, or else of the last one.
-
-    0 if no round is paired.
-    """
-    last = len(tournament.rounds)
-    return requested if 1 <= requested <= last else last

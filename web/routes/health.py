@@ -29,6 +29,8 @@ EXAMINATION_INTERVAL_S = 20.0
 # Age in seconds from which on a backup counts as missing.
 OLD_BACKUP_S = 60 * 86400.0
 
+# Grades of what does not work, or soon will not. Failures come before warnings.
+GRAVE = (Grade.FAIL, Grade.WARN)
 # Names of the topics of findings.
 TOPICS: Mapping[str, str] = {
     "service": say("Service"),
@@ -171,18 +173,13 @@ class HealthPages(PageGroup):
             "report": report,
             "locks": (eye.link.locks if eye else None) or (None, None),
             "headline": headline_of(findings, report),
-            "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
+            "grave_topics": {finding.topic for finding in findings if finding.grade in GRAVE},
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel,
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
             "topics": TOPICS,
         }
-
-
-def is_grave(finding: Finding) -> bool:
-    """Return whether something does not work, or soon will not."""
-    return finding.grade in (Grade.FAIL, Grade.WARN)
 
 
 def is_unreachable(findings: tuple[Finding, ...]) -> bool:
@@ -193,8 +190,7 @@ def is_unreachable(findings: tuple[Finding, ...]) -> bool:
 
 def headline_of(findings: tuple[Finding, ...], report: CameraReport) -> FirstAdvice | None:
     """Return the most urgent problem, or else the camera's advice, or None."""
-    # failures come before warnings
-    for grade in (Grade.FAIL, Grade.WARN):
+    for grade in GRAVE:
         for finding in findings:
             if finding.grade is grade:
                 return _headline(finding.topic)

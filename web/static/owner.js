@@ -90,7 +90,7 @@ if (document.getElementById('restore')) {
     for (const { name, type, checked, value } of controls) values[name] = type === 'checkbox' ? (checked ? 'yes' : 'no') : value;
     if (control.dataset.list !== undefined) {
       const ticked = settings.querySelectorAll(`[name="${control.name}"]:checked`);
-      values[control.name] = [...ticked].map(each => each.value).join(' ');
+      values[control.name] = [...ticked].map(box => box.value).join(' ');
     }
     return values;
   }

@@ -98,7 +98,7 @@ scene.addEventListener('pointerdown', event => {
   event.preventDefault();
   shape.focus();
   shape.setPointerCapture(event.pointerId);
-  const piece = world.pieces.find(each => String(each.id) === shape.dataset.id);
+  const piece = world.pieces.find(({ id }) => String(id) === shape.dataset.id);
   drag = { shape, piece, start: pointOf(event), middle: middle(piece.outline), end: null };
 });
 
@@ -127,7 +127,7 @@ const STEPS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRi
 let lastStep = Promise.resolve(); // each step begins where the one before has ended
 
 async function movePiece(id, [fileStep, rankStep]) {
-  const piece = world.pieces.find(each => each.id === id);
+  const piece = world.pieces.find(other => other.id === id);
   const origin = piece?.square ?? (piece && nearestSquare(middle(piece.outline)));
   if (!origin) return;
   const next = String.fromCharCode(origin.charCodeAt(0) + fileStep) + (Number(origin.slice(1)) + rankStep);
