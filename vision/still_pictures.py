@@ -55,12 +55,12 @@ def read_images(
     dictionary_of(finder.dictionary)
     # Photographs with other markers do not show a board of the kits.
     is_foreign = dictionary not in (None, DICTIONARY)
-    for given in paths:
+    for name in paths:
         try:
-            files = picture_paths([Path(given)])
+            files = picture_paths([Path(name)])
         except CameraError as error:
             # A missing file, or a folder that cannot be read.
-            yield _empty_answer(str(given), error.message)
+            yield _empty_answer(str(name), error.message)
             continue
         for path in files:
             try:

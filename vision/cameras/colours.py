@@ -31,13 +31,13 @@ def of_planes(u: Any, v: Any) -> Colours:
     return np.dstack([v[::step, ::step], u[::step, ::step]])
 
 
-def of_jpeg(sent: bytes) -> Colours | None:
+def of_jpeg(jpeg: bytes) -> Colours | None:
     """Return the colours of a webcam's JPEG, decoded at a quarter of its size.
 
     None if it is damaged.
     """
     try:
-        small = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
+        small = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
     except cv2.error:
         return None
     if small is None:

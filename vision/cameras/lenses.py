@@ -169,16 +169,16 @@ class LensStore:
         ):
             return
         spread = tuner.spread
-        known = self._lenses.get(key)
-        if known is not None:
-            is_less_certain = spread > known.spread * _MAX_SPREAD_RATIO
-            if known.is_calibrated or is_less_certain:
+        stored = self._lenses.get(key)
+        if stored is not None:
+            is_less_certain = spread > stored.spread * _MAX_SPREAD_RATIO
+            if stored.is_calibrated or is_less_certain:
                 return
         lens = StoredLens.of(tuner.lens, spread)
         nominal = nominal_lens(self._settings, camera)
         if not lens.is_plausible() or spread > _MAX_SPREAD or _is_far(tuner, nominal):
             return
-        self._is_changed |= lens != known
+        self._is_changed |= lens != stored
         self._lenses[key] = lens
 
     def save_calibrated(self, camera: Camera, lens: Lens, spread: float) -> None:

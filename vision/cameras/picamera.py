@@ -103,11 +103,11 @@ class PiCamera(Device):
     def _start(self) -> None:
         """Start the camera, and let focus and exposure settle if it can control them."""
         self._start_in_memory()
-        known = self.device.camera_controls
-        if "LensPosition" in known:
+        controls = self.device.camera_controls
+        if "LensPosition" in controls:
             self._kinds_to_lock.add("focus")
             self._locks = self._locks._replace(focus=False)
-        if "AeEnable" in known:
+        if "AeEnable" in controls:
             self._kinds_to_lock.add("exposure")
             self._locks = self._locks._replace(exposure=False)
         self._set(AfMode=2, **self._exposure_limits())
@@ -290,13 +290,13 @@ class PiCamera(Device):
 
     def _set(self, **controls: Any) -> None:
         """Set those controls that this camera has. Raises `CameraError` when libcamera refuses."""
-        known = self.device.camera_controls
-        if mine := {name: value for name, value in controls.items() if name in known}:
+        supported = self.device.camera_controls
+        if accepted := {name: value for name, value in controls.items() if name in supported}:
             try:
-                self.device.set_controls(mine)
+                self.device.set_controls(accepted)
             except Exception as error:
                 # libcamera's RuntimeError, also when the camera has just gone
-                words = ", ".join(mine)
+                words = ", ".join(accepted)
                 raise CameraError(
                     say(
                         "The Raspberry Pi camera does not take {words}: {error}: update Picamera2",

@@ -86,7 +86,7 @@ class CardFinder:
         undecoded = self._search(view.even, side_px, quads_by_name)
         # An object that touches a marker joins its outline, but not its bold print.
         blobs = _bold_squares(view, side_px)
-        unclear = []
+        unclear_quads = []
         if _apart_from(blobs, quads_by_name, apart_px):
             sharp = sharpen(view.even)
             undecoded += self._search(sharp, side_px, quads_by_name)
@@ -97,10 +97,10 @@ class CardFinder:
                     _add_quad(quads_by_name, self._names[guess.marker], guess.corners_px, side_px)
             for blob in _apart_from(blobs, quads_by_name, apart_px):
                 if self._best_guess(sharp, blob, _MIN_RESEMBLANCE) is not None:
-                    unclear.append(blob)
+                    unclear_quads.append(blob)
         # Group markers into cards, and add the cards that cannot be read.
         cards, duplicates = self._group_by_card(view, quads_by_name)
-        return [*cards, *self._unread_cards(view, cards, unclear)], duplicates
+        return [*cards, *self._unread_cards(view, cards, unclear_quads)], duplicates
 
     def _best_guess(self, picture: Luma, quad: Points, min_likeness: Likeness) -> Sighting | None:
         """Return the card's marker that a quadrangle resembles most, or None if it is not clear.
@@ -160,15 +160,15 @@ class CardFinder:
             known_quads += card.quads_mm
         known = _middles(known_quads)
         upper, lower = marker_quads_mm(self._deck).mean(axis=1)
-        unread = []
+        unread_cards = []
         for quad in quads:
             quad_mm = view.top_view.to_board(quad)
             if not _is_near(quad_mm, known, _HIDDEN_SIDES * self._deck.marker_mm):
-                unread.append(unread_card(quad_mm))
+                unread_cards.append(unread_card(quad_mm))
                 # The other marker of an upright card is no further card.
                 middle = quad_mm.mean(axis=0)
                 known = np.vstack([known, middle, middle + upper - lower, middle + lower - upper])
-        return unread
+        return unread_cards
 
 
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:

@@ -122,8 +122,8 @@ def read_from_above(
         for height_mm in _heights_mm(kit):
             # Markers of one height are in one plane.
             view = _view_of(kit, pose, luma, area, height_mm)
-            wanted = view.markers - set(known) - set(sightings)
-            for sighting in _sightings_in(view, wanted, view.is_in_area, preparations):
+            wanted_ids = view.markers - set(known) - set(sightings)
+            for sighting in _sightings_in(view, wanted_ids, view.is_in_area, preparations):
                 # From the view to the board, and from there to the picture.
                 corners_mm = at_height(view.top_view.to_board(sighting.corners_px), height_mm)
                 corners_px = pose.to_px(corners_mm)
@@ -176,7 +176,7 @@ def find_lost_corners(
 
 def _sightings_in(
     view: _View,
-    wanted: set[int],
+    wanted_ids: set[int],
     is_searched: Callable[[Points], bool],
     preparations: Sequence[Preparation],
 ) -> Iterator[Sighting]:
@@ -188,12 +188,12 @@ def _sightings_in(
     for prepare in preparations:
         picture = prepare(view.luma)
         result = _FINDER.find(picture, _MIN_SIDE_SHARE * view.side_px)
-        guesses = _guesses(picture, result, view.side_px, wanted, is_searched)
+        guesses = _guesses(picture, result, view.side_px, wanted_ids, is_searched)
         for sighting in (*result.sightings, *guesses):
-            if sighting.marker in wanted:
-                wanted = wanted - {sighting.marker}
+            if sighting.marker in wanted_ids:
+                wanted_ids = wanted_ids - {sighting.marker}
                 yield sighting
-        if not wanted:
+        if not wanted_ids:
             return
 
 
@@ -285,7 +285,7 @@ def _guesses(
     picture: Luma,
     result: FinderResult,
     side_px: float,
-    wanted: Collection[int],
+    wanted_ids: Collection[int],
     is_searched: Callable[[Points], bool],
 ) -> Iterator[Sighting]:
     """Yield the likely markers among the rejected quadrangles that have the size of a marker.
@@ -302,7 +302,7 @@ def _guesses(
             if ratios.min() >= low * zoom and ratios.max() <= high * zoom:
                 # Shrink a quiet zone to the marker inside it.
                 middle = quad.mean(axis=0)
-                guess = best_guess(picture, middle + (quad - middle) / zoom, wanted)
+                guess = best_guess(picture, middle + (quad - middle) / zoom, wanted_ids)
                 if guess is not None:
                     yield guess
                     break

@@ -176,16 +176,16 @@ def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
     either third distorts them. They are therefore used only if they explain most of the picture
     much better than the row gains alone.
     """
-    some = slice(None, None, LIGHT_SAMPLING)
-    if median_of(np.abs(now[some, some] - before[some, some])) < _MAX_SAME_LIGHT:
+    sampling = slice(None, None, LIGHT_SAMPLING)
+    if median_of(np.abs(now[sampling, sampling] - before[sampling, sampling])) < _MAX_SAME_LIGHT:
         return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
 
     # Row gains, from every fourth block.
     row_gains = _gains_of_rows(before[:, 2::4], now[:, 2::4])
     by_rows = Exposure(row_gains, np.zeros_like(row_gains))
     # The remaining change may be a global gain and offset.
-    lit = (before[some, some] * row_gains[some]).ravel()
-    gain, offset = _gain_and_offset(lit, now[some, some].ravel())
+    predicted = (before[sampling, sampling] * row_gains[sampling]).ravel()
+    gain, offset = _gain_and_offset(predicted, now[sampling, sampling].ravel())
     by_both = Exposure(
         (row_gains * np.float32(gain)).clip(*_GAINS), np.full_like(row_gains, offset)
     )
@@ -197,8 +197,8 @@ def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
     # The median residual of either model.
     residuals = []
     for gains, offsets in (by_both, by_rows):
-        lit = before[some, some] * gains[some] + offsets[some]
-        residuals.append(median_of(np.abs(now[some, some] - lit)))
+        predicted = before[sampling, sampling] * gains[sampling] + offsets[sampling]
+        residuals.append(median_of(np.abs(now[sampling, sampling] - predicted)))
     is_better = residuals[0] < _MAX_RESIDUAL_RATIO * residuals[1]
     return by_both if is_better else by_rows
 
@@ -256,9 +256,9 @@ def unexplained(
     Both are (rows, columns) in levels. The difference has a sign, the effect of the light has none.
     """
     # `before` in the light of `now`.
-    lit = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
-    shift = np.asarray(cv2.absdiff(lit, before), np.float32)
-    residual = np.asarray(cv2.subtract(now, lit), np.float32)
+    predicted = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
+    shift = np.asarray(cv2.absdiff(predicted, before), np.float32)
+    residual = np.asarray(cv2.subtract(now, predicted), np.float32)
     is_saturated = before > _SATURATED
     if is_saturated.any():
         # A saturated block may have been much brighter, so it need not darken like the rest.
@@ -313,14 +313,14 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
         noise = replace(noise, frames=0)
 
     # A ninth of the blocks is enough to estimate the noise of the picture.
-    some = size[::3, ::3]
-    part = some.ravel() if moved is None else some[~moved[::3, ::3]]
-    if part.size < _MIN_STILL_SHARE * some.size:
+    sample = size[::3, ::3]
+    still_sample = sample.ravel() if moved is None else sample[~moved[::3, ::3]]
+    if still_sample.size < _MIN_STILL_SHARE * sample.size:
         # The others may not represent the picture.
         return noise
     frames = noise.frames + 1
     rate = 1 / min(frames, _AVERAGED_FRAMES)
-    sigma, step = _sigma_and_step(noise, size, part, rate)
+    sigma, step = _sigma_and_step(noise, size, still_sample, rate)
 
     # Limit each block by the noise of the picture, so that something waving in place is not
     # learned.
@@ -340,16 +340,16 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
 
 
 def _sigma_and_step(
-    noise: Noise, size: BlockMeans, part: BlockMeans, rate: float
+    noise: Noise, size: BlockMeans, still_sample: BlockMeans, rate: float
 ) -> tuple[float, float]:
     """Return the updated standard deviation of the whole picture, and its codec step.
 
-    `size` (rows, columns) are the changes of all blocks without their sign, `part` (N,) those of
-    blocks without movement. `rate` is the weight of the frame.
+    `size` (rows, columns) are the changes of all blocks without their sign, and `still_sample` (N,)
+    some of those of blocks without movement. `rate` is the weight of the frame.
     """
     # The third quartile of the changes.
-    index = 3 * part.size // 4
-    sigma = float(np.partition(part, index)[index]) / _THIRD_QUARTILE
+    index = 3 * still_sample.size // 4
+    sigma = float(np.partition(still_sample, index)[index]) / _THIRD_QUARTILE
     if noise.frames:
         sigma = min(sigma, _MAX_GROWTH * noise.picture_sigma + _GROWTH_LEVELS)
     sigma = noise.picture_sigma + rate * (sigma - noise.picture_sigma)

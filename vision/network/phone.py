@@ -67,8 +67,8 @@ class PhoneCamera(Device):
         self._line.is_moving = is_moving
 
     def _take(self) -> Capture:
-        sent = self._line.newest.take(PICTURE_TIMEOUT_S)
-        if sent is None:
+        stamped = self._line.newest.take(PICTURE_TIMEOUT_S)
+        if stamped is None:
             raise CameraError(
                 say(
                     "The phone sends no pictures: unlock it, open its camera page, and bring it "
@@ -76,9 +76,9 @@ class PhoneCamera(Device):
                 )
             )
         try:
-            picture = decode_picture(sent.picture, PHONE, ("JPEG",), MAX_STREAM_PIXELS)
+            picture = decode_picture(stamped.picture, PHONE, ("JPEG",), MAX_STREAM_PIXELS)
         except CameraError:
             raise CameraError(
                 say("The phone sends no pictures that can be read: open its page again")
             ) from None
-        return picture._replace(age_s=self._clock.monotonic_s() - sent.at_s)
+        return picture._replace(age_s=self._clock.monotonic_s() - stamped.at_s)

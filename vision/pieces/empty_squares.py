@@ -195,21 +195,21 @@ def learn_appearances(
 
     Only squares in full view count.
     """
-    learned = dict(appearances)
+    updated = dict(appearances)
     kernel = np.ones((3, 3), np.uint8)
     for square in empty:
         row = shot.row_of[square]
         if shot.visible[row].mean() < _MIN_SEEN_TO_LEARN:
             continue
         tone = shot.tones[row]
-        if square in learned:
+        if square in updated:
             # Earlier pictures fade.
-            tone = (1 - _NEWEST_WEIGHT) * learned[square].tone + _NEWEST_WEIGHT * tone
+            tone = (1 - _NEWEST_WEIGHT) * updated[square].tone + _NEWEST_WEIGHT * tone
         tone = np.asarray(tone, np.float32)
         darkest = np.asarray(cv2.erode(tone, kernel), np.float32)
         brightest = np.asarray(cv2.dilate(tone, kernel), np.float32)
-        learned[square] = EmptyAppearance(tone, darkest, brightest, shot.line_depths[row])
-    return learned
+        updated[square] = EmptyAppearance(tone, darkest, brightest, shot.line_depths[row])
+    return updated
 
 
 # ---- three tests: by paper, by a known appearance, and under a shadow ----------------------------

@@ -44,7 +44,7 @@ def extend_by_markers(
     """
     rows, columns = blocks.shape
     extended = blocks.copy()
-    touched = []
+    touching = []
     for sighting in sightings:
         # The bounding box of its corners, in blocks.
         corners = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
@@ -53,8 +53,8 @@ def extend_by_markers(
         part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
         if blocks[part].any():
             extended[part] = True
-            touched.append(sighting)
-    return extended, touched
+            touching.append(sighting)
+    return extended, touching
 
 
 def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square], set[Square]]:

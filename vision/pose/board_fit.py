@@ -334,9 +334,9 @@ class _Problem:
             return slopes
         # Finite differences: the best-fitting square has no simple derivative.
         for number, step in enumerate(_DIFFERENCE_STEPS):
-            moved = change.copy()
-            moved[number] += step
-            slopes[:, number] = (self._tags.misfits_px(self.pose(moved)).ravel() - tags) / step
+            shifted = change.copy()
+            shifted[number] += step
+            slopes[:, number] = (self._tags.misfits_px(self.pose(shifted)).ravel() - tags) / step
         return slopes
 
 

@@ -209,14 +209,14 @@ def _cost(fit: Fit, prior: LensPrior) -> float:
     assert lines is not None
     sigma_px = _LINE_PX * fit.pose.size[0] / 1280
     # The offsets of visible lines, in standard deviations.
-    off = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_COST)
-    off = off.clip(0, _MISSING_COST)[lines.is_inside]
+    offsets = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_COST)
+    offsets = offsets.clip(0, _MISSING_COST)[lines.is_inside]
     corners = min(fit.pose.rms_px / sigma_px, _MAX_CORNER_COST)
     # Bayesian information criterion: each free term costs the logarithm of the number of
     # observations.
     terms = np.count_nonzero(prior.spread > _FIXED_SPREAD)
-    penalty = terms * math.log(2 * len(off) + 1)
-    return float((off**2).sum() + _CORNER_WEIGHT * corners**2 + penalty) / 2
+    penalty = terms * math.log(2 * len(offsets) + 1)
+    return float((offsets**2).sum() + _CORNER_WEIGHT * corners**2 + penalty) / 2
 
 
 def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:

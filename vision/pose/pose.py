@@ -145,8 +145,8 @@ class Pose:
         """
         # Each point, and those one millimetre beside it.
         around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
-        here = self.to_px(around).reshape(-1, 3, 2)
-        sides = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2)
+        ends_px = self.to_px(around).reshape(-1, 3, 2)
+        sides = np.linalg.norm(ends_px[:, 1:] - ends_px[:, :1], axis=2)
         return np.asarray(sides.min(axis=1))
 
     def spread_mm(self, points_mm: Points) -> Floats:
@@ -213,10 +213,10 @@ class Pose:
         # numpy here.
         camera = np.linalg.inv(to_rays)
         if self.lens.is_fisheye:
-            both = cv2.fisheye.initUndistortRectifyMap(
+            x_and_y = cv2.fisheye.initUndistortRectifyMap(
                 self.matrix, self.lens.distortion, np.eye(3), camera, size, cv2.CV_32FC1
             )
-            return np.dstack(both).astype(np.float32)
+            return np.dstack(x_and_y).astype(np.float32)
         source_px, _ = cv2.initUndistortRectifyMap(
             self.matrix, self.lens.distortion, None, camera, size, cv2.CV_32FC2
         )

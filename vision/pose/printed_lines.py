@@ -215,8 +215,8 @@ class PrintedLines:
         These are their middles (N, 2) px, their unit normals (N, 2), and the scale (N,) along the
         normals in px per mm.
         """
-        here = self.middles_mm
-        ends = np.stack([here, here + self._across, here + self._along])
+        middles_mm = self.middles_mm
+        ends = np.stack([middles_mm, middles_mm + self._across, middles_mm + self._along])
         middles, across, along = pose.to_px(ends).reshape(3, -1, 2)
         # One mm across the line, and one along it, in the picture.
         across = across - middles

@@ -196,26 +196,26 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
     # Changes of light are removed first, then differences above the noise are searched for.
     exposure = exposure_between(past.as_read, current)
     residual, shift = unexplained(past.as_read, current, exposure)
-    changed, faint = _find_clusters(past.noise, residual, shift, past.faint_since_reading)
+    changed_blocks, faint = _find_clusters(past.noise, residual, shift, past.faint_since_reading)
     ratios = _light_ratios(past, current)
     background = replace(
         past, current=current, exposure=exposure, faint_since_reading=faint, light_ratios=ratios
     )
     moving_area = None
-    if changed is None:
+    if changed_blocks is None:
         # While nothing differs from what was read last, nothing moves either: one comparison is
         # enough.
         is_relit = len(ratios) == _RELIT_FRAMES
         movement = Movement(False, is_relit, None, np.zeros(current.shape, bool))
         background = _learn_still_picture(background, residual)
     else:
-        moving, residual, background = _detect_movement(background, current)
-        if moving is not None:
+        moving_blocks, residual, background = _detect_movement(background, current)
+        if moving_blocks is not None:
             # Noise is learned, and the picture averaged, only where nothing moves.
-            moving_area = dilate(moving)
-            movement = Movement(True, True, block_centres_px(moving), changed)
+            moving_area = dilate(moving_blocks)
+            movement = Movement(True, True, block_centres_px(moving_blocks), changed_blocks)
         else:
-            movement = Movement(False, True, None, changed)
+            movement = Movement(False, True, None, changed_blocks)
 
     # The next frame is compared with the running average, except where something has moved.
     mean = current - residual * np.float32(1 - _AVERAGE_WEIGHT)
@@ -276,9 +276,9 @@ def _detect_movement(
     exposure = exposure_between(background.running_mean, current)
     residual, shift = unexplained(background.running_mean, current, exposure)
     noise = background.noise
-    moving, faint = _find_clusters(noise, residual, shift, background.faint_since_last)
-    noise = learn_noise(noise, residual, None if moving is None else dilate(moving))
-    return moving, residual, replace(background, noise=noise, faint_since_last=faint)
+    moving_blocks, faint = _find_clusters(noise, residual, shift, background.faint_since_last)
+    noise = learn_noise(noise, residual, None if moving_blocks is None else dilate(moving_blocks))
+    return moving_blocks, residual, replace(background, noise=noise, faint_since_last=faint)
 
 
 def _find_clusters(

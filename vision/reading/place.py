@@ -102,15 +102,15 @@ def _squares_to_judge(
     # On empty squares nothing can have moved that reaches into the blocks.
     shown, reaching = squares_under(kit, pose, look.due_blocks)
     squares = shown | (reaching - reference.empty_squares)
-    known = set()
+    known_pieces = set()
     for piece in reference.pieces.placed:
         # A piece that is gone leaves its squares to be judged anew, ...
-        known.add((piece.sighting, piece.hidden_face))
+        known_pieces.add((piece.sighting, piece.hidden_face))
         if piece.sighting in look.outdated_sightings:
             squares |= piece.squares
     for piece in placed:
         # ... and so does a new one. It may also cover what made a square unreadable.
-        if (piece.sighting, piece.hidden_face) not in known:
+        if (piece.sighting, piece.hidden_face) not in known_pieces:
             squares |= piece.squares | given_up
     return frozenset(squares)
 
@@ -149,13 +149,13 @@ def place_pieces(
                 # Only pieces of one square can be stacked.
                 hidden_face = None
             marked.append(_MarkedPiece(sighting, face, hidden_face))
-    placed = []
+    pieces = []
     for piece in _locate_pieces(kit, pose, marked):
         # Two markers with the same id cannot be told apart.
         is_twin = times[piece.sighting.marker] > 1
-        placed.append(replace(piece, is_plausible=False) if is_twin else piece)
-    faces, markers, doubtful = faces_on_squares(placed, unconfirmed)
-    return Pieces(kit, pose, tuple(placed), tuple(sorted(strangers)), faces, markers, doubtful)
+        pieces.append(replace(piece, is_plausible=False) if is_twin else piece)
+    faces, markers, doubtful = faces_on_squares(pieces, unconfirmed)
+    return Pieces(kit, pose, tuple(pieces), tuple(sorted(strangers)), faces, markers, doubtful)
 
 
 def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | None]:
@@ -197,7 +197,7 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
     # Two standard deviations of each position, by the uncertainty of the pose there.
     spreads_mm = (2 * pose.spread_mm(points_mm)).tolist()
     ratios = (sides_mm / kit.tag_mm).tolist()
-    placed = []
+    pieces = []
     for number in np.flatnonzero(is_met).tolist():
         piece = marked[number]
         spread_mm = spreads_mm[number]
@@ -212,7 +212,7 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
             squares, is_sure = _squares_near(kit.board, {centre_mm, stacked_centre_mm}, margin_mm)
         else:
             squares, is_sure = _squares_beneath(kit, piece.face, centre_mm, turn_deg, spread_mm)
-        placed.append(
+        pieces.append(
             PlacedPiece(
                 face=piece.face,
                 hidden_face=piece.hidden_face,
@@ -226,7 +226,7 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
                 size_ratio=ratio,
             )
         )
-    return placed
+    return pieces
 
 
 def _intersect_rays(
@@ -305,14 +305,14 @@ def _squares_beneath(
     width, depth = kit.tops_mm[face.name]
     turn = math.radians(turn_deg)
     foot = rectangle_corners_mm(x_mm, y_mm, width + spread_mm, depth + spread_mm, turn)
-    touched = set()
+    touched_squares = set()
 
     # A grid of points over the foot, along two of its sides.
     for across in _SHARES:
         for along in _SHARES:
             point_mm = foot[0] + across * (foot[1] - foot[0]) + along * (foot[3] - foot[0])
-            touched.add(board.square_at(*point_mm.tolist()))
-    squares = frozenset(filter(None, touched))
+            touched_squares.add(board.square_at(*point_mm.tolist()))
+    squares = frozenset(filter(None, touched_squares))
     return squares, not squares
 
 
@@ -356,14 +356,16 @@ def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
 
     None unless half of the pieces, and at least three, misfit and their sizes are alike.
     """
-    off = []
+    ratios = []
     for piece in placed:
         if not piece.is_plausible:
-            off.append(piece.size_ratio)
-    if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _MAX_SIZE_SPREAD:
+            ratios.append(piece.size_ratio)
+    if len(ratios) < max(_MIN_MISPRINTS, len(placed) / 2):
+        return None
+    if max(ratios) - min(ratios) > _MAX_SIZE_SPREAD:
         return None
     # All alike, and none fits this board: another scale.
-    return float(np.median(off))
+    return float(np.median(ratios))
 
 
 # ---- what pieces hide ----------------------------------------------------------------------------
