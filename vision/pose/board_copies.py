@@ -31,8 +31,8 @@ _MAX_RESIDUAL_PX = 2.5
 # `vision.reading.locate`, as the lens may not be known yet.
 _MAX_RESIDUAL_SHARE = 0.02
 
-# Corners (4, 2) px of the corner markers, by id.
-Corners = Mapping[int, Points]
+# Corners (4, 2) px of markers by id, upper left of the print first, clockwise.
+Quads = Mapping[int, Points]
 
 
 def without_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
@@ -44,7 +44,7 @@ def without_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     return tuple(distinct)
 
 
-def corner_points(board: Board, corners: Corners) -> tuple[Points, Points]:
+def corner_points(board: Board, corners: Quads) -> tuple[Points, Points]:
     """Return the corners of corner markers: (N, 3) mm on the board, and (N, 2) px."""
     points_mm = [corner_points_mm(board, marker) for marker in corners]
     return np.vstack(points_mm), np.vstack(list(corners.values()))
@@ -52,13 +52,13 @@ def corner_points(board: Board, corners: Corners) -> tuple[Points, Points]:
 
 def boards_among(
     board: Board, corners: Sequence[Sighting], lens: Lens, size: tuple[int, int]
-) -> list[Corners]:
+) -> list[Quads]:
     """Return the corner markers in groups that each fit one board, the largest group first.
 
     `size` is the picture's (width, height) in px. Groups of one marker are dropped.
     """
     remaining = list(corners)
-    groups = list[Corners]()
+    groups = list[Quads]()
     while len(remaining) > 1:
         best = list[Sighting]()
         best_cost = (0, float("inf"))
@@ -119,19 +119,19 @@ def _fit_group(
     return pose, pose.rms_px
 
 
-def _by_id(sightings: Iterable[Sighting]) -> Corners:
+def _by_id(sightings: Iterable[Sighting]) -> Quads:
     return {sighting.marker: sighting.corners_px for sighting in sightings}
 
 
 def copy_in_play(
     kit: Kit,
-    groups: Sequence[Corners],
-    pieces: Mapping[int, Points],
+    groups: Sequence[Quads],
+    pieces: Quads,
     lens: Lens,
     size: tuple[int, int],
     *,
     last: Pose | None,
-) -> Corners | None:
+) -> Quads | None:
     """Return the copy in the last pose of the board, else the only copy with pieces on it.
 
     Returns None if that does not decide. `pieces` are the corners (4, 2) px of other markers by id,
@@ -153,9 +153,7 @@ def copy_in_play(
     return with_pieces[0] if len(with_pieces) == 1 else None
 
 
-def _has_pieces(
-    kit: Kit, group: Corners, pieces: Mapping[int, Points], lens: Lens, size: tuple[int, int]
-) -> bool:
+def _has_pieces(kit: Kit, group: Quads, pieces: Quads, lens: Lens, size: tuple[int, int]) -> bool:
     """Return whether at least one piece lies on a square of this copy of the board."""
     points_mm, points_px = corner_points(kit.board, group)
     pose = solve_pose(points_mm, points_px, lens, size)

@@ -11,7 +11,7 @@ chosen by trial on rendered views with hidden, touched and moved corners
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from companion.core.kit import Board, Kit
 from vision.detection.markers import Luma, Sighting
 from vision.pieces.regions import vague_squares
 from vision.pose.board_copies import (
-    Corners,
+    Quads,
     boards_among,
     copy_in_play,
     corner_points,
@@ -210,7 +210,7 @@ def _split_markers(
 
 
 def _confirm_pose(
-    location: Location, board: Board, corners: Corners, others: Mapping[int, Points]
+    location: Location, board: Board, corners: Quads, others: Quads
 ) -> Location | None:
     """Return the new state if these markers, (4, 2) px by id, are where the last pose puts them.
 
@@ -254,9 +254,9 @@ def _own_corners(
     location: Location,
     kit: Kit,
     corners: list[Sighting],
-    others: Mapping[int, Points],
+    others: Quads,
     size: tuple[int, int],
-) -> tuple[Corners, Location]:
+) -> tuple[Quads, Location]:
     """Return the corner markers, by id, of the board that is played on, and the new state.
 
     `corners` are all its corner markers in the picture, and `others` those of pieces, by id. The
@@ -285,7 +285,7 @@ def _own_corners(
     return own or {}, replace(location, twin_advice=twin, problem=twin)
 
 
-def _fit_one_board(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
+def _fit_one_board(tuner: LensTuner, board: Board, corners: Quads, size: tuple[int, int]) -> bool:
     """Return whether all these corners can belong to one board. Fewer than three always can."""
     if len(corners) < 3 or not tuner.is_lens_known:
         return True
@@ -296,8 +296,8 @@ def _fit_one_board(tuner: LensTuner, board: Board, corners: Corners, size: tuple
 def _solve(
     location: Location,
     kit: Kit,
-    corners: Corners,
-    others: Mapping[int, Points],
+    corners: Quads,
+    others: Quads,
     size: tuple[int, int],
 ) -> Location:
     """Return the new state with the pose from at least two corner markers, or with the problem.
@@ -363,7 +363,7 @@ def _may_search(location: Location) -> bool:
     return not location.tuner.is_calibrated and location.failed_searches < _MAX_FAILED_SEARCHES
 
 
-def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
+def _tags(kit: Kit, others: Quads) -> list[Tag]:
     """Return those of these markers, (4, 2) px by id, that belong to pieces."""
     tags = []
     for marker, px in others.items():
@@ -374,7 +374,7 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
 
 
 def _drop_moved_marker(
-    board: Board, corners: Corners, pose: Pose, evidence: Evidence
+    board: Board, corners: Quads, pose: Pose, evidence: Evidence
 ) -> tuple[Evidence, Pose | None]:
     """Return the evidence without the corners of a marker that was moved or partly hidden.
 
@@ -399,7 +399,7 @@ def _drop_moved_marker(
 
 
 def _pose_of(
-    board: Board, corners: Corners, lens: Lens, size: tuple[int, int]
+    board: Board, corners: Quads, lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
     """Return the pose from corner markers, or None, and the maximum residual in px that is good."""
     points_mm, points_px = corner_points(board, corners)

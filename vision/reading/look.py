@@ -18,6 +18,7 @@ from vision.detection.markers import Luma, Sighting
 from vision.detection.stillness import Background, BlockMask
 from vision.pieces.empty_squares import EmptyAppearances
 from vision.pieces.snapshots import Sheet
+from vision.pose.board_copies import Quads
 from vision.pose.board_fit import Evidence, Fit
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
@@ -228,9 +229,9 @@ class Location:
     """Whether the markers of the last picture that was searched are where `pose` puts them."""
     evidence: Evidence | None = None
     """The corner markers and tags from which that pose was found."""
-    corners_px: Mapping[int, Points] = field(default_factory=dict)
+    corners_px: Quads = field(default_factory=dict)
     """(4, 2) px: where the board's corner markers were, by id."""
-    anchors_px: Mapping[int, Points] = field(default_factory=dict)
+    anchors_px: Quads = field(default_factory=dict)
     """(4, 2) px: where other markers have been since then, by id. They confirm the pose while all
     corner markers are hidden.
     """
