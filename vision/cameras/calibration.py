@@ -12,7 +12,7 @@ import numpy as np
 
 from vision.cameras.lens_pattern import pattern
 from vision.detection.markers import Luma
-from vision.pose.optics import Lens
+from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points
 
 # Minimum number of the page's 48 inner corners that a view has to show.
@@ -89,7 +89,7 @@ class Calibration:
         # The page in the last picture, if it was found.
         self._last: _View | None = None
         # Width and height of all views. None before the first one.
-        self._size: tuple[int, int] | None = None
+        self._size: Size | None = None
 
     @property
     def views(self) -> int:
@@ -153,7 +153,7 @@ class Calibration:
         lens = Lens(focal_px / width, k1)
         return LensFit(lens, float(rms_px), spread, len(self._views), float(rms_px) / width)
 
-    def _find_page(self, luma: Luma, size: tuple[int, int]) -> _View | str:
+    def _find_page(self, luma: Luma, size: Size) -> _View | str:
         """Return the view of the page in a picture, or a sentence if there is none of use."""
         corners, ids, *_ = self._detector.detectBoard(luma)
         count = 0 if ids is None else len(np.ravel(ids))

@@ -13,7 +13,7 @@ import numpy as np
 
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Sighting
-from vision.pose.optics import Lens
+from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 
 # A copy is the board of the last pose if its corners moved by less than this share of a marker's
@@ -50,12 +50,10 @@ def corner_points(board: Board, corners: Quads) -> tuple[Points, Points]:
     return np.vstack(points_mm), np.vstack(list(corners.values()))
 
 
-def boards_among(
-    board: Board, corners: Sequence[Sighting], lens: Lens, size: tuple[int, int]
-) -> list[Quads]:
+def boards_among(board: Board, corners: Sequence[Sighting], lens: Lens, size: Size) -> list[Quads]:
     """Return the corner markers in groups that each fit one board, the largest group first.
 
-    `size` is the picture's (width, height) in px. Groups of one marker are dropped.
+    `size` is that of the picture. Groups of one marker are dropped.
     """
     remaining = list(corners)
     groups = list[Quads]()
@@ -84,7 +82,7 @@ def _extend_pair(
     pair: Sequence[Sighting],
     sightings: Sequence[Sighting],
     lens: Lens,
-    size: tuple[int, int],
+    size: Size,
 ) -> tuple[list[Sighting], float]:
     """Return a pair with all other markers that fit the same board, and the residual in px.
 
@@ -108,7 +106,7 @@ def _extend_pair(
 
 
 def _fit_group(
-    board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
+    board: Board, group: Sequence[Sighting], lens: Lens, size: Size
 ) -> tuple[Pose | None, float]:
     """Return the best pose and its residual in px, or None and infinity if none fits."""
     points_mm, points_px = corner_points(board, _by_id(group))
@@ -128,14 +126,14 @@ def copy_in_play(
     groups: Sequence[Quads],
     pieces: Quads,
     lens: Lens,
-    size: tuple[int, int],
+    size: Size,
     *,
     last: Pose | None,
 ) -> Quads | None:
     """Return the copy in the last pose of the board, else the only copy with pieces on it.
 
     Returns None if that does not decide. `pieces` are the corners (4, 2) px of other markers by id,
-    and `size` is the picture's (width, height) in px. `last` is None if no board is known.
+    and `size` is that of the picture. `last` is None if no board is known.
     """
     if last is not None:
         for group in groups:
@@ -153,7 +151,7 @@ def copy_in_play(
     return with_pieces[0] if len(with_pieces) == 1 else None
 
 
-def _has_pieces(kit: Kit, group: Quads, pieces: Quads, lens: Lens, size: tuple[int, int]) -> bool:
+def _has_pieces(kit: Kit, group: Quads, pieces: Quads, lens: Lens, size: Size) -> bool:
     """Return whether at least one piece lies on a square of this copy of the board."""
     points_mm, points_px = corner_points(kit.board, group)
     pose = solve_pose(points_mm, points_px, lens, size)

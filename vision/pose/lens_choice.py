@@ -22,7 +22,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pose.board_fit import Evidence, Fit, LensPrior, fit_board, fit_lines
-from vision.pose.optics import Lens
+from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points, Pose, solve_pose
 from vision.pose.printed_lines import Lines, confirm_squares, lines_of
 
@@ -122,10 +122,10 @@ def wide_priors(lens: Lens) -> Iterator[LensPrior]:
             yield LensPrior(fisheye, UNKNOWN_SPREADS)
 
 
-def best_wide_fit(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> Fit | None:
+def best_wide_fit(evidence: Evidence, lens: Lens, size: Size) -> Fit | None:
     """Return the fit of the model from `wide_priors` that explains the markers best.
 
-    `size` is the picture's (width, height) in px. Returns None if no model gives a pose.
+    `size` is that of the picture. Returns None if no model gives a pose.
     """
     best: Fit | None = None
     for prior in wide_priors(lens):
@@ -135,11 +135,11 @@ def best_wide_fit(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> Fit 
     return best
 
 
-def fit_model(evidence: Evidence, prior: LensPrior, size: tuple[int, int]) -> Fit | None:
+def fit_model(evidence: Evidence, prior: LensPrior, size: Size) -> Fit | None:
     """Return the best pose and lens near a prior, from markers alone.
 
-    `size` is the picture's (width, height) in px. Returns None without a pose, with a camera below
-    the board, or with a focal length that no real lens has.
+    `size` is that of the picture. Returns None without a pose, with a camera below the board, or
+    with a focal length that no real lens has.
     """
     start = solve_pose(evidence.points_mm, evidence.points_px, prior.lens, size)
     if start is None:

@@ -24,6 +24,9 @@ Points = NDArray[np.float64]
 # Other numbers: matrices, covariances, or one value for each of N things.
 Floats = NDArray[np.float64]
 
+# Width and height of a picture in px.
+Size = tuple[int, int]
+
 # Maximum angle in radians of a ray from the optical axis, 86 degrees. At 90 degrees a normalised
 # coordinate is infinite.
 _MAX_ANGLE = 1.5
@@ -54,8 +57,8 @@ class Lens:
     is_fisheye: bool = False
     """Whether it is a fisheye, otherwise an ordinary lens."""
 
-    def matrix(self, size: tuple[int, int]) -> Floats:
-        """Return the camera matrix (3, 3) in px for a picture of (width, height).
+    def matrix(self, size: Size) -> Floats:
+        """Return the camera matrix (3, 3) in px for a picture of this size.
 
         The principal point is the picture's centre.
         """

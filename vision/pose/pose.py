@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.pose import optics
-from vision.pose.optics import Lens
+from vision.pose.optics import Lens, Size
 
 # Kinds of arrays, see `vision.pose.optics`.
 Points = optics.Points
@@ -51,7 +51,7 @@ class Pose:
     translation: Floats
     """(3, 1) mm: origin of the board in camera axes."""
     lens: Lens
-    size: tuple[int, int]
+    size: Size
     """Width and height of the picture in px."""
     markers: int = 4
     """Number of corner markers from which it was found."""
@@ -203,7 +203,7 @@ class Pose:
         source_px = np.asarray(dense[every : every + height, every : every + width], np.float32)
         return TopView(source_px, low_mm, high_mm, z_mm, scale)
 
-    def _source_px(self, to_rays: Floats, size: tuple[int, int]) -> NDArray[np.float32]:
+    def _source_px(self, to_rays: Floats, size: Size) -> NDArray[np.float32]:
         """Return (h, w, 2): which pixel (x, y) of the picture each pixel of a view shows.
 
         `size` is the view's (width, height), and `to_rays` (3, 3) maps its pixels (x, y, 1) to rays
@@ -264,8 +264,8 @@ class TopView:
         view = cv2.remap(colours, source_px, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, np.uint8)
 
-    def pixels_in_picture(self, size: tuple[int, int]) -> NDArray[np.bool_]:
-        """Return (h, w): whether each pixel of the view is inside a picture of (width, height)."""
+    def pixels_in_picture(self, size: Size) -> NDArray[np.bool_]:
+        """Return (h, w): whether each pixel of the view is inside a picture of this size."""
         last = np.array(size) - 1.0
         return cv2.inRange(self.source_px, (0.0, 0.0), tuple(last.tolist())).astype(bool)
 
@@ -353,13 +353,13 @@ def solve_pose(
     points_mm: Points,
     points_px: Points,
     lens: Lens,
-    size: tuple[int, int],
+    size: Size,
     guess: Pose | None = None,
 ) -> Pose | None:
     """Return the pose with its covariance from coplanar points (N, 3) at pixels (N, 2), N >= 4.
 
-    `size` is the picture's (width, height), and `guess` a pose that may be near. Returns None if
-    the camera would be below the board.
+    `size` is that of the picture, and `guess` a pose that may be near. Returns None if the camera
+    would be below the board.
     """
     pose = fit_pose(points_mm, points_px, lens, size, guess)
     return None if pose is None else _with_covariance(pose, points_mm)
@@ -369,7 +369,7 @@ def fit_pose(
     points_mm: Points,
     points_px: Points,
     lens: Lens,
-    size: tuple[int, int],
+    size: Size,
     guess: Pose | None = None,
 ) -> Pose | None:
     """Return the pose as in `solve_pose`, without its covariance.
@@ -389,7 +389,7 @@ def fit_pose(
     return best
 
 
-def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
+def _starts(points_mm: Points, points_px: Points, lens: Lens, size: Size) -> list[Pose]:
     """Return the one or two poses from which points of a plane look alike, the better one first."""
     matrix = lens.matrix(size)
     normalised = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])

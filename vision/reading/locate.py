@@ -36,7 +36,7 @@ from vision.pose.lens_choice import (
     try_model,
 )
 from vision.pose.lens_tuner import LensTuner
-from vision.pose.optics import Lens
+from vision.pose.optics import Lens, Size
 from vision.pose.pose import (
     Floats,
     Points,
@@ -255,7 +255,7 @@ def _own_corners(
     kit: Kit,
     corners: list[Sighting],
     others: Quads,
-    size: tuple[int, int],
+    size: Size,
 ) -> tuple[Quads, Location]:
     """Return the corner markers, by id, of the board that is played on, and the new state.
 
@@ -285,7 +285,7 @@ def _own_corners(
     return own or {}, replace(location, twin_advice=twin, problem=twin)
 
 
-def _fit_one_board(tuner: LensTuner, board: Board, corners: Quads, size: tuple[int, int]) -> bool:
+def _fit_one_board(tuner: LensTuner, board: Board, corners: Quads, size: Size) -> bool:
     """Return whether all these corners can belong to one board. Fewer than three always can."""
     if len(corners) < 3 or not tuner.is_lens_known:
         return True
@@ -298,7 +298,7 @@ def _solve(
     kit: Kit,
     corners: Quads,
     others: Quads,
-    size: tuple[int, int],
+    size: Size,
 ) -> Location:
     """Return the new state with the pose from at least two corner markers, or with the problem.
 
@@ -344,7 +344,7 @@ def _solve(
 
 
 def _search_wide_lens(
-    location: Location, evidence: Evidence, size: tuple[int, int], limit_px: float
+    location: Location, evidence: Evidence, size: Size, limit_px: float
 ) -> tuple[Fit | None, Location]:
     """Return a fit with a lens of a wider angle than the assumed one, or None, and the new state.
 
@@ -398,9 +398,7 @@ def _drop_moved_marker(
     return replace(evidence, points_mm=points_mm, points_px=points_px), refined
 
 
-def _pose_of(
-    board: Board, corners: Quads, lens: Lens, size: tuple[int, int]
-) -> tuple[Pose | None, float]:
+def _pose_of(board: Board, corners: Quads, lens: Lens, size: Size) -> tuple[Pose | None, float]:
     """Return the pose from corner markers, or None, and the maximum residual in px that is good."""
     points_mm, points_px = corner_points(board, corners)
     # Uneven paper and an assumed lens leave larger residuals on large boards.

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from companion.core.kit import TOP_TO_TAG, Board, Kit
-from vision.pose.optics import Lens
+from vision.pose.optics import Lens, Size
 from vision.pose.pose import Floats, Points, Pose, at_height
 from vision.simulation.printed import Bgr, PrintedSheet, unpacked
 from vision.simulation.scenery import Shade
@@ -122,7 +122,7 @@ def _shift_board(pose: Pose, view: View, board: Board) -> Pose:
     return _pose(pose.axes @ turn, translation, pose.lens, pose.size)
 
 
-def _pose(axes: Floats, translation: Floats, lens: Lens, size: tuple[int, int]) -> Pose:
+def _pose(axes: Floats, translation: Floats, lens: Lens, size: Size) -> Pose:
     rotation = np.asarray(cv2.Rodrigues(axes)[0], np.float64)
     return Pose(rotation, translation.reshape(3, 1), lens, size)
 
