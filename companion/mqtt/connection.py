@@ -122,11 +122,13 @@ class _TidySocket(ssl.SSLSocket):
 class BrokerLine(Closeable):
     """One connection to a broker, from `start` to `close`. `close` may be called twice.
 
-    Paho's thread keeps it up, and calls `on_message` and `on_state`. If no connection is possible,
-    `start` calls `on_state` itself. `availability_topic` is that of the table's availability (empty
-    for none). `commands` are the topics to subscribe to. `on_message` receives topic, payload and
-    whether it was a retained message. `on_state` is called with whether the connection is up, at
-    every attempt and every change.
+    Paho's thread keeps it up, and calls `on_message` and `on_state`.
+
+    - `availability_topic`: topic that says whether the table is online. Empty for none.
+    - `commands`: topics to subscribe to.
+    - `on_message`: called with topic, payload and whether it was a retained message.
+    - `on_state`: called with whether the connection is up, at every attempt and every change. If no
+      connection is possible, `start` calls it itself.
     """
 
     def __init__(

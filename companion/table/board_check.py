@@ -4,7 +4,10 @@ It tells which moves of hands are left to do, what is wrong on the board, and wh
 the board.
 
 The functions are pure. A layout has a stack of faces on each square, from the bottom to the top. A
-reading shows only the top of each stack.
+reading shows only the top of each stack. A flag that lies on a robot looks like this:
+
+    layout   {b2: ("purple robot", "purple flag")}
+    reading  {b2: "purple flag"}
 """
 
 from __future__ import annotations

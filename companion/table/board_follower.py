@@ -34,6 +34,13 @@ EARLY_PRESS_TIMEOUT_S = 3.0
 class BoardFollower:
     """Follows the board of one table, and hands in for players what the camera sees.
 
+    What it does with a still board depends on what is due:
+
+    - in a set-up or a stage it ends it, as soon as the board shows what is expected,
+    - if one seat is on turn, it hands in the action that the board shows. If the board can mean
+      several, the player is asked. If it means no legal one, the broken rule is shown.
+    - in every other case it shows which pieces are wrong.
+
     The table makes it, and calls it for each reading and at each beat of its thread. Callers of its
     methods hold the table.
     """

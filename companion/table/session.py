@@ -33,8 +33,14 @@ ABANDONED = Outcome(frozenset(), say("The owner ended the game."))
 
 
 class Phase(StrEnum):
-    """The phase of a table. In `ORDERS` actions are collected, in `STAGES` hands carry out the
-    revealed turn.
+    """The phase of a table.
+
+        LOBBY ──> SETUP ──> ORDERS <──> STAGES ──> OVER ──> LOBBY
+
+    In `SETUP` hands put the pieces in place, in `ORDERS` actions are collected, and in `STAGES`
+    hands carry out the revealed turn. `SETUP` is left out if no board has to be set up, `STAGES` if
+    a turn has none. A turn that is undone leads back to `ORDERS`, over `SETUP` if pieces have to be
+    put back. A game can be ended in any phase.
     """
 
     LOBBY = "lobby"
@@ -110,12 +116,12 @@ class Session:
     It never changes. Never give it to a page: `views` filters it for a viewer.
     """
 
-    # The players, and the result between them.
+    # ---- the players and their match ----
     seats: Mapping[Seat, Sitter] = field(default_factory=dict)
     score: Score = (0, 0, 0)
     coached_seats: frozenset[Seat] = frozenset()
 
-    # The game, as it was begun.
+    # ---- the game as it was begun ----
     number: int = 0
     """Number of the game in the journal, counted from 1. 0 before the first game."""
     game: Game[Any, Any] | None = None
@@ -128,7 +134,7 @@ class Session:
     """Whether this game began with a lesson. Its progress is in `lesson_progress`."""
     has_left_lesson: bool = False
 
-    # Chance.
+    # ---- chance ----
     seed: int = 0
     chance: FairChance | None = None
     """The source of the seed. None if somebody chose it or an older version of the program drew
@@ -138,13 +144,13 @@ class Session:
     commitment: str = ""
     """The commitment to the chance of the next game. Empty if there is none yet."""
 
-    # How far the game has come.
+    # ---- how far the game has come ----
     phase: Phase = Phase.LOBBY
     state: Any = None
     """The position, in a type of the game's own."""
     tick: int = 0
-    """Second part of the moment. It rises with every decision, even if a turn is taken back, and
-    never falls during a game.
+    """Second part of the moment, which says when it changes. It never falls during a game, even if
+    a turn is taken back.
     """
     sealed: Mapping[Seat, Sealed] = field(default_factory=dict)
     """Actions of the decision that is due, as far as they are handed in."""
@@ -154,7 +160,7 @@ class Session:
     """Index of the stage that is shown, in the stages of the last turn."""
     outcome: Outcome | None = None
 
-    # The board.
+    # ---- the board ----
     board: Layout | None = None
     """Layout that is expected before the current stage is carried out. None if the board is not
     checked.
@@ -164,7 +170,7 @@ class Session:
     new game.
     """
 
-    # Taking back, and offers.
+    # ---- taking back, and offers ----
     before_turn: Session | None = None
     """The session when the last turn was complete, just before its effect, for taking it back. Its
     clock is stopped at that time.
@@ -177,7 +183,7 @@ class Session:
     """Monotonic time of that request."""
     draw_offer: Seat | None = None
 
-    # The clock.
+    # ---- the clock ----
     countdown: Countdown | None = None
     """The clock of the decision that is due. None without a time limit."""
     chess_clocks: ChessClocks | None = None
@@ -191,11 +197,11 @@ class Session:
     turns_before_resume: int = 0
     """Number of turns taken when the clock was last resumed."""
 
-    # The other table.
+    # ---- the other table ----
     remote: RemoteGame | None = None
     """State of the table at which the other seat is played. None if both are played here."""
 
-    # ---- the moment ----
+    # ---- the moment ------------------------------------------------------------------------------
 
     @property
     def moment(self) -> str:
@@ -229,7 +235,7 @@ class Session:
         """Return whether orders are collected, or carried out."""
         return self.phase in (Phase.ORDERS, Phase.STAGES)
 
-    # ---- the game ----
+    # ---- the game --------------------------------------------------------------------------------
 
     def require_game(self) -> Game[Any, Any]:
         """Return the game. Raises `Illegal` if none is chosen."""
@@ -250,7 +256,7 @@ class Session:
         number = stream_number(self.chance, self.is_seed_chosen, len(self.turns) + 1, self.tick)
         return turn_random(self.seed, number)
 
-    # ---- the players ----
+    # ---- the players -----------------------------------------------------------------------------
 
     @property
     def seats_here(self) -> dict[Seat, Sitter]:
@@ -322,7 +328,7 @@ class Session:
             return False
         return bool(self.seats) and not self.doors & {"pad", REMOTE}
 
-    # ---- the decision that is due ----
+    # ---- the decision that is due ----------------------------------------------------------------
 
     @property
     def due_turn_number(self) -> int:
@@ -384,7 +390,7 @@ class Session:
         is_idle = len(last_turns) == IDLE_TURNS and all(turn.is_timed_out for turn in last_turns)
         return self.countdown.started_s if is_idle else None
 
-    # ---- sealed and revealed actions ----
+    # ---- sealed and revealed actions -------------------------------------------------------------
 
     def own_sealed(self, seat: Seat) -> Sealed | None:
         """Return the sealed action of a seat, but not that of an earlier player of the seat."""
@@ -443,7 +449,7 @@ class Session:
             return False
         return self.phase is not Phase.OVER or not self.game.hides(self.options)
 
-    # ---- stages and hands ----
+    # ---- stages and hands ------------------------------------------------------------------------
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -483,7 +489,7 @@ class Session:
             self.remote.has_reported_stage or bool(self.remote.open_question)
         )
 
-    # ---- the end of a game ----
+    # ---- the end of a game -----------------------------------------------------------------------
 
     @property
     def is_tie_to_replay(self) -> bool:

@@ -260,7 +260,7 @@ class TableStore:
 
     @property
     def waiting_callers(self) -> int:
-        """Number of callers that wait for the lock, or are just taking it."""
+        """Return the number of callers that wait for the lock, or are just taking it."""
         return len(self._waiting)
 
     def start(self) -> None:

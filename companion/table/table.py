@@ -144,7 +144,7 @@ class Table(Closeable):
 
     @property
     def version(self) -> int:
-        """Number of changes that a page could show."""
+        """Return the number of changes that a page could show."""
         return self._store.live.version
 
     def connect(self, listener: TableListener) -> None:
@@ -154,7 +154,7 @@ class Table(Closeable):
 
     @property
     def last_beat_s(self) -> float:
-        """Monotonic time of the last beat of the table's thread."""
+        """Return the monotonic time of the last beat of the table's thread."""
         return self._store.last_beat_s
 
     @property

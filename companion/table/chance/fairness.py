@@ -51,7 +51,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def text(self) -> str:
-        """The text `"COMMITMENT SECRET SOUTH NORTH"`, whose SHA-256 is the seed."""
+        """Return the text `"COMMITMENT SECRET SOUTH NORTH"`, whose SHA-256 is the seed."""
         parts = [self.commitment, self.secret]
         for seat in SEATS:
             contribution = self.contributions.get(seat)
@@ -60,7 +60,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def seed(self) -> int:
-        """SHA-256 of the text in UTF-8, read as a big-endian number of 256 bits."""
+        """Return SHA-256 of the text in UTF-8, read as a big-endian number of 256 bits."""
         return int(hashlib.sha256(self.text.encode()).hexdigest(), 16)
 
     def check(self, seed: int) -> Iterator[str]:

@@ -4,8 +4,19 @@ It stands before the reducer: `advance` is what the table and its journal call f
 
 A table sends only the receipt of its action until it has the receipt of the other one. So no
 program, not even a modified one, learns an action before its own is bound. A stage (or the set-up)
-is over once both boards show it. Each table's clock counts for its own seat. The messages to send
-are part of the fold: a table that restarts sends the same ones in the same order.
+is over once both boards show it. A turn in which both seats act:
+
+    one table                                    the other table
+    seals its action      ── ActionSealed ──>
+                          <── ActionSealed ──    seals its action
+    has both receipts     ── ActionOpened ──>
+                          <── ActionOpened ──    has both receipts
+    both reveal the turn, then for each stage:
+    its board is right    ── StageShown ──>
+                          <── StageShown ──      its board is right
+
+Each table's clock counts for its own seat. The messages to send are part of the fold: a table that
+restarts sends the same ones in the same order.
 
 Two inputs can cross on the way. If that could lead to two different games (resigning while the last
 stage is being done), a table asks first. Until the answer comes it sends nothing, so both tables
