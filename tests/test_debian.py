@@ -55,7 +55,7 @@ def test_units_and_commands_lead_to_the_packages_environment(
     environment: ModuleType, tmp_path: Path
 ) -> None:
     shutil.copytree(ROOT / "systemd", tmp_path / "systemd")
-    environment.system(tmp_path, tmp_path / "systemd")
+    environment.install_system_files(tmp_path, tmp_path / "systemd")
     for path in (*(tmp_path / "lib").rglob("*"), *(tmp_path / "usr").rglob("*")):
         assert path.is_dir() or "/opt/" not in path.read_text(), path.name
     service = (tmp_path / "lib/systemd/system/companion.service").read_text()
@@ -83,8 +83,8 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
                 f"{name}.py,,\n{name}-1.dist-info/RECORD,,\n../bin/x,,\n"
             )
             (folder / f"{name}.py").write_text(f"python = {python!r}\n")
-    environment.share(home)
-    environment.environment(home)
+    environment.share_pure_packages(home)
+    environment.make_environment(home)
     (home / "bin/python3").unlink()
     (home / "bin/python3").symlink_to(Path(sys.executable).resolve())
     assert sorted(path.name for path in environment.site_packages(home, "").iterdir()) == [

@@ -26,7 +26,6 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 
 if TYPE_CHECKING:
-    from companion.archive.game_file import GameFile
     from companion.archive.history import History
 
 
@@ -97,17 +96,16 @@ def export(options: argparse.Namespace) -> None:
 
     with _open_history(settings_of(options)) as past:
         played = past.file(options.number)
-    content = format_score_sheet(played).rstrip("\n") if options.text else _as_json(played)
+    if options.text:
+        content = format_score_sheet(played).rstrip("\n")
+    else:
+        # indented for people
+        content = msgspec.json.format(msgspec.json.encode(played)).decode()
     if options.output is None:
         print(content)
     else:
         write_file(options.output, f"{content}\n".encode())
         print(f"{options.output}: game {options.number}.")
-
-
-def _as_json(played: GameFile) -> str:
-    """Return a game as JSON text, indented for people."""
-    return msgspec.json.format(msgspec.json.encode(played)).decode()
 
 
 @command(

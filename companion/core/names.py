@@ -37,7 +37,11 @@ def is_visible(name: str) -> bool:
     >>> is_visible("Zoë"), is_visible("\\u3164"), is_visible("\\ufe0f")
     (True, False, False)
     """
-    return any(_is_visible_character(character) for character in name)
+    # marks (M) are visible only on a letter, separators (Z) and controls (C) never
+    return any(
+        character not in _BLANKS and unicodedata.category(character)[0] not in "MZC"
+        for character in name
+    )
 
 
 def plain_name(typed: str) -> str:
@@ -50,8 +54,3 @@ def plain_name(typed: str) -> str:
     """
     name = unicodedata.normalize("NFC", typed).strip()
     return name if is_visible(name) else ""
-
-
-def _is_visible_character(character: str) -> bool:
-    # marks (M) are visible only on a letter, separators (Z) and controls (C) never
-    return character not in _BLANKS and unicodedata.category(character)[0] not in "MZC"

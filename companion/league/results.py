@@ -20,8 +20,8 @@ from companion.league.people import MACHINE_NUMBER
 from companion.table.public.messages import PublicRecord
 from companion.table.session import MACHINE, Phase
 
-# Name of the input that begins a game.
-BEGINS = "new_game"
+# Name of the input that begins a game, in a table's records.
+NEW_GAME = "new_game"
 
 
 class Player(msgspec.Struct, frozen=True):
@@ -107,9 +107,9 @@ def follow_record(
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
         return before, ResultChange()
     progress = replace(before, epoch=record.epoch, entry=record.entry)
-    if record.what == BEGINS or record.game != before.number:
+    if record.what == NEW_GAME or record.game != before.number:
         # if the beginning of a game was missed, identify it by its table and number
-        key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
+        key = record.mark if record.what == NEW_GAME else f"{table}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
         progress = replace(progress, number=record.game, key=key, began_s=accepted_s, result=None)

@@ -1,5 +1,4 @@
-"""Builds the content of Debian's package: the program and its Python dependencies, for any
-architecture.
+"""Lays out the files of Debian's package: the program with its Python dependencies, and the units.
 
     WHEEL=program.whl UV=uv environment.py PACKAGE ARCHITECTURE
 
@@ -18,104 +17,85 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
+# Python versions of Bookworm and Trixie. Keep debian/control in step.
 PYTHONS = ("3.11", "3.13")
-"""Python versions of Bookworm and Trixie. Keep debian/control in step."""
+# Folder of the program in the package.
 HOME = Path("usr/lib/tabletop-companion")
+# uv's platform with Bookworm's C library, by Debian's name of the architecture.
 PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"}
-"""uv's platform with Bookworm's C library, by Debian's name of the architecture."""
+# Dependencies with their hashes, and what builds those that exist only as source.
 LOCK = Path("companion/requirements.lock")
 BUILD_LOCK = Path("companion/build.lock")
-IDLE = ("*.a", "*.c", "*.cpp", "*.h", "*.pxd", "*.pxi", "*.pyi", "*.pyx", "tests", "__pycache__")
-"""Files that are not needed at run time."""
-ENABLED = (
-    "companion.service",
-    "companion-lamp.service",
-    "companion-poweroff.path",
-    "companion-wifi.path",
-)
+# Patterns of files that are not needed at run time.
+UNNEEDED = "*.a *.c *.cpp *.h *.pxd *.pxi *.pyi *.pyx tests __pycache__".split()
 
 
 def main(package: Path, architecture: str) -> None:
-    """Lay out all files that apt installs."""
+    """Lay out all files that apt installs.
+
+    :param package: folder that stands for `/`
+    :param architecture: Debian's name of it, such as `arm64`
+    """
     home = package / HOME
-    every = site_packages(home, "")
+    common = site_packages(home, "")
     for python in PYTHONS:
-        fetch(site_packages(home, python), python, PLATFORMS[architecture])
-    share(home)
-    install(every, "--no-index", "--no-deps", os.environ["WHEEL"])
-    shutil.move(every / "share", home / "share")
-    for folder in (every, *(site_packages(home, python) for python in PYTHONS)):
-        tidy(folder)
-    environment(home)
-    system(package, home / "share/tabletop-companion/systemd")
+        install_dependencies(site_packages(home, python), python, PLATFORMS[architecture])
+    share_pure_packages(home)
+    install(common, "--no-index", "--no-deps", os.environ["WHEEL"])
+    shutil.move(common / "share", home / "share")
+    for folder in (common, *(site_packages(home, python) for python in PYTHONS)):
+        remove_unneeded(folder)
+    make_environment(home)
+    install_system_files(package, home / "share/tabletop-companion/systemd")
 
 
 def site_packages(home: Path, python: str) -> Path:
-    """Return the folder of packages for a Python version, or for all if `python` is empty."""
+    """Return the folder of packages for a Python version. The common one has an empty version."""
     return home / f"lib/python{python or 3}/site-packages"
 
 
-def fetch(folder: Path, python: str, platform: str) -> None:
+def install_dependencies(folder: Path, python: str, platform: str) -> None:
     """Install the packages of the lock file for this Python and platform. Hashes are checked."""
-    where = ("--python-version", python, "--python-platform", platform)
-    build_options = (
-        "--build-constraints",
-        str(BUILD_LOCK),
-    )  # for packages that exist only as source
-    install(
-        folder,
-        *where,
-        "--no-deps",
-        "--require-hashes",
-        "--only-binary",
-        ":all:",
-        *build_options,
-        "-r",
-        str(LOCK),
-    )
+    target_options = ("--python-version", python, "--python-platform", platform)
+    trust_options = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
+    # for packages that exist only as source
+    build_options = ("--build-constraints", str(BUILD_LOCK))
+    install(folder, *target_options, *trust_options, *build_options, "-r", str(LOCK))
 
 
-def install(folder: Path, *what: str) -> None:
-    """Install packages into a folder with uv."""
-    command = [
-        os.environ["UV"],
-        "pip",
-        "install",
-        "--quiet",
-        "--no-config",
-        "--no-cache",
-        "--link-mode",
-        "copy",
-    ]
-    subprocess.run([*command, "--target", str(folder), *what], check=True)
+def install(folder: Path, *arguments: str) -> None:
+    """Install packages into a folder with `uv pip install`."""
+    command = [os.environ["UV"], "pip", "install", "--quiet", "--no-config", "--no-cache"]
+    command += ["--link-mode", "copy", "--target", str(folder)]
+    subprocess.run([*command, *arguments], check=True)
 
 
-def share(home: Path) -> None:
+def share_pure_packages(home: Path) -> None:
     """Move packages that are pure Python and the same for all versions into the common folder."""
     first, *others = (site_packages(home, python) for python in PYTHONS)
-    every = site_packages(home, "")
-    every.mkdir(parents=True)
-    for notes in sorted(first.glob("*.dist-info")):
-        is_pure = re.search(r"^Tag: \S+-none-any$", (notes / "WHEEL").read_text(), re.MULTILINE)
-        if not is_pure or not all((other / notes.name).exists() for other in others):
+    common = site_packages(home, "")
+    common.mkdir(parents=True)
+    for metadata in sorted(first.glob("*.dist-info")):
+        is_pure = re.search(r"^Tag: \S+-none-any$", (metadata / "WHEEL").read_text(), re.MULTILINE)
+        # the name of the folder has the version of the package
+        if not is_pure or not all((other / metadata.name).exists() for other in others):
             continue
-        names = sorted(top_names(notes))
-        for name in names:
-            shutil.move(first / name, every / name)
+        for name in top_level_names(metadata):
+            shutil.move(first / name, common / name)
             for other in others:
                 remove(other / name)
 
 
-def top_names(notes: Path) -> Iterator[str]:
-    """Yield the top-level files and folders of a package."""
-    lines = (notes / "RECORD").read_text(encoding="utf-8").splitlines()
-    names = {line.split("/")[0].split(",")[0] for line in lines}
-    yield from (
-        name for name in names if name not in ("..", "bin") and (notes.parent / name).exists()
-    )
+def top_level_names(metadata: Path) -> list[str]:
+    """Return the top-level files and folders of an installed package.
+
+    :param metadata: its `.dist-info` folder, which lists them in `RECORD`
+    """
+    lines = (metadata / "RECORD").read_text(encoding="utf-8").splitlines()
+    names = {line.split("/")[0].split(",")[0] for line in lines} - {"..", "bin"}
+    return sorted(name for name in names if (metadata.parent / name).exists())
 
 
 def remove(path: Path) -> None:
@@ -126,19 +106,19 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def tidy(folder: Path) -> None:
+def remove_unneeded(folder: Path) -> None:
     """Remove other packages' commands, and files that are needed only to compile or to test."""
     shutil.rmtree(folder / "bin", ignore_errors=True)
     for name in (".lock", ".gitignore"):
         (folder / name).unlink(missing_ok=True)
-    for pattern in IDLE:
+    for pattern in UNNEEDED:
         for path in sorted(folder.rglob(pattern)):
             if path.exists():
                 remove(path)
 
 
-def environment(home: Path) -> None:
-    """Turn the folder into a virtual environment with the program's command."""
+def make_environment(home: Path) -> None:
+    """Turn a folder into a virtual environment with the program's command."""
     binary = home / "bin"
     binary.mkdir()
     (binary / "python3").symlink_to("/usr/bin/python3")
@@ -152,21 +132,22 @@ def environment(home: Path) -> None:
     (binary / "companion").chmod(0o755)
 
 
-def system(package: Path, files: Path) -> None:
-    """Install units, the system user, udev rules and the system-wide command."""
+def install_system_files(package: Path, files: Path) -> None:
+    """Install units, the system user, udev rules and the system-wide command.
+
+    :param files: folder with the files of `systemd`
+    """
     for unit in sorted([*files.glob("companion*.service"), *files.glob("companion*.path")]):
-        lay(unit, package / "lib/systemd/system" / unit.name)
-    lay(files / "companion.sysusers", package / "usr/lib/sysusers.d/tabletop-companion.conf")
-    lay(
-        files / "60-tabletop-companion.rules",
-        package / "lib/udev/rules.d/60-tabletop-companion.rules",
-    )
-    lay(files / "companion", package / "usr/bin/companion", 0o755)
+        copy_file(unit, package / "lib/systemd/system" / unit.name)
+    copy_file(files / "companion.sysusers", package / "usr/lib/sysusers.d/tabletop-companion.conf")
+    rules = "60-tabletop-companion.rules"
+    copy_file(files / rules, package / "lib/udev/rules.d" / rules)
+    copy_file(files / "companion", package / "usr/bin/companion", 0o755)
     for script in (files / "companion", files / "configure.sh"):
         script.chmod(0o755)
 
 
-def lay(source: Path, target: Path, mode: int = 0o644) -> None:
+def copy_file(source: Path, target: Path, mode: int = 0o644) -> None:
     """Copy a file to its place in the package."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)

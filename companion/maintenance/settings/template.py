@@ -7,10 +7,10 @@ it: `python3 -m companion.maintenance.settings.template STATE_DIR`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 import tomlkit
 
+# Beginning of the file, in front of `state_dir`.
 INTRODUCTION = """\
 # Settings of Tabletop Companion. The settings page writes this file, too; what is written here by hand stays.
 # docs/settings.md tells every setting with its default. After a change: sudo systemctl restart companion
@@ -24,11 +24,5 @@ def settings_text(state_dir: str) -> str:
     return f"{INTRODUCTION}state_dir = {tomlkit.item(state_dir).as_string()}\n"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the settings to standard output."""
-    sys.stdout.write(settings_text(arguments[0]))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.stdout.write(settings_text(sys.argv[1]))
