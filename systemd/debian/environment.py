@@ -29,7 +29,18 @@ PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"
 LOCK = Path("companion/requirements.lock")
 BUILD_LOCK = Path("companion/build.lock")
 # Patterns of files that are not needed at run time.
-UNNEEDED = "*.a *.c *.cpp *.h *.pxd *.pxi *.pyi *.pyx tests __pycache__".split()
+UNNEEDED = (
+    "*.a",
+    "*.c",
+    "*.cpp",
+    "*.h",
+    "*.pxd",
+    "*.pxi",
+    "*.pyi",
+    "*.pyx",
+    "tests",
+    "__pycache__",
+)
 
 
 def main(package: Path, architecture: str) -> None:
