@@ -49,6 +49,9 @@ def open_folder(config: pytest.Config) -> None:
         "PYTHONDONTWRITEBYTECODE", None
     )  # to compile everything anew takes each worker fifteen seconds
     sys.dont_write_bytecode = False
+    # As many tests run as there are cores: threads for one picture would only wait for each other.
+    os.environ.setdefault("OPENCV_FOR_THREADS_NUM", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 

@@ -42,10 +42,12 @@ from companion.storage.journal import Journal
 PHONE = (390, 844)
 WALL = (1920, 1080)
 PATIENCE_S = 60.0
+MAX_PAUSE_S = 0.25
+"""Longest time between two looks at what takes long: each costs a browser as much as a page."""
 
 
 def until(
-    what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S, pause_s: float = 0.05
+    what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S, pause_s: float = 0.02
 ) -> Any:
     """Wait for something true in another process; a failing test says what never came.
 
@@ -60,6 +62,7 @@ def until(
         if time.monotonic() > end_s:
             pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
         pause.wait(pause_s)
+        pause_s = min(1.3 * pause_s, MAX_PAUSE_S)
 
 
 class Served:
