@@ -361,18 +361,20 @@ class _Turn(TurnLog):
         """Pass. From the second pass in a row it costs the hand (hackmud edition)."""
         self.add(BinmatEvent.PASS, self.seat, passes_text(self.role), "turns")
         # the newest card goes first (ruling)
-        lost = self.hands[self.index][::-1]
+        lost_cards = self.hands[self.index][::-1]
         costs_hand = self.before.is_hackmud and self.before.passes[self.index] > 0
-        if not costs_hand or not lost:
+        if not costs_hand or not lost_cards:
             return
         self.hands[self.index] = ()
-        text = say("{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost))
+        text = say(
+            "{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost_cards)
+        )
         why = say("It is the second pass in a row, or a later one.")
         self.add(BinmatEvent.HAND_LOST, self.seat, text, "passing", why=why)
         if self.seat is ATTACKER:
-            self.attacker_discard += lost
+            self.attacker_discard += lost_cards
             return
-        for card in lost:
+        for card in lost_cards:
             # among equally small piles, the lowest lane (ruling)
             smallest = min(LANES, key=lambda lane: len(self.discards[lane]))
             self.discards[smallest] += (card,)

@@ -336,16 +336,16 @@ def _pick_up(turn: _Turn, seat: int) -> None:
 def _check_homecoming(turn: _Turn) -> None:
     """End the game if a robot has carried the other flag to its own base. A draw if both have."""
     bases = turn.terrain.bases
-    home = [
+    carriers_home = [
         seat
         for seat in (SOUTH, NORTH)
         if turn.flags[1 - seat] is None and turn.robots[seat] == bases[seat]
     ]
-    if len(home) == 2:
+    if len(carriers_home) == 2:
         text = say("Both bring the flag home in the same step: a draw.")
         turn.end(None, text, "ties", say("Both flags came home."))
-    elif home:
-        seat = home[0]
+    elif carriers_home:
+        seat = carriers_home[0]
         reason = say(
             "{side!c} brings {other}’s flag home to {square}.",
             side=NAMES[seat],
@@ -366,12 +366,12 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
     flag that it carries (rulings).
     """
     shooters = [seat for seat in (SOUTH, NORTH) if letters[seat] == "S"]
-    hit: list[int] = []
+    victims: list[int] = []
     for seat in shooters:
         here = turn.robots[seat]
         there = turn.robots[1 - seat]
         if there in turn.terrain.lines_of_fire[here]:
-            hit.append(1 - seat)
+            victims.append(1 - seat)
             parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": there}
             text = say("{side!c} shoots and hits {other} on {square}.", **parts)
             turn.add(CommonEvent.SHOT, seat, text, "shots", at=here, to=there)
@@ -379,24 +379,24 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
             text = say("{side!c} shoots and hits nobody.", side=NAMES[seat])
             why = say("No free line along the rank or the file leads to the other robot.")
             turn.add(CommonEvent.MISS, seat, text, "shots", at=here, why=why)
-    # Robots that are hit while they carry a flag.
-    losers = [seat for seat in hit if turn.flags[1 - seat] is None]
-    turn.headlines.append(_shots_headline(shooters, hit, is_flag_lost=bool(losers)))
-    for seat in losers:
+    carriers = [seat for seat in victims if turn.flags[1 - seat] is None]
+    turn.headlines.append(_shots_headline(shooters, victims, is_flag_lost=bool(carriers)))
+    for seat in carriers:
         here = turn.flags[1 - seat] = turn.robots[seat]
         parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": here}
         text = say("{side!c} drops {other}’s flag on {square}.", **parts)
         turn.add(OutbufferedEvent.FLAG_DROPPED, seat, text, "flags", at=here)
-    _send_back(turn, sorted(hit))
+    _send_back(turn, sorted(victims))
 
 
-def _shots_headline(shooters: list[int], hit: list[int], *, is_flag_lost: bool) -> Headline:
+def _shots_headline(shooters: list[int], victims: list[int], *, is_flag_lost: bool) -> Headline:
     """Return one headline for all shots of a step."""
-    if len(hit) == 2:
+    if len(victims) == 2:
         return Headline(say("Both are hit. Both start again."), "hit", ROBOTS)
-    seat = 1 - hit[0] if hit else shooters[0]
+    # The seat that has hit the other robot, or else the first that has shot.
+    seat = 1 - victims[0] if victims else shooters[0]
     sides = {"side": NAMES[seat], "other": NAMES[1 - seat]}
-    if hit:
+    if victims:
         text = say("{side!c} hits {other}", **sides)
         if is_flag_lost:
             text = say("{side!c} hits {other}. The flag drops.", **sides)
@@ -406,7 +406,7 @@ def _shots_headline(shooters: list[int], hit: list[int], *, is_flag_lost: bool) 
     return Headline(say("{side!c} hits nobody", side=NAMES[seat]))
 
 
-def _send_back(turn: _Turn, hit: list[int]) -> None:
+def _send_back(turn: _Turn, victims: list[int]) -> None:
     """Put robots that were hit on their start tiles. If that is impossible, the opponent wins.
 
     A start tile is blocked by the opponent or by the robot's own flag, lying or carried (ruling).
@@ -414,9 +414,11 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
     starts = turn.terrain.starts
     before = list(turn.robots)
     # Move both first, because one robot may then occupy the start tile of the other.
-    for seat in hit:
+    for seat in victims:
         turn.robots[seat] = starts[seat]
-    shut_out = [seat for seat in hit if starts[seat] in (turn.robots[1 - seat], turn.flags[seat])]
+    shut_out = [
+        seat for seat in victims if starts[seat] in (turn.robots[1 - seat], turn.flags[seat])
+    ]
     if len(shut_out) == 2:
         turn.off_board = True
         text = say("Neither robot can return to its start tile: a draw.")
@@ -437,7 +439,7 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
         short = say("{side!c} is shut out.", side=NAMES[loser])
         turn.end(winner, text, "start-blocked", short)
     else:
-        for seat in hit:
+        for seat in victims:
             start = starts[seat]
             parts = {"side": NAMES[seat], "square": start}
             text = say("{side!c} returns to its start tile {square}.", **parts)
