@@ -276,6 +276,7 @@ def _attack_points(playout: Playout, action: Action) -> float:
     if action == PASS_ACTION:
         return -10.0
     hand = playout.hands[ATTACKER]
+    # the more cards are in hand, the less another one is worth
     if lane == ATTACKER_PILE:
         if kind == DRAW:
             return 2.5 - 0.5 * len(hand)
@@ -297,6 +298,7 @@ def _attack_points(playout: Playout, action: Action) -> float:
         # more damage than the lane has cards wins the game
         if damage > cards_left + len(wall):
             return 50.0
+        # damage counts more in a lane with few cards left. Without power it would waste the stack
         points = 2.0 * damage - 0.2 * cards_left if attack_power else -8.0
         return points - (0.0 if is_wall_known else 1.0)
     # a card for a stack: what it adds, and less in lanes that can lose many cards
@@ -333,6 +335,7 @@ def _defence_points(playout: Playout, action: Action) -> float:
         if card[0] == BOUNCE:
             return points - 1.0
         return points
+    # a higher wall is worth more, and most under attack
     points = 1.5 * gain + 1.0 * threat
     # a TRAP works only in a stack that is face down
     if card[0] == TRAP and not playout.defence_open[lane]:

@@ -53,6 +53,8 @@ _MIDDLE_BONUS = 0.1
 def rank_values(rng: Random, noise: float) -> list[float]:
     """Return the value of a scout by the number of ranks that it still has to go (0 to 18).
 
+    It is the number of ranks that the scout has gone, and a bonus that grows as it nears home.
+
     :param noise: maximum change of each value, as a share of it. It is drawn once for a whole game
     """
     values = [

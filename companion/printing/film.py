@@ -22,7 +22,7 @@ from companion.core.i18n import say
 # Font of all text. It comes with the PDF library.
 FAMILY = "Bitstream Vera Sans"
 
-# Maximum time for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi.
+# Timeout in seconds for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi.
 _TIMEOUT_S = 180.0
 # Added to the child's niceness, so that the service comes first.
 _NICENESS = 10

@@ -61,6 +61,7 @@ def draw_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent)
     """Draw one page of the board, centred in the printable area of the page."""
     printed = window.printed
     x, y = printed.centre
+    # from here on in board axes, with the middle of the window in the middle of the area
     with pen.at(*area.centre), pen.at(-x, -y, clip=printed):
         if kit.deck:
             _draw_lanes(pen, kit, kit.deck)
