@@ -95,15 +95,15 @@ class Pose:
         `z_mm` is one height, or one for each pixel, (N,). NaN where a ray does not meet its plane.
         """
         points = np.asarray(points_px, np.float64).reshape(-1, 2)
-        # The ray of each pixel in board axes.
+        # The ray (x, y, 1) of each pixel in camera axes, and then in board axes.
         normalised = self.lens.undistort((points - self.matrix[:2, 2]) / self.matrix[0, 0])
-        rays = at_height(normalised, 1.0) @ self.axes
+        rays = normalised @ self.axes[:2] + self.axes[2]
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
             # The distance to the plane along the ray. Behind the camera there is no intersection.
             distance = (z_mm - eye[2]) / rays[:, 2]
             distance = np.where(distance > 0, distance, np.nan)
-        return eye[:2] + rays[:, :2] * distance[:, None]
+        return np.asarray(eye[:2] + rays[:, :2] * distance[:, None])
 
     def project(self, points_mm: Points) -> tuple[Points, Floats, Floats]:
         """Project (N, 3) points to (N, 2) pixels, and return the derivatives by pose and by lens.
