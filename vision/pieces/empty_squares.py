@@ -352,15 +352,8 @@ def _shows_outline(
     # If no outline is visible, as in glare, an empty square cannot be recognised.
     is_clear = ~missing & (depths >= MIN_LINE_DEPTH)
     is_present &= is_clear.sum(axis=1) >= _MIN_LINES
-    is_in_shadow = _is_shadow_on_outline(tones, missing) & shot.has_outlines
-    return np.asarray(is_present & (~is_shaded | is_in_shadow))
-
-
-def _is_shadow_on_outline(tones: Tone, missing: Mask) -> Mask:
-    """Return (N,): whether a shadow falls on each outline, with parts of these tones (N, 12).
-
-    At least one part is darkened, and none of the darkened ones is missing, as an object would hide
-    it.
-    """
+    # A shadow darkens at least one part. None of these is missing, as an object would hide it.
     is_darkened = tones < _DIM
-    return np.asarray(is_darkened.any(axis=1) & ~(is_darkened & missing).any(axis=1))
+    is_in_shadow = is_darkened.any(axis=1) & ~(is_darkened & missing).any(axis=1)
+    is_in_shadow &= shot.has_outlines
+    return np.asarray(is_present & (~is_shaded | is_in_shadow))
