@@ -103,6 +103,7 @@ def check(state: State, decision: Decision) -> None:
 
 
 def _check_placement(position: Position, square: int) -> None:
+    """Check the square of a placing: an empty one on the own home rank (rulebook, "Setup")."""
     bit = 1 << square
     name = NAMES[square]
     where: str | None = name
@@ -140,7 +141,10 @@ def _refused_play(reason: Reason, why: str, rule: str, square: int | None = None
 
 
 def _check_scout(state: State, squares: tuple[int, ...]) -> None:
-    """Check that the first square has a scout that the seat on turn may play."""
+    """Check that the first square has a scout that the seat on turn may play.
+
+    No scout is played twice in a turn (rulebook, "Turns and Plays").
+    """
     position = state.position
     start = squares[0]
     name = NAMES[start]
@@ -177,6 +181,7 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
 
 
 def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
+    """Check the squares of a dash (rulebook, "Dash"; ruling, "Stacks")."""
     start, target = squares
     bit = 1 << target
     name = NAMES[target]
@@ -205,7 +210,7 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
 
 
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
-    """Check each jump of a chain, and that the chain may go on after it."""
+    """Check each jump of a chain, and that the chain may go on after it (rulebook, "Jump")."""
     start = 1 << squares[0]
     if is_stack(position, start):
         raise _refused_play(
@@ -309,6 +314,10 @@ def _covered_text(position: Position, square: int) -> str:
 
 
 def _check_rock(position: Position, decision: Decision) -> None:
+    """Check that a boulder or rock is left and fits on its squares (rulebook, "Boulders").
+
+    It covers nothing and has no other rock beside it. Diagonal contact is fine (ruling).
+    """
     name = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
     squares = listed(NAMES[square] for square in decision.squares)
     covered = decision.covered

@@ -108,7 +108,7 @@ def has_play(position: Position) -> bool:
 def has_rock(position: Position, kind: Kind) -> bool:
     """Return whether the seat on turn may still lay its boulder or its rock.
 
-    Each of the two may be laid once in a game, at any moment of the own turn (ruling).
+    Each of the two is laid once in a game, at any moment of the own turn (rulebook, "Boulders").
     """
     index = 2 * position.seat + ROCK_KINDS.index(kind)
     return not (position.to_place or position.is_won or position.rocks[index])
@@ -117,7 +117,7 @@ def has_rock(position: Position, kind: Kind) -> bool:
 def _free_for_rocks(position: Position) -> int:
     """Return the mask of squares that a rock may cover.
 
-    They hold no scout and no rock, and are not orthogonally next to a rock (ruling, "Rocks").
+    They hold no scout and no rock, and are not orthogonally next to a rock (rulebook, "Boulders").
     """
     return ALL_SQUARES & ~(
         position.scouts | position.rock_squares | neighbours_of(position.rock_squares)

@@ -59,6 +59,7 @@ def carry_out(state: State, decision: Decision) -> Step[State]:
 
 
 def _carry_out_placing(log: TurnLog, position: Position, square: int) -> Position:
+    """Place a scout. After the last one the game begins (rulebook, "Setup")."""
     after = place_scout(position, 1 << square)
     # Sides alternate, so this side has half of the rest (rounded down) left to place.
     number = SCOUTS_PER_SIDE - after.to_place // 2
@@ -81,6 +82,7 @@ def _carry_out_end(log: TurnLog, position: Position) -> Position:
 
 
 def _carry_out_rock(log: TurnLog, position: Position, decision: Decision) -> Position:
+    """Lay a boulder or a rock, which costs no play (rulebook, "Boulders")."""
     rock = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
     after = lay_rock(position, decision.kind, decision.covered)
     squares = listed(NAMES[number] for number in squares_in(decision.covered))
@@ -97,7 +99,10 @@ def _carry_out_rock(log: TurnLog, position: Position, decision: Decision) -> Pos
 
 
 def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Position:
-    """Carry out a dash or jumps in one stage, plus a second one if the scout is turned over."""
+    """Carry out a dash or a chain of jumps (rulebook, "Moves" to "Winning").
+
+    It is one stage, plus a second one if the scout is turned over.
+    """
     seat = before.seat
     squares = decision.squares
     origin = 1 << squares[0]
