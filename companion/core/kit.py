@@ -423,7 +423,8 @@ class Kit:
         return {face.name: face for face in self.faces}
 
     @cached_property
-    def _by_marker(self) -> dict[int, Face]:
+    def face_by_marker(self) -> Mapping[int, Face]:
+        """Faces by marker, without the markers of other games."""
         return {marker: face for face in self.faces for marker in face.markers}
 
     def face(self, name: str) -> Face:
@@ -511,10 +512,6 @@ class Kit:
             for square, faces in layout.items()
         }
         return {square: faces for square, faces in anchored.items() if faces}
-
-    def face_of_marker(self, marker: int) -> Face | None:
-        """Return the face with this marker, or None if it is not one of this game."""
-        return self._by_marker.get(marker)
 
 
 # ---- readings of order tiles ---------------------------------------------------------------------

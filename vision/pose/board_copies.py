@@ -158,7 +158,7 @@ def _has_pieces(kit: Kit, group: Quads, pieces: Quads, lens: Lens, size: Size) -
     if pose is None:
         return False
     for marker, px in pieces.items():
-        face = kit.face_of_marker(marker)
+        face = kit.face_by_marker.get(marker)
         if face is None:
             continue
         # The position of the piece if it lies on this copy.

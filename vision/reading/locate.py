@@ -367,7 +367,7 @@ def _tags(kit: Kit, others: Quads) -> list[Tag]:
     """Return those of these markers, (4, 2) px by id, that belong to pieces."""
     tags = []
     for marker, px in others.items():
-        face = kit.face_of_marker(marker)
+        face = kit.face_by_marker.get(marker)
         if face is not None:
             tags.append(Tag(px, face.height_mm, kit.tag_mm))
     return tags

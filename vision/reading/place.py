@@ -139,7 +139,7 @@ def place_pieces(
     strangers = set()
     for sighting in sightings:
         marker = sighting.marker
-        face = kit.face_of_marker(marker)
+        face = kit.face_by_marker.get(marker)
         # A marker of no piece of this kit, or of a piece that is there twice.
         if times[marker] > 1 or (face is None and marker not in kit.board.corners):
             strangers.add(marker)

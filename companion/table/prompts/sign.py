@@ -62,7 +62,7 @@ def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
 
 def stranger_words(kit: Kit | None, marker: int) -> str:
     """Return a sentence on a marker that belongs to no piece of this game, or is visible twice."""
-    if face := kit.face_of_marker(marker) if kit else None:
+    if face := kit.face_by_marker.get(marker) if kit else None:
         return say(
             "The {piece} is seen twice (marker {marker}): take one away.",
             piece=face.name,
