@@ -246,11 +246,7 @@ def create_base_app(
         """Restore the thread's language for the next request."""
         set_language(g.get("previous_language", "en"))
 
-    @app.after_request
-    def add_headers(answer: Response) -> Response:
-        _set_headers(answer)
-        return answer
-
+    app.after_request(_set_headers)
     return app
 
 
@@ -272,8 +268,8 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
 _WAIT_TOKEN = re.compile(r"[0-9a-z]{1,12}")
 
 
-def _set_headers(answer: Response) -> None:
-    """Set the headers of every answer. Answers without their own `Cache-Control` are never stored.
+def _set_headers(answer: Response) -> Response:
+    """Return any answer with its headers. Without a `Cache-Control` of its own it is never stored.
 
     If the page sent a token with a long request, a cookie with that token tells the page that the
     answer has arrived.
@@ -297,3 +293,4 @@ def _set_headers(answer: Response) -> None:
     # pages can hold secrets of one seat, so no cache may store them
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"
+    return answer

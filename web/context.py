@@ -228,7 +228,9 @@ class PageContext:
         is_turned = key.page == "table" and table.settings.tip_south == "right"
         may_know_code = key.at_table or key.page == "host"
         shows_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
-        pads = SEATS if key.page == "workbench" else ()
+        pads = {}
+        if key.page == "workbench":
+            pads = {seat: table.view(seat).own.pad for seat in SEATS}
         with side_names(table.player_names()):
             finale = None
             if features.past and view.phase is Phase.OVER:
@@ -257,6 +259,6 @@ class PageContext:
                 host_key=self.guard.host_key if key.page == "host" else "",
                 coach_for=_COACH_CHOICES[table.settings.coach] if features.coach else None,
                 seat_small=table.view(SEATS[0]).sign.small if key.page == "pass" else "",
-                pads={seat: table.view(seat).own.pad for seat in pads},
+                pads=pads,
             )
         return view.version, html
