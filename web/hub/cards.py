@@ -78,12 +78,11 @@ class CardPages(HubGroup):
 
     @form("/card/make", page="page")
     def make(self) -> Any:
-        """Make a card for the person at this browser."""
+        """Make a card for the person at this browser. Raises `Stale` after too many cards."""
         address = address_group(request.remote_addr or "")
         # in this order, an address over its own limit uses up nothing of the shared one
-        if not (
-            self._new_card_limit.take_token(address) and self._new_card_limit_all.take_token(SHARED)
-        ):
+        has_token = self._new_card_limit.take_token(address)
+        if not has_token or not self._new_card_limit_all.take_token(SHARED):
             raise Stale(
                 say(
                     "Too many cards have been made from here: wait a few minutes, or ask the hub’s "
@@ -94,7 +93,7 @@ class CardPages(HubGroup):
 
     @form("/card/change", page="page")
     def change(self) -> Any:
-        """Change the name on the card, and whether others see it."""
+        """Change the name on this browser's card, and whether others see it."""
         self._cards.change(self._require_card().number, *self._submitted_name())
         return redirect("/card", 303)
 

@@ -18,7 +18,9 @@ const sceneCache = new Map(); // promises of fragments by place
 let current = Number(scrub.value); // place of the shown scene
 let playTimer = 0;
 
+// The place of a link's scene, from its address `?at=12`. The link of a turn leads to its last scene.
 const placeOf = link => Number(link.getAttribute('href').slice(4));
+// The place of the first scene of a link's turn.
 const firstOf = link => Number(link.dataset.first ?? placeOf(link));
 
 // Return the promise of a scene's fragment, or null if there is no such scene. Neighbours of a scene are fetched in advance.

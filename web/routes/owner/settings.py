@@ -39,6 +39,7 @@ from web.templating.phrases import date_words
 # Maximum number of bytes of an upload in memory at once.
 UPLOAD_CHUNK_BYTES = 1_000_000
 
+# Settings whose value is a pin.
 _PIN_SETTINGS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
@@ -188,11 +189,13 @@ def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[st
             if not row.page_may_write(values[key]):
                 raise Malformed(by_hand_sentence())
     after = {**stored, **values}
+    # two parts cannot share a pin
     pins = [after.get(key) for key in _PIN_SETTINGS]
     for key in _PIN_SETTINGS & set(values):
         pin = values[key]
         if isinstance(pin, int) and pins.count(pin) > 1:
             raise Malformed(say("Pin {pin} already has another job: give each its own.", pin=pin))
+    # quiet hours need their start and their end
     if bool(after.get("quiet.from")) != bool(after.get("quiet.to")):
         raise Malformed(say("Enter both times, or neither."))
     return values
