@@ -60,7 +60,6 @@ class MqttAdapter(Closeable):
         """The connection to the broker. None while MQTT is off."""
         self._follower: Follower | None = None
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
-        """Cues that wait to be published."""
         self._forget_published()
         table.connect(TableListener(on_signal=self._signals.append))
         self._open()
@@ -195,9 +194,8 @@ class MqttAdapter(Closeable):
             state[topics.CLOCK] = topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
         if mqtt.staff:
             state[topics.STAFF] = topics.staff_of(self.bell, language)
-        messages = {}
-        for name, content in state.items():
-            messages[f"{mqtt.base_topic}/{name}"] = encode_json(content)
+        base = mqtt.base_topic
+        messages = {f"{base}/{name}": encode_json(content) for name, content in state.items()}
         line.publish(messages, events)
         return PUBLISH_PAUSE_S
 

@@ -82,7 +82,6 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 
 def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | None:
-    """Return the source of the game's chance. None without chance."""
     if chance is None:
         return None
     return {

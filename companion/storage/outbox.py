@@ -101,21 +101,21 @@ class Outbox:
 
     def _message(self, entry: Entry) -> PublicRecord:
         """Return the message for an entry that has just been applied."""
-        record = entry.record
-        is_about_seat = isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat | ShowCard)
-        seat = getattr(record, "seat", None) if is_about_seat else None
-        remote = self._session.remote
+        record, session, remote = entry.record, self._session, self._session.remote
+        seat = None
+        if isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat | ShowCard):
+            seat = record.seat
         return PublicRecord(
-            entry.id,
-            _mark(entry),
-            self.epoch,
-            str(record.__struct_config__.tag),
-            self._session.number,
-            round(entry.at, 3),
-            public_view(self._session, entry.now_s),
-            seat,
-            {seat: sitter.card for seat, sitter in self._session.seats.items() if sitter.card},
-            PublicPair(remote.remote_seat.id, remote.own_seat) if remote else None,
+            entry=entry.id,
+            mark=_mark(entry),
+            epoch=self.epoch,
+            what=str(record.__struct_config__.tag),
+            game=session.number,
+            at=round(entry.at, 3),
+            view=public_view(session, entry.now_s),
+            seat=seat,
+            cards={seat: sitter.card for seat, sitter in session.seats.items() if sitter.card},
+            pair=PublicPair(remote.remote_seat.id, remote.own_seat) if remote else None,
         )
 
     def _apply(self, record: AnyRecord) -> None:

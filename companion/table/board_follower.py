@@ -274,7 +274,6 @@ class BoardFollower:
 
 
 def _board_before(live: TableState, session: Session) -> BoardBefore:
-    """Return the layout and the markers of the board before an action in this session."""
     kit = session.require_game().kit(session.options)
     return BoardBefore(kit, session.board or {}, live.markers_before)
 

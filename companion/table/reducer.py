@@ -345,7 +345,6 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
 
 
 def _next_turn(session: Session, now_s: float) -> Advance:
-    """End the game if it has an outcome. Otherwise begin a new turn."""
     outcome = session.require_game().outcome(session.state)
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
 

@@ -309,7 +309,9 @@ class Session:
 
     def is_played_here(self, seat: Seat) -> bool:
         """Return whether this seat is played by a person at this table, or is free."""
-        return not (self.is_remote(seat) or self.is_machine_seat(seat))
+        if self.remote is not None and self.is_remote(seat):
+            return False
+        return not self.is_machine_seat(seat)
 
     def piece_mover(self, seat: Seat) -> Seat:
         """Return the seat whose player moves this seat's pieces: its own, or the one opposite if it

@@ -85,6 +85,7 @@ class TableState:
     It never changes. Whoever changes the table makes another one (`dataclasses.replace`).
     """
 
+    # ---- what is shown ----
     session: Session
     """The part that the journal can restore."""
     version: int = 0
@@ -93,53 +94,61 @@ class TableState:
     """Monotonic time at which the current phase or stage was first shown."""
     headline: TimedHeadline | None = None
     """The current headline. None while hands are at work or no stage is shown."""
-    reading: Reading = NO_READING
+    is_help_shown: bool = False
+    """Whether the table screen shows what can be done now."""
+
+    # ---- the camera and the board ----
     camera: CameraStatus = NO_CAMERA
+    reading: Reading = NO_READING
     problems: Problems = ()
     """What is wrong on the board, without what was overruled."""
     disagrees_since_s: float | None = None
     """Monotonic time since which the camera has disagreed with what is shown. None if it agrees."""
     overruled_problems: Problems = ()
     """Problems that somebody confirmed by hand."""
+    broken_rule: Illegal | None = None
+    touched_squares: frozenset[Square] = frozenset()
+    """Squares whose pieces were hidden or lifted since the current instruction, which shows that
+    hands were there.
+    """
+    markers_before: Mapping[Square, int] = field(default_factory=dict)
+    """The marker read on each square when the board last had no problems."""
+    fans_before: Layout = field(default_factory=dict)
+    """The open cards by zone, at the beginning of the decision that is due."""
+
+    # ---- actions that are not handed in yet ----
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
+    tiles: TileState = NO_TILES
+    possible_actions: tuple[str, ...] = ()
+    """The actions that the board can mean, in notation, if it can mean several."""
+    laid_actions: Mapping[Seat, str] = field(default_factory=dict)
+    """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
+    early_press: HandIn | None = None
+    """A press that ended a turn while hands were at the board. It waits for the camera and keeps
+    its time stamp.
+    """
+
+    # ---- the lobby ----
     suggested_game: str | None = None
     """The game whose board lies on the table between games."""
     remembered_game: str | None = None
     """The game that the owner started last."""
     chosen_game: str | None = None
     """The game that was chosen in the lobby. None while all are offered."""
-    possible_actions: tuple[str, ...] = ()
-    """The actions that the board can mean, in notation, if it can mean several."""
-    broken_rule: Illegal | None = None
-    is_help_shown: bool = False
-    """Whether the table screen shows what can be done now."""
-    reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
-    """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
-    (`coaching.explained_turn_indices`).
-    """
-    laid_actions: Mapping[Seat, str] = field(default_factory=dict)
-    """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
-    fans_before: Layout = field(default_factory=dict)
-    """The open cards by zone, at the beginning of the decision that is due."""
-    markers_before: Mapping[Square, int] = field(default_factory=dict)
-    """The marker read on each square when the board last had no problems."""
-    touched_squares: frozenset[Square] = frozenset()
-    """Squares whose pieces were hidden or lifted since the current instruction, which shows that
-    hands were there.
-    """
-    early_press: HandIn | None = None
-    """A press that ended a turn while hands were at the board. It waits for the camera and keeps
-    its time stamp.
-    """
-    tiles: TileState = NO_TILES
+    round_players: str = ""
+    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
+
+    # ---- devices and programs ----
     panel: str = ""
     """A sentence about the pads. Empty if there is nothing to say."""
     notices: Mapping[str, str] = field(default_factory=dict)
     """Lasting troubles, as sentences by topic. An empty sentence is no trouble."""
     has_own_wifi: bool = False
     """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
-    round_players: str = ""
-    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
+    reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
+    """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
+    (`coaching.explained_turn_indices`).
+    """
 
     @property
     def is_in_trouble(self) -> bool:

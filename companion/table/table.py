@@ -125,7 +125,9 @@ class Table(Closeable):
     def player_names(self) -> Mapping[str, str]:
         """Return the player of each side, by the side's name, for sentences shown at this table."""
         session = self._store.session
-        names = {seat: sitter.name for seat, sitter in session.seats.items()}
+        names = {}
+        for seat, sitter in session.seats.items():
+            names[seat] = sitter.name
         return players_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:

@@ -215,7 +215,6 @@ _QUESTIONS: dict[type, Question] = {Resign: "resign", OfferDraw: "draw", Abandon
 
 
 def _record_of(question: Question, seat: Seat) -> Resign | OfferDraw | Abandon:
-    """Return the record of what a seat has asked for."""
     if question == "end":
         return Abandon()
     return Resign(seat) if question == "resign" else OfferDraw(seat)
