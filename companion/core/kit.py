@@ -18,9 +18,9 @@ from South, z up from the paper. All lengths are in mm.
       0 +---+---+--> x
          South
 
-Marker ids 0-19 are board corners (four for each game), pieces begin at 20, cards
-at 100, tiles with orders at 180. An id has the same meaning in all games of the project, so that a
-piece of another game is recognised as such.
+Marker ids 0-19 are board corners (four for each game), pieces begin at 20, cards at 100, tiles with
+orders at 180. An id has the same meaning in all games of the project, so that a piece of another
+game is recognised as such.
 """
 
 import math

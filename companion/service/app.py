@@ -460,18 +460,22 @@ class Companion(Closeable):
         self.housekeeping.settings = settings.history
 
     def _is_key_used(self) -> bool:
+        """Return whether somebody has become the owner by the owner key."""
         return _HOST_KEY_USED in dict(self.journal.keys())
 
     def _note_key_used(self) -> None:
+        """Remember that somebody has become the owner."""
         with suppress(JournalError):  # full disk: it is noted at the next use
             self.journal.key(_HOST_KEY_USED)
 
     def _make_host_key(self) -> str:
+        """Replace the owner key by a new one, and return it."""
         self.journal.renew_key("host")
         self.host_key = host_key_of(self.journal)
         return self.host_key
 
     def _report(self, sentence: str) -> None:
+        """Note something that was found at the start, for the greeting and the log."""
         self.notes.append(sentence)
         log.info("%s", sentence)
 
