@@ -76,7 +76,7 @@ class Replay:
     def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
         """Add a turn with the state before it and the step that it made."""
         number = len(self.turns) + 1
-        first = self.places
+        first = self.scene_count
         actions = {seat: turn.actions[seat] for seat in SEATS if seat in turn.actions}
         # a turn without stages still has one scene
         last = first + max(1, len(step.stages)) - 1
@@ -85,7 +85,7 @@ class Replay:
         self.turns.append(PastTurn(number, turn.moment, actions, first, last, counted, state, step))
 
     @property
-    def places(self) -> int:
+    def scene_count(self) -> int:
         """Return the number of scenes. The first one is the start."""
         return self.turns[-1].last + 1 if self.turns else 1
 

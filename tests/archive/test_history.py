@@ -189,9 +189,9 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
     firsts = [turn.first for turn in replay.turns]
     lasts = [turn.last for turn in replay.turns]
     assert firsts == [1, *(last + 1 for last in lasts[:-1])]
-    assert lasts[-1] == replay.places - 1
-    scenes = [replay.scene(place) for place in range(replay.places)]
-    assert [scene.place for scene in scenes] == list(range(replay.places))
+    assert lasts[-1] == replay.scene_count - 1
+    scenes = [replay.scene(place) for place in range(replay.scene_count)]
+    assert [scene.place for scene in scenes] == list(range(replay.scene_count))
     assert {scene.turn for scene in scenes} == set(range(len(replay.turns) + 1))
     if name == "binmat":
         assert scenes[-1].lanes
@@ -199,7 +199,7 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
     else:
         assert any(scene.moves for scene in scenes)
     with pytest.raises(IndexError):
-        replay.scene(replay.places)
+        replay.scene(replay.scene_count)
 
 
 def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:

@@ -67,7 +67,7 @@ def moving_picture(game: Replay) -> bytes:
     Needs an application context for the template.
     """
     places = _choose_places(game)
-    last = game.places - 1
+    last = game.scene_count - 1
     documents = [_document(game, game.scene(place), is_end=place == last) for place in places]
     # the longer the game, the shorter its frames
     frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _WHOLE_GAME_MS // len(places)))
@@ -77,9 +77,9 @@ def moving_picture(game: Replay) -> bytes:
 
 def _choose_places(game: Replay) -> list[int]:
     """Return the scenes to be drawn, evenly spaced, including the first and the last."""
-    last = game.places - 1
+    last = game.scene_count - 1
     # rounded up, with one frame left over for the last scene
-    stride = -(-game.places // (MAX_FRAMES - 1))
+    stride = -(-game.scene_count // (MAX_FRAMES - 1))
     return [*range(0, last, stride), last]
 
 

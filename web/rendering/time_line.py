@@ -39,7 +39,7 @@ class MarkedMoment:
 def marked_moments(replay: Replay) -> list[MarkedMoment]:
     """Return the memorable moments of a game in order, at most one per scene."""
     moments: dict[int, MarkedMoment] = {}
-    last = replay.places - 1
+    last = replay.scene_count - 1
 
     def mark(place: int, drawing: str, words: str, weight: int) -> None:
         # keep the moment with the largest weight in a scene
@@ -83,7 +83,7 @@ def lead_path(replay: Replay) -> str:
     leads = replay.leads
     if len(set(leads)) < 2:
         return ""
-    step = 1000 / max(replay.places - 1, 1)
+    step = 1000 / max(replay.scene_count - 1, 1)
     places = [0, *(turn.last for turn in replay.turns)]
     # the largest lead nearly fills its half, and y points down, where North is
     height = -46 / max(map(abs, leads))

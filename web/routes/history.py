@@ -134,7 +134,7 @@ class HistoryPages(PageGroup):
         scene_values: dict[str, Any] = {"replay": None}
         if line.has_replay:
             replay = self.past.replay(number)
-            place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
+            place = min(max(request.args.get("at", 0, type=int), 0), replay.scene_count - 1)
             scene_values = self._scene_values(replay, place)
         return render_template(
             "game.html",
@@ -150,7 +150,7 @@ class HistoryPages(PageGroup):
     def scene(self, number: int, place: int) -> str:
         """Return one scene of a replay as a fragment of its page. Raises `NotFound`."""
         replay = self._replay(number)
-        if place >= replay.places:
+        if place >= replay.scene_count:
             raise NotFound
         game = self._games.get(replay.line.game)
         return render_template(
