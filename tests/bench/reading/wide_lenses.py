@@ -35,15 +35,15 @@ class Glass:
     coefficients: tuple[float, ...]
     is_fisheye: bool = False
 
-    def straight(self, bent: Points) -> Points:
-        """(N, 2) bent coordinates to plane ones."""
-        points, coefficients = bent.reshape(-1, 1, 2), np.array(self.coefficients)
+    def undistort(self, distorted: Points) -> Points:
+        """(N, 2) distorted coordinates to normalised ones."""
+        points, coefficients = distorted.reshape(-1, 1, 2), np.array(self.coefficients)
         if self.is_fisheye:
-            found = cv2.fisheye.undistortPoints(points, np.eye(3), coefficients)
+            normalised = cv2.fisheye.undistortPoints(points, np.eye(3), coefficients)
         else:
             accuracy = cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 40, 1e-9
-            found = cv2.undistortImagePoints(points, np.eye(3), coefficients, None, accuracy)
-        return np.asarray(found, np.float64).reshape(-1, 2)
+            normalised = cv2.undistortImagePoints(points, np.eye(3), coefficients, None, accuracy)
+        return np.asarray(normalised, np.float64).reshape(-1, 2)
 
 
 def _equidistant(degrees: float, k1: float = 0.0, k2: float = 0.0) -> Glass:
@@ -66,27 +66,30 @@ def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
     width, height = view.width, view.height
     focal = glass.focal_ratio * width
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
-    bent = np.column_stack(
+    distorted = np.column_stack(
         [(columns.ravel() - (width - 1) / 2) / focal, (rows.ravel() - (height - 1) / 2) / focal]
     )
-    plane = glass.straight(bent).clip(-2.2, 2.2)
-    wide = 2 * math.ceil(float(np.abs(plane[:, 0]).max()) * focal) + 3
-    high = 2 * math.ceil(float(np.abs(plane[:, 1]).max()) * focal) + 3
-    # The board fills the middle of the larger picture as it would fill the bent one.
+    normalised = glass.undistort(distorted).clip(-2.2, 2.2)
+    wide = 2 * math.ceil(float(np.abs(normalised[:, 0]).max()) * focal) + 3
+    high = 2 * math.ceil(float(np.abs(normalised[:, 1]).max()) * focal) + 3
+    # The board fills the middle of the larger picture as it would fill the distorted one.
     edge = (
-        glass.straight(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1] * 2 * focal / high
+        glass.undistort(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1]
+        * 2
+        * focal
+        / high
     )
     table = printed_table(
         kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge)
     )
     table.set_up(layout)
     drawn = table.render_luma()
-    places = (
-        (plane * focal + ((wide - 1) / 2, (high - 1) / 2))
+    source_px = (
+        (normalised * focal + ((wide - 1) / 2, (high - 1) / 2))
         .astype(np.float32)
         .reshape(height, width, 2)
     )
-    seen = cv2.remap(drawn, places, None, cv2.INTER_AREA)  # type: ignore[call-overload]  # stubs deny None
+    seen = cv2.remap(drawn, source_px, None, cv2.INTER_AREA)  # type: ignore[call-overload]  # stubs deny None
     return np.asarray(seen, dtype=np.uint8)
 
 
