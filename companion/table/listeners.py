@@ -20,7 +20,7 @@ REVEAL_DURATION_S = 0.6
 
 
 def _ignore(*_: object) -> None:
-    """Ignore a call that an adapter has no use for."""
+    pass
 
 
 @dataclass(frozen=True)

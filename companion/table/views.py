@@ -275,7 +275,6 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
 
 
 def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | ActionSealed | None:
-    """Return a seat's sealed action, or what another table has told of it."""
     remote = session.remote if session.is_remote(seat) else None
     return session.sealed.get(seat) or (remote.sealed_action if remote else None)
 

@@ -122,5 +122,4 @@ def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
 
 
 def _square_name(square: Square | None) -> str | None:
-    """Return the name of a square. None for a place beside the board."""
     return None if square is None else str(square)
