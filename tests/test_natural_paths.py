@@ -141,7 +141,7 @@ def test_an_order_reaches_a_page(companion: Companion, trace: Trace) -> None:
     phone.post("/api/seat/south/take", name="Mara")
     moment = companion.table.view().moment
     order = {"moment": moment, "action": "UUU", "salt": "aa"}
-    for _ in range(3):
+    for _ in range(6):
         phone.post("/api/seat/south/hand-in", **order)
         phone.post("/api/seat/south/take-back", moment=moment)
         with closing(Page(companion.server.port)) as page, trace.noting():
@@ -159,7 +159,7 @@ def test_a_picture_names_a_wrong_piece(companion: Companion, trace: Trace) -> No
     assert stray not in layout
     wrong = dict(layout)
     wrong[stray] = wrong.pop(next(iter(wrong)))
-    for _ in range(3):
+    for _ in range(6):
         with trace.noting():
             companion.simulation.world.set_up(wrong)
             until("the wrong piece", lambda: companion.table.view().board.problems)
