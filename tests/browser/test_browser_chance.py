@@ -66,8 +66,8 @@ def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
 def test_a_forged_history_is_called_one(tmp_path: Path) -> None:
     with at_a_phone(tmp_path) as (place, window, url):
         forged = FairChance(commitment_of("11" * 32), "00" * 32)
-        journal_of(place.table).append(1, NewGame("kahmate", 1, chance=forged), 5.0)
-        journal_of(place.table).append(1, Resign(Seat.SOUTH), 6.0)
+        journal_of(place.table).append(1, [NewGame("kahmate", 1, chance=forged)], 5.0)
+        journal_of(place.table).append(1, [Resign(Seat.SOUTH)], 6.0)
         place.table.new_game("outbuffered")
         window.get(f"{url}/history/1")
         said = verdicts(window)
