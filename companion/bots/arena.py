@@ -46,20 +46,18 @@ from companion.games.arena.turn import carry_out
 
 
 class Strength(NamedTuple):
-    """Parameters of a level.
-
-    :param rounds: maximum number of rounds in which both sides add an answer
-    :param sweeps: maximum number of passes over the robots in the search for an answer
-    :param noise: maximum change of each weight of the evaluation, as a share of it
-    :param trust: probability that the other side plays its typical plan
-    :param rashness: factor of the weight for being near the enemy. Beginners run into fire.
-    """
+    """Parameters of a level."""
 
     rounds: int
+    """Maximum number of rounds in which both sides add an answer."""
     sweeps: int
+    """Maximum number of passes over the robots in the search for an answer."""
     noise: float
+    """Maximum change of each weight of the evaluation, as a share of it."""
     trust: float
+    """Probability that the other side plays its typical plan."""
     rashness: float
+    """Factor of the weight for being near the enemy. Beginners run into fire."""
 
 
 # Parameters by level. Matches judge them: each level has to beat the one below
@@ -113,18 +111,16 @@ class Weights(NamedTuple):
     """Weights of the evaluation, in hit points.
 
     They were chosen by hand. Matches (`tests/bench/bots`) judge all of them together.
-
-    :param robot: a robot on the board, in addition to its hit points
-    :param contact: a robot beside an enemy, which it can hit in the next turn
-    :param doomed: a robot that the enemies beside it can destroy in the next turn. It counts as a
-        loss.
-    :param near: each step of an own robot towards the nearest enemy
     """
 
     robot: float = 22.0
+    """A robot on the board, in addition to its hit points."""
     contact: float = 5.0
+    """A robot beside an enemy, which it can hit in the next turn."""
     doomed: float = 6.0
+    """A robot that the enemies beside it can destroy in the next turn. It counts as a loss."""
     near: float = 0.8
+    """Each step of an own robot towards the nearest enemy."""
 
 
 class ArenaBot(Bot):

@@ -26,28 +26,25 @@ _CERTAIN_PERCENT = 95
 
 
 class Choice(NamedTuple):
-    """An action that an opponent chose.
-
-    :param action: the action in the game's notation
-    :param nodes: number of positions searched
-    :param why: reasons as sentences, the most important first
-    """
+    """An action that an opponent chose."""
 
     action: str
+    """The action in the game's notation."""
     nodes: int
+    """Number of positions searched."""
     why: tuple[str, ...] = ()
+    """Reasons as sentences, the most important first."""
 
 
 class Verdict(NamedTuple):
-    """A bot's opinion of an action that somebody else chose.
-
-    :param best: what the bot would choose
-    :param loss: how much worse the action is than `best`, as a share of a whole game, 0 to 1. It is
-        estimated by the bot's own evaluation, and None if the bot cannot compare the actions.
-    """
+    """A bot's opinion of an action that somebody else chose."""
 
     best: Choice
+    """What the bot would choose."""
     loss: float | None
+    """How much worse the action is than `best`, as a share of a whole game, 0 to 1. It is estimated
+    by the bot's own evaluation, and None if the bot cannot compare the actions.
+    """
 
 
 def share_of_game(points: float, points_per_game: float) -> float:

@@ -76,17 +76,14 @@ _UNSEEN_POWER = 1.6
 
 
 class Strength(NamedTuple):
-    """Parameters of a level.
-
-    :param max_actions: maximum number of actions tried in playouts. 0: the action with most points
-        is taken.
-    :param deals: number of deals in each round of playouts
-    :param noise: maximum change of the points of a kind of action
-    """
+    """Parameters of a level."""
 
     max_actions: int
+    """Maximum number of actions tried in playouts. 0: the action with most points is taken."""
     deals: tuple[int, ...]
+    """Number of deals in each round of playouts."""
     noise: float
+    """Maximum change of the points of a kind of action."""
 
 
 # Parameters by level. Matches judge them: each level has to beat the one below

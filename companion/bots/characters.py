@@ -15,19 +15,17 @@ from companion.core.i18n import say
 
 @dataclass(frozen=True)
 class Character:
-    """An opponent as players see it.
-
-    :param level: one of `LEVELS`, or 0 for an external engine, whose strength is unknown
-    :param style: how it plays, in a few words
-    :param drawing: name of its picture
-    :param command: program of an external engine with its arguments, empty for a built-in one
-    """
+    """An opponent as players see it."""
 
     name: str
     level: int
+    """One of `LEVELS`, or 0 for an external engine, whose strength is unknown."""
     style: str
+    """How it plays, in a few words."""
     drawing: str
+    """Name of its picture."""
     command: tuple[str, ...] = ()
+    """Program of an external engine with its arguments, empty for a built-in one."""
 
 
 # The built-in characters, by rising level.

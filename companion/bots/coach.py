@@ -46,22 +46,21 @@ Speller = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
 
 @dataclass(frozen=True)
 class Hint:
-    """The coach's answer.
-
-    :param action: the best action in notation, and in `orders` the same in words
-    :param why: reasons for it as sentences
-    :param judgement: sentence on the action that was taken, or empty if there was none
-    :param is_best: whether the action that was taken is as good as the best
-    :param is_theirs: whether action and reasons are those of the machine at the other seat. Then
-        `judgement` says whose they are and of which turn
-    """
+    """The coach's answer."""
 
     action: str
+    """The best action in notation, and in `orders` the same in words."""
     orders: tuple[SpelledOrder, ...]
     why: tuple[str, ...]
+    """Reasons for it as sentences."""
     judgement: str = ""
+    """Sentence on the action that was taken, or empty if there was none."""
     is_best: bool = False
+    """Whether the action that was taken is as good as the best."""
     is_theirs: bool = False
+    """Whether action and reasons are those of the machine at the other seat. Then `judgement` says
+    whose they are and of which turn.
+    """
 
 
 class Coach:

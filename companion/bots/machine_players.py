@@ -57,15 +57,13 @@ _JOURNAL_PAUSE_S = 2.0
 
 
 class _Plan(NamedTuple):
-    """What a machine will hand in for a moment.
-
-    :param choice: the action, or None for a random one
-    :param earliest_s: earliest time to hand it in, on the monotonic clock
-    """
+    """What a machine will hand in for a moment."""
 
     moment: str
     choice: Choice | None
+    """The action, or None for a random one."""
     earliest_s: float
+    """Earliest time to hand it in, on the monotonic clock."""
 
 
 class _MachineSetting(NamedTuple):

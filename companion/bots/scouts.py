@@ -72,17 +72,15 @@ _SET_UPS = ("cdefb", "decfg", "dcefb")
 
 
 class Strength(NamedTuple):
-    """Parameters of a level.
-
-    :param widths: one tuple for each round of the search, with the number of turns searched in each
-        ply. (30, 10) searches 30 turns, and 10 replies to each. A round searches the best turns of
-        the round before one ply deeper. Without rounds, the turn with the best first estimate is
-        played.
-    :param noise: maximum change of each value of the evaluation, as a share of it
-    """
+    """Parameters of a level."""
 
     widths: tuple[tuple[int, ...], ...]
+    """One tuple for each round of the search, with the number of turns searched in each ply. (30,
+    10) searches 30 turns, and 10 replies to each. A round searches the best turns of the round
+    before one ply deeper. Without rounds, the turn with the best first estimate is played.
+    """
     noise: float
+    """Maximum change of each value of the evaluation, as a share of it."""
 
     def repetition_key(self, position: Position) -> tuple[int, ...]:
         """Return the part of a position that is compared to detect a repetition.
@@ -108,15 +106,13 @@ RockPlacing = tuple[Kind, int]
 
 
 class Turn(NamedTuple):
-    """A turn without its rock.
-
-    :param value: estimated value for the seat that plays it
-    :param after: position after the plays, still from the point of view of the seat that plays them
-    """
+    """A turn without its rock."""
 
     value: float
+    """Estimated value for the seat that plays it."""
     plays: Plays
     after: Position
+    """Position after the plays, still from the point of view of the seat that plays them."""
 
 
 _value_of = attrgetter("value")

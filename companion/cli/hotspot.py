@@ -102,20 +102,17 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
 
 @dataclass
 class WifiProfile:
-    """A connection profile of NetworkManager, in a file of its own.
-
-    :param folder: `/etc` for a profile that stays, `/run` for one that a restart of the machine
-        forgets
-    :param run: runs a command
-    :param is_hotspot: whether this machine opens the Wi-Fi, instead of joining it
-    :param autoconnect: whether it is used at every start
-    """
+    """A connection profile of NetworkManager, in a file of its own."""
 
     name: str
     folder: Path
+    """`/etc` for a profile that stays, `/run` for one that a restart of the machine forgets."""
     run: Run
+    """Runs a command."""
     is_hotspot: bool = True
+    """Whether this machine opens the Wi-Fi, instead of joining it."""
     autoconnect: bool = True
+    """Whether it is used at every start."""
 
     @property
     def path(self) -> Path:

@@ -26,15 +26,13 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check.
-
-    :param topic: what was checked, such as `disk`, in the words of the doctor's output
-    :param text: what was seen and what to do, as a sentence
-    """
+    """The result of one check."""
 
     topic: str
+    """What was checked, such as `disk`, in the words of the doctor's output."""
     grade: Grade
     text: str
+    """What was seen and what to do, as a sentence."""
 
 
 def ok(topic: str, text: str) -> Finding:
@@ -81,26 +79,25 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Health:
-    """State of the service for programs (`/health`), without anything about games.
-
-    :param late: parts that have stopped reporting, with the seconds since their last report: the
-        table's loop, the journal and the camera
-    :param journal: `ok`, `full` (no new game can begin), `unwritable` or `silent`
-    :param camera: `ok`, `none`, `trouble` or `no_board`
-    :param pins: `ok`, `none` or `trouble`
-    :param disk_free_mb: None if it is not known
-    :param machine: the worst grade found on the machine
-    """
+    """State of the service for programs (`/health`), without anything about games."""
 
     status: Status
     version: str
     uptime_s: float
     late: Mapping[str, float]
+    """Parts that have stopped reporting, with the seconds since their last report: the table's
+    loop, the journal and the camera.
+    """
     journal: str
+    """`ok`, `full` (no new game can begin), `unwritable` or `silent`."""
     camera: str
+    """`ok`, `none`, `trouble` or `no_board`."""
     pins: str
+    """`ok`, `none` or `trouble`."""
     disk_free_mb: int | None
+    """None if it is not known."""
     machine: Grade
+    """The worst grade found on the machine."""
 
 
 class HealthSource(Protocol):

@@ -17,12 +17,10 @@ _CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine to probe.
-
-    :param root: folder that stands for `/`. Tests replace it
-    """
+    """The machine to probe."""
 
     root: Path = Path("/")
+    """Folder that stands for `/`. Tests replace it."""
 
     def text(self, path: str) -> str:
         """Return the text of a small file, without white space and null bytes at its ends.
@@ -105,17 +103,15 @@ def read_memory(machine: Machine) -> MachineMemory | None:
 
 @dataclass(frozen=True)
 class Volume:
-    """A mounted file system.
-
-    :param device: number of its block device, such as `8:1`
-    :param file_system: its type, such as `ext4`
-    :param upper: folder to which an overlay writes, or empty
-    """
+    """A mounted file system."""
 
     device: str
+    """Number of its block device, such as `8:1`."""
     file_system: str
+    """Its type, such as `ext4`."""
     read_only: bool
     upper: str = ""
+    """Folder to which an overlay writes, or empty."""
 
 
 def find_volume(machine: Machine, folder: Path) -> Volume | None:

@@ -102,22 +102,20 @@ _UNREADABLE = (
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`backup.json`, a summary of the backup.
-
-    :param format: the backup's `FORMAT`
-    :param version: version of the program that wrote it
-    :param at: when it was made, as Unix time
-    :param games: number of games
-    :param photographs: number of photographs
-    :param left_out: number of a game that was still on, or 0
-    """
+    """`backup.json`, a summary of the backup."""
 
     format: int
+    """The backup's `FORMAT`."""
     version: str
+    """Version of the program that wrote it."""
     at: float
+    """When it was made, as Unix time."""
     games: int
+    """Number of games."""
     photographs: int
+    """Number of photographs."""
     left_out: int = 0
+    """Number of a game that was still on, or 0."""
 
     def sentence(self) -> str:
         """Return the contents as a sentence."""

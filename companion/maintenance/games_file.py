@@ -55,31 +55,27 @@ class _Line(
 
 
 class InputLine(_Line, frozen=True):
-    """An accepted input, which is a row of the table `entries`.
-
-    :param at: when it arrived, as Unix time
-    :param run: number of the start of the service during which it arrived
-    :param now_s: when it arrived, on the monotonic clock
-    """
+    """An accepted input, which is a row of the table `entries`."""
 
     id: Annotated[int, Meta(ge=1, le=10**12)]
     game: Number
     at: Seconds
+    """When it arrived, as Unix time."""
     run: Number
+    """Number of the start of the service during which it arrived."""
     now_s: Seconds
+    """When it arrived, on the monotonic clock."""
     record: AnyRecord
 
 
 class RunLine(_Line, frozen=True):
-    """A start of the service.
-
-    :param ahead_s: seconds by which the wall clock was ahead of the monotonic clock
-    :param is_right: 1 if the wall clock may be right, otherwise 0
-    """
+    """A start of the service."""
 
     run: Number
     ahead_s: Seconds
+    """Seconds by which the wall clock was ahead of the monotonic clock."""
     is_right: Annotated[int, Meta(ge=0, le=1)]
+    """1 if the wall clock may be right, otherwise 0."""
 
 
 class ImportedLine(_Line, frozen=True):
@@ -98,15 +94,13 @@ class RemovedLine(_Line, frozen=True):
 
 
 class ForgottenLine(_Line, frozen=True):
-    """A name that must be forgotten, as a digest with a salt.
-
-    :param mark: the digest
-    :param game: number of the last game in which the name is to be forgotten
-    """
+    """A name that must be forgotten, as a digest with a salt."""
 
     salt: Secret
     mark: Secret
+    """The digest."""
     game: Number
+    """Number of the last game in which the name is to be forgotten."""
 
 
 _decode_line = msgspec.json.Decoder(

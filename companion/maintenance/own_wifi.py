@@ -50,30 +50,27 @@ Trouble = Literal["", "no_radio", "password", "not_found", "refused"]
 
 
 class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request to root: join a Wi-Fi, or open the own one.
-
-    :param number: random text by which the answer is recognised
-    :param hotspot: the own Wi-Fi. It is opened if there is none to join, and opened again if that
-        one cannot be joined
-    :param wifi: the Wi-Fi to join
-    """
+    """A request to root: join a Wi-Fi, or open the own one."""
 
     number: str
+    """Random text by which the answer is recognised."""
     hotspot: Wifi | None = None
+    """The own Wi-Fi. It is opened if there is none to join, and opened again if that one cannot be
+    joined.
+    """
     wifi: Wifi | None = None
+    """The Wi-Fi to join."""
 
 
 class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The outcome of a request.
-
-    :param number: that of the request
-    :param hotspot: the own Wi-Fi if it is open now
-    :param trouble: why the request failed
-    """
+    """The outcome of a request."""
 
     number: str
+    """That of the request."""
     hotspot: Wifi | None = None
+    """The own Wi-Fi if it is open now."""
     trouble: Trouble = ""
+    """Why the request failed."""
 
 
 def require_valid(wifi: Wifi) -> None:

@@ -14,18 +14,16 @@ from companion.core.ports import Cue
 
 @dataclass(frozen=True)
 class Trial:
-    """State of a panel check. The page gets it with these names.
-
-    :param on: whether a check is running
-    :param down: keys that are pressed now
-    :param tried: keys that were pressed during this check
-    :param lit: lamps that are on
-    """
+    """State of a panel check. The page gets it with these names."""
 
     on: bool = False
+    """Whether a check is running."""
     down: frozenset[str] = frozenset()
+    """Keys that are pressed now."""
     tried: frozenset[str] = frozenset()
+    """Keys that were pressed during this check."""
     lit: frozenset[str] = frozenset()
+    """Lamps that are on."""
 
 
 class PanelCheck(Protocol):
@@ -60,15 +58,13 @@ class PanelCheck(Protocol):
 
 @dataclass(frozen=True)
 class PanelCheckFeature:
-    """The parts that the page can check.
-
-    :param panel: None without a panel
-    :param why_not: why there is no panel and what to do, empty with one
-    :param broker: returns the state of the connection to the MQTT broker, empty if none is set
-    """
+    """The parts that the page can check."""
 
     settings: PanelSettings
     panel: PanelCheck | None
+    """None without a panel."""
     why_not: str
+    """Why there is no panel and what to do, empty with one."""
     is_simulated: bool
     broker: Callable[[], str] = lambda: ""
+    """Returns the state of the connection to the MQTT broker, empty if none is set."""

@@ -52,21 +52,20 @@ _MORE_IDLE_COST = 2.0
 
 
 class Strength(NamedTuple):
-    """Search parameters of a level.
-
-    :param width: number of states from which the beam search continues a turn
-    :param depth: number of plays in a turn
-    :param replies: number of turns that are compared by the other side's best reply. Without
-        replies, a level also leaves out face-offs of runners without the ball.
-    :param reply_width: width of the beam search for a reply
-    :param noise: standard deviation of the noise, in points
-    """
+    """Search parameters of a level."""
 
     width: int
+    """Number of states from which the beam search continues a turn."""
     depth: int
+    """Number of plays in a turn."""
     replies: int
+    """Number of turns that are compared by the other side's best reply. Without replies, a level
+    also leaves out face-offs of runners without the ball.
+    """
     reply_width: int
+    """Width of the beam search for a reply."""
     noise: float
+    """Standard deviation of the noise, in points."""
 
 
 # Parameters by level. Matches judge them: each level has to beat the one below
@@ -88,49 +87,43 @@ _value_of = attrgetter("value")
 
 
 class End(NamedTuple):
-    """A possible end of a turn.
-
-    :param chance: chance that the turn ends like this
-    :param after: state at the start of the other side's turn. None after a try.
-    :param try_chance: chance that the rest of the turn still leads to a try instead of to `after`
-    """
+    """A possible end of a turn."""
 
     chance: float
+    """Chance that the turn ends like this."""
     after: State | None
+    """State at the start of the other side's turn. None after a try."""
     try_chance: float = 0.0
+    """Chance that the rest of the turn still leads to a try instead of to `after`."""
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A possible turn.
-
-    :param ends: all ends that are possible. The first one is that all face-offs are won.
-    :param odds: chance to win all face-offs
-    """
+    """A possible turn."""
 
     first: Play
     ends: tuple[End, ...]
+    """All ends that are possible. The first one is that all face-offs are won."""
     value: float
     has_face_off: bool = False
     odds: float = 1.0
+    """Chance to win all face-offs."""
 
 
 @dataclass
 class Search:
-    """The search for one decision.
-
-    :param quiet_turns: number of turns since the last face-off
-    :param visits: how often each position was on the board, by `key_of`
-    :param nodes: number of states evaluated so far
-    :param ranked: the turns of the last comparison, best first
-    """
+    """The search for one decision."""
 
     strength: Strength
     seed: int
     quiet_turns: int = 0
+    """Number of turns since the last face-off."""
     visits: dict[tuple[object, ...], int] = field(default_factory=dict)
+    """How often each position was on the board, by `key_of`."""
     nodes: int = 0
+    """Number of states evaluated so far."""
     ranked: list[Candidate] = field(default_factory=list)
+    """The turns of the last comparison, best first."""
 
     def best(self, state: State) -> Candidate:
         """Return the best turn of the seat on turn."""

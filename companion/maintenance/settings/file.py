@@ -27,14 +27,12 @@ PAD_SECTIONS = ("panel.south", "panel.north")
 
 @dataclass(frozen=True)
 class FileContents:
-    """The contents of a settings file.
-
-    :param settings: its settings, with defaults for those that it does not name
-    :param digest: digest of its bytes, by which a change by hand is noticed. Empty without a file
-    """
+    """The contents of a settings file."""
 
     settings: Settings
+    """Its settings, with defaults for those that it does not name."""
     digest: str
+    """Digest of its bytes, by which a change by hand is noticed. Empty without a file."""
 
 
 class SettingsFile:

@@ -90,32 +90,30 @@ def _figure(number: float) -> float | int:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting as the settings page shows it.
-
-    :param key: dotted name, as in TOML
-    :param sentence: what the setting does
-    :param type: type of the value in `Settings`, with bounds and pattern
-    :param low: minimum of a number
-    :param high: maximum of a number
-    :param longest: maximum length of a text
-    :param choices: values to choose from, with their words
-    :param may_be_empty: whether it may have no value, such as a pin that is not wired
-    :param page: whether the settings page may write it
-    """
+    """One setting as the settings page shows it."""
 
     key: str
+    """Dotted name, as in TOML."""
     title: str
     sentence: str
+    """What the setting does."""
     kind: FieldKind
     type: Any
+    """Type of the value in `Settings`, with bounds and pattern."""
     default: Any
     unit: str = ""
     low: float = 0.0
+    """Minimum of a number."""
     high: float = 0.0
+    """Maximum of a number."""
     longest: int = MAX_TEXT
+    """Maximum length of a text."""
     choices: tuple[tuple[Any, str], ...] = ()
+    """Values to choose from, with their words."""
     may_be_empty: bool = False
+    """Whether it may have no value, such as a pin that is not wired."""
     page: bool = True
+    """Whether the settings page may write it."""
 
     def page_may_write(self, value: Any) -> bool:
         """Return whether the settings page may write this value."""
