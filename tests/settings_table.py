@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from companion.core.config import PadPins, Settings
+from web.routes.openapi import attribute_docstrings
 
 PATH = Path(__file__).parent.parent / "docs" / "settings.md"
 HEAD = """# Settings
@@ -35,21 +35,9 @@ lamp_turn = 4
 """
 
 
-def docstrings(section: type) -> dict[str, str]:
-    """Return the docstring of each attribute of a class, which Python itself does not keep."""
-    (body,) = ast.parse(inspect.getsource(section)).body
-    assert isinstance(body, ast.ClassDef)
-    texts = {}
-    for field, text in zip(body.body, body.body[1:], strict=False):
-        is_text = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-        if is_text and isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            texts[field.target.id] = str(text.value.value)
-    return texts
-
-
 def rows(section: type[msgspec.Struct]) -> Iterator[str]:
     """Yield a line for each setting of a section: its key, its default and what it is."""
-    texts = docstrings(section)
+    texts = attribute_docstrings(section)
     for field in msgspec.structs.fields(section):
         if isinstance(field.default, msgspec.Struct):
             continue

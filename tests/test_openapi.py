@@ -53,6 +53,12 @@ def path_of(rule: Rule) -> str:
     return re.sub(r"<(?:[^:<>]+:)?([^<>:]+)>", r"{\1}", rule.rule)
 
 
+def test_fields_have_the_words_below_them_in_the_program(document: dict[str, Any]) -> None:
+    problem = document["components"]["schemas"]["Problem"]
+    home = problem["properties"]["home"]
+    assert home["description"] == "Where it belongs. None if it belongs beside the board."
+
+
 def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[str, Any]) -> None:
     routes = {
         (path_of(rule), method)

@@ -5,7 +5,9 @@ It depends on no game and no table, so it is the same for everybody and has no s
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +15,7 @@ from typing import Any
 
 import msgspec
 from flask import current_app, request
+from msgspec.inspect import DataclassType, StructType, TypedDictType
 
 from companion import __version__
 from web.rendering.answers import Nothing
@@ -89,6 +92,35 @@ class Description:
         return describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]}
 
 
+def attribute_docstrings(kind: type) -> dict[str, str]:
+    """Return the docstring below each attribute of a class, which Python itself does not keep.
+
+    Empty for a class that was made from a signature and so has no source.
+    """
+    try:
+        (body,) = ast.parse(inspect.getsource(kind)).body
+    except OSError:
+        return {}
+    assert isinstance(body, ast.ClassDef)
+    texts = {}
+    for attribute, text in itertools.pairwise(body.body):
+        if isinstance(attribute, ast.AnnAssign) and isinstance(text, ast.Expr):
+            texts[ast.unparse(attribute.target)] = inspect.cleandoc(ast.literal_eval(text.value))
+    return texts
+
+
+def _described_classes(part: Any) -> set[type]:
+    """Return all classes with attributes in a description of types by msgspec."""
+    if isinstance(part, (list, tuple)):
+        return set().union(*map(_described_classes, part))
+    if not isinstance(part, (msgspec.inspect.Type, msgspec.inspect.Field)):
+        return set()
+    classes = _described_classes([getattr(part, name) for name in part.__struct_fields__])
+    if isinstance(part, (StructType, DataclassType, TypedDictType)):
+        classes.add(part.cls)
+    return classes
+
+
 def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of all routes of an application."""
     types = {
@@ -99,6 +131,10 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     }
     sorted_types = sorted(types, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(sorted_types, ref_template=f"{_SCHEMAS}{{name}}")
+    for kind in _described_classes(msgspec.inspect.multi_type_info(sorted_types)):
+        properties = schemas[kind.__name__]["properties"]
+        for attribute, text in attribute_docstrings(kind).items():
+            properties[attribute]["description"] = text
     # msgspec would describe the class, but answers have a text such as `c3`
     schemas["Square"] = {"type": "string"}
     # msgspec keeps the indentation of docstrings
