@@ -279,8 +279,8 @@ class _Search:
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
-        # Plain tuples, because there are thousands of them. The position is that after the first
-        # play. `_distinct_turns` carries out the second one only for the turns that stay.
+        # plain tuples, because there are thousands of them. The position is that after the first
+        # play. `_distinct_turns` carries out the second one only for the turns that stay
         turns: list[tuple[float, Plays, Position]] = []
         for gain, origin, target in rated_plays(position):
             first = (origin, target)

@@ -37,11 +37,16 @@ class HandMove:
     origin: Square | None
     """Where they come from. None if they lie beside the board."""
     target: Square | None
-    """Where they go. None if they leave the board. If it is the origin, a piece only turns over."""
+    """Where they go. None if they leave the board."""
     is_done: bool = False
     """Whether the camera has seen the result."""
     is_turned_over: bool = False
-    """Whether a piece is turned over on the way."""
+    """Whether a piece is turned over, on its square or on the way."""
+
+    @property
+    def is_in_place(self) -> bool:
+        """Return whether a piece stays on its square and only turns over there."""
+        return self.origin == self.target
 
 
 @dataclass(frozen=True)

@@ -408,7 +408,7 @@ def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
     origin, target = move.origin, move.target
     parts = {"side": side, "what": what, "origin": origin, "target": target}
     parts["square"] = origin if target is None else target
-    if origin == target:
+    if move.is_in_place:
         text = say("{side!c}: turn {what} over on {square}", **parts)
     elif origin is None:
         text = say("{side!c}: {what} to {square}", **parts)

@@ -40,10 +40,10 @@ class Camera(Device):
     """A camera that is only known by its name."""
 
     def __init__(
-        self, identity: str = "usb 046d:082d:A1", model: str = "webcam", zoom: float = 1.0
+        self, identity: str = "usb 046d:082d:A1", lens_name: str = "webcam", zoom: float = 1.0
     ) -> None:
         super().__init__(FakeClock())
-        self.identity, self.model, self._zoom = identity, model, zoom
+        self.identity, self.lens_name, self._zoom = identity, lens_name, zoom
 
     @property
     def zoom(self) -> float:
@@ -77,14 +77,14 @@ def kept_lens(folder: Path) -> tuple[Lens, bool]:
 
 def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
     assert (
-        nominal_lens(SETTINGS, Camera(model="camera-module-3-wide"))
+        nominal_lens(SETTINGS, Camera(lens_name="camera-module-3-wide"))
         == LENSES["camera-module-3-wide"]
     )
     assert nominal_lens(CameraSettings(model="hq-6mm"), Camera()) == LENSES["hq-6mm"]
 
 
 def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
-    lens = nominal_lens(CameraSettings(field_of_view_deg=90.0), Camera(model="camera-module-3"))
+    lens = nominal_lens(CameraSettings(field_of_view_deg=90.0), Camera(lens_name="camera-module-3"))
     assert lens.focal_ratio == pytest.approx(0.5)
 
 

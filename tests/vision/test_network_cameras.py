@@ -154,7 +154,6 @@ def test_nobody_is_there(kind: str) -> None:
 
 @pytest.mark.parametrize("parts", [(), (HEAD[:-2],)])
 def test_silence_is_said(parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "PICTURE_TIMEOUT_S", 0.3)
     monkeypatch.setattr(stream, "ANSWER_TIMEOUT_S", 0.3)
     assert "is too slow: no picture for 0 s" in trouble_of(sending(*parts))
 

@@ -46,7 +46,7 @@ def test_a_picture_is_stamped_when_it_was_exposed(
 
 
 @pytest.mark.parametrize(
-    ("sensor", "model"),
+    ("sensor", "lens_name"),
     [
         ("imx708", "camera-module-3"),
         ("imx708_wide_noir", "camera-module-3-wide"),
@@ -55,9 +55,9 @@ def test_a_picture_is_stamped_when_it_was_exposed(
         ("ov5647", "camera-module-1"),
     ],
 )
-def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, model: str) -> None:
+def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, lens_name: str) -> None:
     pi.info[0]["Model"] = sensor
-    assert opened().model == model
+    assert opened().lens_name == lens_name
 
 
 # ---- trouble -------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_too_little_memory_for_any_mode_is_told_with_its_remedy(pi: PiHost) -> N
     pi.contiguous_bytes = 1 << 20
     with pytest.raises(
         CameraError,
-        match=r"does not start: the contiguous memory is too small \(CMA\): set dtoverlay=",
+        match=r"does not start: the contiguous memory is too small \(CMA\), so set dtoverlay=",
     ):
         opened()
     assert not pi.acquired
@@ -150,7 +150,7 @@ def test_of_an_unknown_sensor_libcamera_chooses_the_mode(pi: PiHost) -> None:
     pi.info[0]["Model"] = "ov9281"
     with opened() as camera:
         assert camera.frame() is not None
-        assert camera.model == "webcam"
+        assert camera.lens_name == "webcam"
     assert pi.opened[0].configuration["sensor"] == {}
 
 

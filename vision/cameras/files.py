@@ -50,7 +50,7 @@ def load_picture(path: Path) -> Capture:
     except OSError as error:
         raise _unreadable(path, error) from error
     with warnings.catch_warnings():
-        # Pillow's own limit is another one, and what it finds odd is still read
+        # Pillow's own limit is another one, and what it finds odd is still read.
         warnings.simplefilter("ignore")
         return decode_picture(content, str(path))
 

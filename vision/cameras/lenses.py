@@ -105,16 +105,16 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
-    """Return the lens according to the settings and the camera's model.
+    """Return the lens according to the settings and the camera's kind.
 
     A cropped sensor has a larger focal ratio.
     """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
-    model, zoom = "webcam", 1.0
+    lens_name, zoom = "webcam", 1.0
     if isinstance(camera, Device):
-        model, zoom = camera.model, camera.zoom
-    lens = LENSES[model if settings.model == "auto" else settings.model]
+        lens_name, zoom = camera.lens_name, camera.zoom
+    lens = LENSES[lens_name if settings.model == "auto" else settings.model]
     return Lens(lens.focal_ratio * zoom, lens.k1)
 
 

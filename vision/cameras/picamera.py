@@ -75,7 +75,7 @@ class PiCamera(Device):
         super().__init__(clock)
         self._module = picamera2()
         self._listed = listed or choose_device("")
-        self.identity, self.model = self._listed.identity, self._listed.model
+        self.identity, self.lens_name = self._listed.identity, self._listed.lens_name
         self.oddity = oddity_of(self._listed.sensor)
         self._settings = settings
         # Zoom of the pictures. 0 before the first one.
@@ -158,7 +158,7 @@ class PiCamera(Device):
         except CameraError:
             raise
         except Exception as error:
-            # TimeoutError, and whatever libcamera raises when the cable comes off
+            # TimeoutError, and whatever libcamera raises when the cable comes off.
             words = say(
                 "The Raspberry Pi camera has stopped sending pictures ({error}): use a shorter "
                 "ribbon cable",
@@ -261,7 +261,7 @@ class PiCamera(Device):
         if not self._zoom:
             whole = self.device.camera_properties.get("PixelArraySize")
             crop = metadata.get("ScalerCrop")
-            # `whole` is (width, height), `crop` (x, y, width, height) in the same pixels
+            # `whole` is (width, height), `crop` (x, y, width, height) in the same pixels.
             self._zoom = max(1.0, whole[0] / crop[2]) if whole and crop and crop[2] else 1.0
         if self._frames_until_lock:
             self._frames_until_lock -= 1
@@ -295,7 +295,7 @@ class PiCamera(Device):
             try:
                 self.device.set_controls(accepted)
             except Exception as error:
-                # libcamera's RuntimeError, also when the camera has just gone
+                # A RuntimeError of libcamera, also when the camera has just gone.
                 words = ", ".join(accepted)
                 raise CameraError(
                     say(

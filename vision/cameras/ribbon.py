@@ -49,8 +49,8 @@ class PiDevice:
         return f"{self.sensor} {self.id}".strip()
 
     @property
-    def model(self) -> str:
-        """Its name among `vision.pose.optics.LENSES`."""
+    def lens_name(self) -> str:
+        """Name of its lens in `vision.pose.optics.LENSES`."""
         return lens_of(self.sensor)
 
 
@@ -83,10 +83,10 @@ def pi_devices() -> tuple[PiDevice, ...]:
             )
         ) from error
     devices = (
-        PiDevice(number, str(model.get("Model", "")), str(model.get("Id", "")))
-        for number, model in enumerate(listed)
+        PiDevice(number, str(entry.get("Model", "")), str(entry.get("Id", "")))
+        for number, entry in enumerate(listed)
     )
-    # libcamera lists USB cameras as well
+    # The list has USB cameras, too.
     return tuple(device for device in devices if "usb" not in device.id.lower())
 
 
@@ -138,10 +138,7 @@ def open_device(wanted: PiDevice) -> Any:
     except Exception as error:
         _close_remains(device)
         raise CameraError(
-            say(
-                "The Raspberry Pi camera cannot be opened: {reason}, check the ribbon cable",
-                reason=reason_of(error),
-            )
+            say("The Raspberry Pi camera cannot be opened: {reason}", reason=reason_of(error))
         ) from error
     return device
 
@@ -178,13 +175,14 @@ def reason_of(error: BaseException) -> str:
     """
     causes = list(_causes(error))
     if _has_errno(causes, errno.EBUSY):
-        return say("it is in use by another program: close that one")
+        return say("it is in use by another program, so close that one")
     if _has_errno(causes, errno.ENOMEM):
         return say(
-            "the contiguous memory is too small (CMA): set dtoverlay=vc4-kms-v3d,cma-128 in "
+            "the contiguous memory is too small (CMA), so set dtoverlay=vc4-kms-v3d,cma-128 in "
             "config.txt"
         )
-    return str(causes[-1]) or type(causes[-1]).__name__
+    first = causes[-1]
+    return say("{error}, check the ribbon cable", error=str(first) or type(first).__name__)
 
 
 def is_short_of_memory(error: BaseException) -> bool:

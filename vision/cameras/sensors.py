@@ -41,16 +41,20 @@ MODES: Mapping[str, tuple[Mode, ...]] = {
 
 
 def lens_of(sensor: str) -> str:
-    """Return the lens of a sensor, a name among `vision.pose.optics.LENSES`."""
+    """Return the lens of a sensor, a name among `vision.pose.optics.LENSES`.
+
+    An unknown sensor counts as a webcam.
+    """
     return LENS_BY_SENSOR.get(sensor.removesuffix("_noir"), "webcam")
 
 
 def modes_for(sensor: str, size_px: tuple[int, int]) -> tuple[Mode, ...]:
     """Return the modes to try for a picture of this size (width, height), in order.
 
-    These are the smallest that is large enough, then those that need less memory. Empty for an
-    unknown sensor.
+    These are the smallest mode that is large enough, then those that need less memory. If none is
+    large enough, these are all modes. Empty for an unknown sensor.
     """
+    # "imx708_wide_noir" has the modes of "imx708".
     modes = MODES.get(sensor.partition("_")[0], ())
     width, height = size_px
     large = [mode for mode in modes if mode.size_px[0] >= width and mode.size_px[1] >= height]

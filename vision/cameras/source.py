@@ -102,7 +102,7 @@ class Device(Source):
 
     identity = ""
     """Names this very camera while it stays in its socket."""
-    model = "webcam"
+    lens_name = "webcam"
     """Name of its lens in `vision.pose.optics.LENSES`."""
     oddity: Oddity | None = None
     """What this kind of camera is known to do wrong."""

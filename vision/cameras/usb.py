@@ -163,7 +163,7 @@ class UsbCamera(Device):
         try:
             is_good, picture = self._device.read()
         except cv2.error as error:
-            # OpenCV asserts when a buffer is smaller than the picture should be
+            # OpenCV asserts when a buffer is smaller than the picture should be.
             raise CameraError(
                 say(
                     "USB camera {name} sends unreadable data: {error}: plug it in again",
@@ -201,7 +201,7 @@ class UsbCamera(Device):
 
     def _age_s(self) -> float:
         """Return how long ago the last picture was taken, in seconds. 0 if that is unknown."""
-        # V4L2 stamps pictures by the monotonic clock
+        # V4L2 stamps pictures by the monotonic clock.
         if self.oddity and not self.oddity.has_stamps:
             return 0.0
         stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))
@@ -217,7 +217,7 @@ class UsbCamera(Device):
         """Whether focus and exposure are locked."""
         focus = self._device.get(cv2.CAP_PROP_AUTOFOCUS)
         exposure = self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE)
-        # OpenCV returns -1 for a control that the camera does not have
+        # OpenCV returns -1 for a control that the camera does not have.
         is_focus_locked = None if focus < 0 else focus == 0
         is_exposure_locked = None if exposure < 0 else exposure == _MANUAL
         if is_focus_locked is None and is_exposure_locked is None:

@@ -12,8 +12,6 @@ from companion.core.errors import CameraError
 
 # Maximum age of a picture in seconds when it is read.
 MAX_AGE_S = 0.3
-# Timeout in seconds for a picture that can be read.
-PICTURE_TIMEOUT_S = 3.0
 # Type of a picture: JPEG bytes, or an array.
 T = TypeVar("T")
 
@@ -37,7 +35,10 @@ class Newest(Generic[T]):
         """Whether `take` has waited in vain since the last picture."""
 
     def put(self, picture: T, at_s: float) -> bool:
-        """Replace the last picture. Return False if this one is too old to be read as new."""
+        """Replace the last picture. Return False if this one is unusable, and then change nothing.
+
+        It is unusable if it is too old to be read as new, or if its time lies in the future.
+        """
         with self._change:
             if not 0 <= self._clock.monotonic_s() - at_s <= MAX_AGE_S:
                 return False
@@ -47,7 +48,7 @@ class Newest(Generic[T]):
             return True
 
     def fail(self, error: CameraError) -> None:
-        """Report why there will be no more pictures. `take` raises this error from now on."""
+        """Report why there will be no more pictures. Every later `take` raises this error."""
         with self._change:
             self._error = error
             self._change.notify_all()
@@ -66,7 +67,7 @@ class Newest(Generic[T]):
             return newest
 
     def _is_fresh(self) -> bool:
-        """Return whether there is a picture to read. Discard one that is too old."""
+        """Return whether there is a picture to read. Discard one that has become too old."""
         if self._newest and self._clock.monotonic_s() - self._newest.at_s > MAX_AGE_S:
             self._newest = None
         return self._newest is not None

@@ -12,7 +12,7 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras.files import MAX_STREAM_PIXELS, decode_picture
 from vision.cameras.source import Capture, Device
-from vision.network.newest import PICTURE_TIMEOUT_S, Newest
+from vision.network.newest import Newest
 
 # The source of an old phone in `open_camera`.
 PHONE = "phone"
@@ -20,6 +20,8 @@ PHONE = "phone"
 STILL_PERIOD_S = 0.25
 # Seconds between two pictures while something moves.
 MOVING_PERIOD_S = 0.1
+# Timeout in seconds for a picture of the phone.
+PICTURE_TIMEOUT_S = 3.0
 # Maximum size of a picture in bytes. One of 1280 x 960 pixels has about 300 kB.
 MAX_JPEG_BYTES = 2_000_000
 

@@ -19,7 +19,7 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.source import Capture, Device
-from vision.network.newest import PICTURE_TIMEOUT_S, Newest
+from vision.network.newest import Newest
 
 # Timeout in seconds for a connection, and for the next picture on it.
 ANSWER_TIMEOUT_S = 3.0
@@ -40,7 +40,7 @@ class NetworkCamera(Device):
 
     def __init__(self, address: str, clock: Clock) -> None:
         super().__init__(clock)
-        # FFmpeg needs the scheme in lower case, as `geturl` returns it
+        # FFmpeg needs the scheme in lower case, as `geturl` returns it.
         self._address = urlsplit(address.strip()).geturl()
         self._host, self._port, path = _split_address(self._address)
         # Without user name and password, which an address may hold.
@@ -135,7 +135,7 @@ class NetworkCamera(Device):
                 "The camera {name} is too slow: no picture for {seconds} s. Bring it closer to the "
                 "Wi-Fi",
                 name=self.name,
-                seconds=f"{PICTURE_TIMEOUT_S:.0f}",
+                seconds=f"{ANSWER_TIMEOUT_S:.0f}",
             )
         )
 

@@ -76,7 +76,10 @@ _MIN_BEYOND = 0.12
 
 @dataclass(frozen=True, eq=False)
 class PaperPixels:
-    """Where the cells of a board have paper without print. Pixels are numbered row by row."""
+    """Pixels of a cell that show paper without print, so that they tell the light on a square.
+
+    They are the same for many squares of a board. Pixels are numbered row by row.
+    """
 
     inside: NDArray[np.int_]
     """Numbers of the pixels inside the outline."""
@@ -84,8 +87,10 @@ class PaperPixels:
     """Numbers of the pixels beyond each side of the outline: top, right, bottom, left."""
     offsets_mm: Offsets
     """(N, 2): offsets of all pixels."""
-    tone_difference: float
-    """Maximum difference (a logarithm) of the paper beyond an outline, as on a chess board."""
+    max_difference: float
+    """Maximum difference (a logarithm) between the paper inside and beyond the outline. Larger on a
+    board of two tones, such as a chess board.
+    """
     gentle_terms: int = 6
     """Number of terms for gentle changes of the light along an edge. Few if only a small part of a
     square is examined.
@@ -211,7 +216,7 @@ def _continues_beyond(cell: _Cell) -> bool:
         return False
     dark, bright = np.quantile(values[~cell.is_beyond], _MOST_QUANTILES)
     dark_beyond, bright_beyond = np.quantile(values[cell.is_beyond], _ALL_QUANTILES)
-    tolerance = _MAX_STRAY + cell.pixels.tone_difference
+    tolerance = _MAX_STRAY + cell.pixels.max_difference
     return bool(dark > dark_beyond - tolerance and bright < bright_beyond + tolerance)
 
 
@@ -273,7 +278,7 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
 
     # Alternate between the mean of each step and the tone of the paper beyond the outline.
     tone = 0.0
-    max_tone = cell.pixels.tone_difference
+    max_tone = cell.pixels.max_difference
     for _ in range(3):
         means = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(counts, 1)
         if cell.is_beyond.any():
@@ -304,7 +309,7 @@ def _gentle_coefficients(
     *changes, beyond, values = columns
     coefficients = _least_squares([*changes, beyond], values)
     tone = float(coefficients[-1])
-    max_tone = cell.pixels.tone_difference
+    max_tone = cell.pixels.max_difference
     if abs(tone) > max_tone:
         # Paper differs by no more than this: the rest has to be light.
         by_light = values - np.copysign(max_tone, tone) * beyond

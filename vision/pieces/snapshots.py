@@ -246,7 +246,7 @@ def _occlusion(cells: SquareCells, top_view: TopView, bodies: Points) -> Mask:
     for body in bodies:
         hull = cv2.convexHull(top_view.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
-    return cv2.dilate(hidden, _AROUND, iterations=cells.margin_px).view(np.bool_)
+    return cv2.dilate(hidden, _AROUND, iterations=cells.occlusion_margin_px).view(np.bool_)
 
 
 def _cells_in(
@@ -268,7 +268,7 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
         # Much brighter than the median of the cell.
         tone = tones[number]
         bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
-        glint = cv2.dilate(bright, _AROUND, iterations=cells.margin_px).view(np.bool_)
+        glint = cv2.dilate(bright, _AROUND, iterations=cells.occlusion_margin_px).view(np.bool_)
         if glint.mean() <= _MAX_GLINT_SHARE:
             glints[number] = glint
     return glints

@@ -5,6 +5,27 @@ In the view every square has a *cell* of the same size, which includes the neigh
 cells can be processed at once, as an array (N, side, side). This module only computes which pixels
 of a cell belong to what. `snapshots` cuts the cells out of pictures.
 
+The view from its left edge: a strip, then the squares of a rank. Some boards have no gaps, so that
+neighbouring squares share a line.
+
+    |   strip   |gap/2|  square  | gap |  square  | gap | ...
+                |      pitch     |
+             |      cell 0          |          <- one pitch, and an overlap at both ends
+                              |      cell 1          |
+
+One cell:
+
+    +---------------------+   beyond: paper outside the outline, in the gap or on the neighbour
+    | beyond              |
+    |   +--0---1---2--+   |   the printed outline in twelve parts: three on each side, clockwise
+    |   |L            |   |   from the upper left
+    |   11   paper    3   |   L: the label of the square
+    |   10    ( )     4   |   ( ): the disc in the middle, the only plain paper if the square has a
+    |   9             5   |   printed mark
+    |   +--8---7---6--+   |
+    |                     |
+    +---------------------+
+
 Lengths in mm are those of the printed boards, whose lines are 0.5 to 0.8 mm wide, plus room for
 blur and for a slightly wrong pose. They were chosen by trial on rendered tables.
 """
@@ -44,8 +65,8 @@ _SEARCH_MM = 3.0
 # The same on a board with gaps, where the next line is nearer.
 _SEARCH_IN_GAPS_MM = 2.0
 
-# Margin in mm around what hides the board, for an error of the pose.
-_RIM_MM = 1.0
+# Margin in mm around pieces and glints that hide the board, for an error of the pose.
+_OCCLUSION_MARGIN_MM = 1.0
 
 # Room in mm across the outline for a line and its blur.
 _LINE_MARGIN_MM = 1.0
@@ -77,17 +98,18 @@ _BEYOND_END_MM = 1.5
 GENTLE_MM = 2.0
 
 # Maximum difference (a logarithm) between the paper of neighbouring squares on a board of two
-# tones.
-_NEXT_TONE = 0.15
+# tones, such as a chess board.
+_MAX_DIFFERENCE_TWO_TONES = 0.15
 
 # The same on a board of a single tone.
-_SAME_TONE = 0.03
+_MAX_DIFFERENCE_ONE_TONE = 0.03
 
-# Number of terms for gentle changes of the light on a whole square.
-_ALL_TERMS = 6
+# Number of terms of the polynomial (see `shaded_squares`) that describes gentle changes of the
+# light on a whole square.
+_LIGHT_TERMS = 6
 
 # The same on its middle alone, which is too small for more.
-_FEW_TERMS = 2
+_LIGHT_TERMS_IN_MIDDLE = 2
 
 # Offsets (files, ranks) to the neighbours above, right, below and left.
 _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -96,19 +118,7 @@ _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 class SquareCells:
     """The cells of one board. Made once for each board by `cells_of`, and never changed.
 
-    A cell reaches beyond its square by `overlap_px`, so neighbouring cells overlap. Pixels within a
-    cell are numbered row by row, from 0 to side * side - 1.
-
-        +---------------------+   the cell, side_px wide
-        | beyond              |
-        |   +--0---1---2--+   |   the printed outline in twelve parts: three
-        |   |L            |   |   on each side, clockwise from the upper left
-        |   11   paper    3   |
-        |   10    ( )     4   |   ( ) the disc in the middle
-        |   9             5   |   L   the label of the square
-        |   +--8---7---6--+   |
-        |                     |
-        +---------------------+
+    Pixels within a cell are numbered row by row, from 0 to side * side - 1.
     """
 
     def __init__(self, board: Board) -> None:
@@ -119,11 +129,11 @@ class SquareCells:
         """Resolution in px per mm."""
         search_mm = _SEARCH_IN_GAPS_MM if board.gap_mm else _SEARCH_MM
         self.overlap_px = max(2, round(search_mm * self.scale))
-        """Width in px by which a cell reaches into its neighbours."""
+        """Width in px by which a cell reaches beyond its pitch on each side."""
         self.side_px = self.pitch_px + 2 * self.overlap_px
         """Width and height of a cell in px."""
-        self.margin_px = max(1, round(_RIM_MM * self.scale))
-        """Margin in px that is added to what hides the board."""
+        self.occlusion_margin_px = max(1, round(_OCCLUSION_MARGIN_MM * self.scale))
+        """Margin in px around pieces and glints that hide the board."""
         self.strip_px = max(self.overlap_px, round(board.strip_mm * self.scale))
         """Width in px of the strip of the view around all squares."""
         self.number_of = {square: number for number, square in enumerate(board.squares)}
@@ -184,16 +194,19 @@ class SquareCells:
 
     @cached_property
     def paper(self) -> PaperPixels:
-        """Where paper is in and around a cell without a printed mark."""
-        return self._paper_around(self.paper_pixels, _ALL_TERMS)
+        """Pixels by which the light on a square without a printed mark is estimated."""
+        return self._light_samples(self.paper_pixels, _LIGHT_TERMS)
 
     @cached_property
     def paper_of_marked(self) -> PaperPixels:
-        """Where paper is in and around a cell with a printed mark."""
-        return self._paper_around(self.middle_pixels, _FEW_TERMS)
+        """The same for a square with a printed mark."""
+        return self._light_samples(self.middle_pixels, _LIGHT_TERMS_IN_MIDDLE)
 
-    def _paper_around(self, inside: PixelNumbers, gentle_terms: int) -> PaperPixels:
-        """Return these pixels with those of plain paper beyond each side of the outline."""
+    def _light_samples(self, inside: PixelNumbers, gentle_terms: int) -> PaperPixels:
+        """Return the pixels of paper by which `shaded_squares` estimates the light on a square.
+
+        These are the pixels `inside` the outline, and those of plain paper beyond each side of it.
+        """
         board = self.board
         # Offsets in mm from the middle, (side, side).
         right, up = np.meshgrid(self._axis_mm, -self._axis_mm)
@@ -208,8 +221,14 @@ class SquareCells:
             is_near = (outwards > half + low) & (outwards < half + high)
             beyond.append(np.flatnonzero(is_near & (np.abs(sideways) < half - _BEYOND_END_MM)))
         offsets_mm = np.column_stack([right.ravel(), -up.ravel()]).astype(np.float32)
-        tone_difference = _NEXT_TONE if board.tones > 1 else _SAME_TONE
-        return PaperPixels(inside, tuple(beyond), offsets_mm, tone_difference, gentle_terms)
+        has_two_tones = board.tones > 1
+        return PaperPixels(
+            inside=inside,
+            beyond=tuple(beyond),
+            offsets_mm=offsets_mm,
+            max_difference=_MAX_DIFFERENCE_TWO_TONES if has_two_tones else _MAX_DIFFERENCE_ONE_TONE,
+            gentle_terms=gentle_terms,
+        )
 
     # ---- all (N,) squares of the board ----
 

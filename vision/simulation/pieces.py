@@ -316,7 +316,7 @@ class Cards(MovablePieces):
         """
         board, deck = self._kit.board, self._deck
         x, middle = board.centre_mm(square)
-        # North's fans grow towards South
+        # North's fans grow towards South.
         direction = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
         # Offsets of a card from the middle of the zone, in the direction of the fan.
         last_offset = (board.depth_mm - deck.height_mm) / 2

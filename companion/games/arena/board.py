@@ -224,5 +224,5 @@ class ArenaEvent(EventKind):
     ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)
     SPAWN = "spawn", Look(swells=True), None, _SPAWNS
     NO_SPAWN = "no_spawn"
-    # A robot without hit points leaves the board.
+    # a robot without hit points leaves the board
     LEAVE = "leave", Look(swells=True), None, _LOSSES

@@ -75,7 +75,7 @@ _EXPECTED_FORMS = {
 
 def parse_action(text: str) -> str:
     """Return the action of a notation. Raises `Malformed` with the expected form."""
-    # a ten may also be written as it is displayed
+    # A ten may also be written as it is displayed.
     if text[:1] in (PLAY_DOWN, PLAY_UP, DISCARD) and text[1:3] == "10":
         text = f"{text[0]}a{text[3:]}"
     if text in ACTION_PARTS:
@@ -304,8 +304,8 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
             "playing-defender",
         )
     if parts.card[0] != BREAK:
-        # all cards of a stack have one face, which the first card decides in the hackmud edition
-        # (ruling)
+        # All cards of a stack have one face, which the first card decides in the hackmud edition
+        # (ruling).
         if is_stack_open or (state.is_hackmud and not stack):
             return None
         return (

@@ -1,4 +1,7 @@
-"""Options of BINMAT, and the state of the full game: the deal, the view of a seat, the lead."""
+"""Options of BINMAT, and the state of the full game: the deal, the view of a seat, the lead.
+
+A ruling decides what the rulebook leaves open. All of them are on the rules page (see `words`).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class BinmatOptions(Options, frozen=True):
     """Options of BINMAT, for the full game and for real cards."""
 
     way: Literal["full", "referee"] = "full"
-    """Way to play: the full game, or `referee` for real cards."""
+    """Way to play: the full game on screens, or `referee` for people who hold real cards."""
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
     """All cards: lane 0 from its top card down, then lane 1, and so on. None: shuffled."""
@@ -48,7 +51,7 @@ class BinmatOptions(Options, frozen=True):
     seconds: Annotated[float, Meta(ge=0, le=600)] = 5.0
     """Time limit of a turn in seconds. 0 for a casual game without one."""
     timeout: Literal["pass", "alarm"] = "pass"
-    """What happens when the seconds of a turn are over."""
+    """What happens when the time of a turn is up: the seat passes, or only an alarm sounds."""
     defenders: Annotated[int, Meta(ge=1, le=16)] = 1
     """Number of players on the defender's side."""
     attackers: Annotated[int, Meta(ge=1, le=16)] = 1
@@ -73,7 +76,7 @@ def check_options(options: BinmatOptions) -> None:
     # at least half of the cards stay in the lane decks
     if has_duplicates or len(held) % len(LANES) or len(held) > len(DECK) // 2:
         raise Malformed(
-            say("Option hands: different cards, six of them or twelve … of both sides together")
+            say("Option hands: expected different cards, together a multiple of six and at most 36")
         )
     if options.deck is not None and sorted(options.deck) != sorted(DECK):
         raise Malformed(say("Option deck: expected each of the 78 cards once"))
@@ -230,10 +233,11 @@ def plain_state(state: State) -> dict[str, Any]:
 
 
 def lead(state: State) -> float:
-    """Return the share of turns played, minus that of cards gone from the smallest lane.
+    """Return how far the defender is ahead, from -1 to 1. Negative: the attacker is ahead.
 
-    The defender wins when all turns are played, the attacker when a lane runs out. Everybody can
-    count both.
+    This is the share of turns played, minus the share of cards gone from the smallest lane. The
+    defender wins when all turns are played, the attacker when a lane runs out. Everybody can count
+    both.
     """
     turns_share = 1 - state.turns_left / state.options.turns
     # discards are counted as well, because a reshuffle brings them back

@@ -45,10 +45,10 @@ def tools_of_binmat() -> tuple[Command, ...]:
 def _add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "attacker",
-        help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone",
+        help="the attacker stack, bottom first, such as '5& 3%% >+', or '' (only in hackmud)",
     )
     command.add_argument(
-        "--attacker-open", metavar="CARDS", default="", help="its cards that lay face up before"
+        "--attacker-open", metavar="CARDS", default="", help="attacking cards that lay face up"
     )
     command.add_argument("defender", help="the defender stack, '' for an empty one")
     command.add_argument("--edition", choices=("rulebook", "hackmud"), default="rulebook")
@@ -56,7 +56,7 @@ def _add_arguments(command: argparse.ArgumentParser) -> None:
         "--initiator", choices=("attacker", "defender"), default="attacker", help="who began it"
     )
     command.add_argument(
-        "--defender-open", action="store_true", help="the defender stack lay face up before"
+        "--defender-open", action="store_true", help="the defender stack lay face up"
     )
 
 

@@ -143,7 +143,7 @@ def dropped_ball_square(carrier: int, defender: int, came_from: int) -> int:
         return square_behind(carrier, defender)
     file = file_of(carrier)
     files_aside = file - file_of(came_from)
-    # a tackle from straight ahead
+    # A tackle from straight ahead.
     if files_aside == 0:
         files_aside = 1 if file < FILES // 2 else -1
     if not 0 <= file + files_aside < FILES:
@@ -347,7 +347,7 @@ def one_play_per_course(state: State) -> list[tuple[Action, Course | None]]:
 def step_count(action: Action) -> int:
     """Return the number of squares in the notation of an action."""
     if isinstance(action, Run):
-        # the step into goal counts as a square
+        # The step into goal counts as a square.
         return len(action.path) + action.into_goal
     if isinstance(action, Tackle):
         return sum(map(len, action.paths))
@@ -398,5 +398,5 @@ def _progress(state: State, play: tuple[Action, Course | None]) -> int:
     ahead = ranks_ahead(state.ball, course.ball, state.seat)
     files = abs(file_of(course.end) - file_of(course.ball))
     ranks = abs(rank_of(course.end) - rank_of(course.ball))
-    # the factor makes a rank of the ball worth more than a step of the mover
+    # The factor makes a rank of the ball worth more than a step of the mover.
     return 3 * ahead - files - ranks

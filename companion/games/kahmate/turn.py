@@ -312,7 +312,7 @@ class _FaceOffSum:
 
     def tally(self, other: _FaceOffSum) -> Tally:
         """Return the tally that is shown beside the other side's."""
-        # a real minus sign, as printed numbers have
+        # A real minus sign, as printed numbers have.
         parts = tuple((name, f"{number}".replace("-", "−")) for name, number in self.parts)
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 

@@ -357,7 +357,7 @@ def parse(text: str) -> Decision:
     >>> parse("c1^c3^e3")
     Decision(kind=<Kind.JUMP: 'jump'>, squares=(2, 18, 20))
     """
-    # 40 characters are enough to recognise a wrong text
+    # 40 characters are enough to recognise a wrong text.
     shown = Verbatim(text if len(text) <= 40 else f"{text[:39]}…")
     kinds = (kind for kind, pattern in _PATTERNS.items() if re.fullmatch(pattern, text))
     kind = next(kinds, None)

@@ -26,8 +26,10 @@ from companion.tools.selfplay.people import SimulatedGame, Stuck
 MAX_OFFSET_SHARE = 0.12
 # The same for a piece beside others, where hands are more careful.
 MAX_OFFSET_SHARE_BESIDE = 0.06
-# Maximum rotation of a piece that is put down: alone, and beside others.
-MAX_ANGLE_DEG, MAX_ANGLE_BESIDE_DEG = 40.0, 10.0
+# Maximum rotation of a piece that is put down alone.
+MAX_ANGLE_DEG = 40.0
+# The same for a piece beside others.
+MAX_ANGLE_BESIDE_DEG = 10.0
 # Maximum offset and rotation of a piece that covers several squares.
 MAX_BIG_OFFSET_MM, MAX_BIG_ANGLE_DEG = 2.0, 5.0
 # Probability that a piece is put on a wrong square. Larger: longer games. Smaller: some games
@@ -91,8 +93,11 @@ class SimulatedPieceGame(SimulatedGame):
         self.wait_for_progress("Hands are done", key_before)
 
     def _is_done(self, move: HandMove) -> bool:
-        """Return whether a move is already done on the table, though not yet seen."""
-        if move.origin == move.target:
+        """Return whether a move is already done on the table, though not yet seen.
+
+        A turn in place counts as not done: its origin and target tell nothing about it.
+        """
+        if move.is_in_place:
             return False
         placements = [(piece.face, piece.square) for piece in self.world.pieces()]
         has_arrived = all((face, move.target) in placements for face in move.faces)
@@ -110,7 +115,7 @@ class SimulatedPieceGame(SimulatedGame):
         if self._is_big(face):
             self._lay_big(move, layout)
             return
-        if move.origin is not None and move.origin == move.target:
+        if move.is_in_place:
             self.turn_over(self.find_piece(face, move.origin, must_show_other_face=True))
             return
         pieces = [self.find_piece(face, move.origin) for face in move.faces]
@@ -222,21 +227,23 @@ class SimulatedPieceGame(SimulatedGame):
     def find_piece(
         self, face: str, square: Square | None, *, must_show_other_face: bool = False
     ) -> WorldPiece:
-        """Return the top piece with this face on a square, or one that shows its other face.
+        """Return the top piece of this face's kind on a square.
 
-        With `must_show_other_face`, return only one that shows its other face. Raises `Stuck` if
-        there is none.
+        Prefer a piece that shows `face`. With `must_show_other_face`, leave out those that do.
+        Raises `Stuck` if there is none.
+
+        :param square: None for beside the board
         """
         kind = self.kit.kind
         alike = []
         # pieces are listed from the bottom, so search from the end
         for piece in reversed(self.world.pieces()):
             is_alike = piece.square == square and kind(piece.face) == kind(face)
-            # a piece that already shows the face is not turned over
             if is_alike and not (must_show_other_face and piece.face == face):
                 alike.append(piece)
         if not alike:
             raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
+        # the first of those that show the face, if there are any
         return max(alike, key=lambda piece: piece.face == face)
 
     def _wrong_square(self, move: HandMove) -> Square | None:
