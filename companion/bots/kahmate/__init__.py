@@ -109,7 +109,7 @@ class KahmateBot(Bot):
         )
         best = search.best(state)
         nodes = search.nodes  # positions evaluated for the reasons do not count
-        return Choice(str(best.first[0]), nodes, _reason_lines(search, state, best))
+        return Choice(str(best.first.action), nodes, _reason_lines(search, state, best))
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:  # noqa: ARG002
         """Return the lead of the best turn over the best one that begins with this play.
@@ -201,6 +201,5 @@ def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, .
     if second := next(others, None):
         second_words = [play_of(state, *second.first).label]
         loss = max(0.0, best.value - second.value) / TRY
-    action, _ = best.first
-    reason = _REASONS[type(action)]
+    reason = _REASONS[type(best.first.action)]
     return without_empty(reason, odds, answer, second_best_sentence(second_words, loss))

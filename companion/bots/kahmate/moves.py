@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.actions import Action, EndTurn
@@ -31,10 +31,16 @@ from companion.games.kahmate.state import (
     State,
 )
 
-# An action and its course. The end of the turn has none.
-Play = tuple[Action, Course | None]
 
-END_TURN: Play = (EndTurn(), None)
+class Play(NamedTuple):
+    """A play of a turn, or the end of the turn."""
+
+    action: Action
+    course: Course | None
+    """What the action leads to. None for the end of the turn."""
+
+
+END_TURN = Play(EndTurn(), None)
 _OPTIONS = KahmateOptions()
 
 
@@ -153,8 +159,8 @@ def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 # ---- the plays of a turn -------------------------------------------------------------------------
 
 
-def plays(state: State, *, all_face_offs: bool) -> Iterator[tuple[Action, Course]]:
-    """Yield the plays of the seat on turn, one for each course, without the end of the turn.
+def plays(state: State, *, all_face_offs: bool) -> Iterator[Play]:
+    """Yield the plays of the seat on turn, one for each course. `END_TURN` is not among them.
 
     :param all_face_offs: whether pieces without the ball may run into an opponent, too
     """
@@ -167,7 +173,7 @@ def plays(state: State, *, all_face_offs: bool) -> Iterator[tuple[Action, Course
         # never kick the ball to an opponent
         if course.kind is Kind.KICK and state.board[course.end] != EMPTY:
             continue
-        yield action, course
+        yield Play(action, course)
 
 
 def steps_apart(square: int, other: int) -> int:

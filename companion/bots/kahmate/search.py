@@ -1,12 +1,18 @@
 """Search for the best play of Kahmate: a beam search of own turns, then the other side's reply.
 
-A turn is a sequence of plays: runs, passes, kicks and tackles. The search follows it up to its
-first face-off, whose ends are weighed by their chances. Values are in points (see `evaluation`) for
-the seat that plays the turn. A quiet turn is one without a face-off.
+Kahmate is rugby on a board. Whoever carries the ball into the other side's goal scores a try and
+wins. Where a piece meets an opponent there is a face-off, which both sides decide by strength cards
+that they play in secret.
+
+A turn is a sequence of plays: runs, passes, kicks and tackles. What a play leads to is its course.
+The search follows a turn up to its first course with face-offs, whose ends are weighed by their
+chances. Values are in points (see `evaluation`) for the seat that plays the turn. A quiet turn is
+one without a face-off.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from random import Random
@@ -25,20 +31,20 @@ from companion.bots.kahmate.moves import (
 from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
 from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
-# Value from which on a turn scores for sure.
+# Minimum value of a turn that is certain to score a try.
 SURE_TRY = TRY - 1
 
 # The weights below are in points. They were chosen by hand, and matches (`tests/bench/bots`) judge
 # all of them together.
 
-# Potential of an unfinished turn while the ball is loose. A potential only decides which turns are
-# continued.
+# Potential of an unfinished turn while the ball is loose. A potential only decides which turns the
+# search continues.
 _LOOSE_BALL_POTENTIAL = 25.0
 
 # Potential of each step that the carrier may still run in an unfinished turn.
 _STEP_POTENTIAL = 8.0
 
-# Penalty for each time that the position after the turn has been on the board before.
+# Penalty for each earlier time that the position after the turn was on the board.
 _REPEAT_COST = 12.0
 
 # Bonus of a face-off for every quiet turn before, so that no game stays quiet.
@@ -47,7 +53,7 @@ _FACE_OFF_BONUS = 1.5
 # Penalty of a turn without any play.
 _IDLE_COST = 4.0
 
-# Additional penalty of such a turn for every quiet turn before.
+# Additional penalty of a turn without any play, for every quiet turn before.
 _MORE_IDLE_COST = 2.0
 
 
@@ -57,10 +63,11 @@ class Strength(NamedTuple):
     width: int
     """Number of states from which the beam search continues a turn."""
     depth: int
-    """Number of plays in a turn."""
+    """Maximum number of plays in a turn."""
     replies: int
-    """Number of turns that are compared by the other side's best reply. Without replies, a level
-    also leaves out face-offs of runners without the ball.
+    """Number of turns that are compared by the other side's best reply.
+
+    A level without replies also leaves out face-offs of runners without the ball.
     """
     reply_width: int
     """Width of the beam search for a reply."""
@@ -76,11 +83,11 @@ STRENGTHS = {
     3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0),
 }
 
-# Number of evaluated states after which no further reply is searched. More: slower. Fewer: turns
-# whose value shows only in the reply are missed.
+# Number of evaluated states after which no further reply is searched. More: slower. Fewer: the bot
+# misses turns whose value shows only in the reply.
 MAX_NODES = 8_000
 
-# Number of plays in the other side’s answer. More: slower.
+# Maximum number of plays in the other side's reply. More: slower.
 _REPLY_DEPTH = 2
 
 _value_of = attrgetter("value")
@@ -97,13 +104,24 @@ class End(NamedTuple):
     """Chance that the rest of the turn still leads to a try instead of to `after`."""
 
 
+class Unfinished(NamedTuple):
+    """A turn that the beam search may continue."""
+
+    first: Play | None
+    """First play of the turn. None if it has none yet."""
+    state: State
+    """State that the turn has reached."""
+    promise: float
+    """Value if the turn ended here, plus its potential."""
+
+
 @dataclass(slots=True)
 class Candidate:
     """A possible turn."""
 
     first: Play
     ends: tuple[End, ...]
-    """All ends that are possible. The first one is that all face-offs are won."""
+    """All possible ends, in the order of `outcomes`. A turn without a face-off has a single one."""
     value: float
     has_face_off: bool = False
     odds: float = 1.0
@@ -119,7 +137,7 @@ class Search:
     quiet_turns: int = 0
     """Number of turns since the last face-off."""
     visits: dict[tuple[object, ...], int] = field(default_factory=dict)
-    """How often each position was on the board, by `key_of`."""
+    """Number of times that each position was on the board, by `key_of`."""
     nodes: int = 0
     """Number of states evaluated so far."""
     ranked: list[Candidate] = field(default_factory=list)
@@ -155,7 +173,7 @@ class Search:
         :param course: None for the end of the turn
         """
         turns = self.turns(state, self.strength.width, self.strength.depth, all_face_offs=True)
-        values = [turn.value for turn in turns if turn.first[1] == course]
+        values = [turn.value for turn in turns if turn.first.course == course]
         if not values:
             return None
         return max(turn.value for turn in turns) - max(values)
@@ -166,9 +184,8 @@ class Search:
         It is the level's noise, penalties for repetitions and idle turns, and a bonus for
         face-offs. That bonus and the penalty for idle turns grow with the number of quiet turns.
         """
-        action, _ = candidate.first
         after = candidate.ends[0].after
-        key = key_of(after) if after is not None else (str(action),)
+        key = key_of(after) if after is not None else (str(candidate.first.action),)
         points = -_REPEAT_COST * self.visits.get(key, 0)
         if candidate.has_face_off:
             points += _FACE_OFF_BONUS * self.quiet_turns
@@ -199,44 +216,43 @@ class Search:
     def turns(
         self, state: State, width: int, depth: int, *, all_face_offs: bool
     ) -> list[Candidate]:
-        """Return the possible turns from this state, with the promising ones continued.
+        """Return the possible turns from this state, found by a beam search.
 
-        If a try is certain, return only that turn.
+        After each play, only the most promising turns are continued. If a try is certain, return
+        only that turn.
 
+        :param width: number of turns that are continued
+        :param depth: maximum number of plays in a turn
         :param all_face_offs: whether the first play may be a run of a piece without the ball into
             an opponent
         """
         self.nodes += 1
         ended = end_turn(state)
         candidates = [Candidate(END_TURN, (End(1.0, ended),), -value_of(ended))]
-        # first play of each turn that is continued, and the state that it has reached
-        layer: list[tuple[Play | None, State]] = [(None, state)]
+        beam = [Unfinished(None, state, 0.0)]
         visited = {key_of(state)}
         for number in range(depth):
-            further: list[tuple[float, Play, State]] = []
-            for first_play, before in layer:
-                for play in plays(before, all_face_offs=all_face_offs and number == 0):
-                    first = first_play or play
-                    _, course = play
-                    if course.face_offs:
-                        candidates.append(self._face_off_turn(first, before, course))
-                        continue
-                    # nothing is better than a certain try
-                    if course.kind is Kind.RUN and course.end == IN_GOAL:
-                        return [Candidate(first, (End(1.0, None),), TRY)]
-                    after = state_if_won(before, course)
-                    key = key_of(after)
-                    if key in visited:
-                        continue
-                    visited.add(key)
-                    # the turn may end here or continue
-                    end = _turn_end(1.0, after)
-                    value = self._value(end)
-                    candidates.append(Candidate(first, (end,), value))
-                    further.append((value + _potential(after), first, after))
-            # beam search: continue only the most promising states
-            further.sort(key=lambda line: -line[0])
-            layer = [(first, after) for _, first, after in further[:width]]
+            unfinished: list[Unfinished] = []
+            may_run_into_any = all_face_offs and number == 0
+            for first, before, course in _next_plays(beam, all_face_offs=may_run_into_any):
+                if course.face_offs:
+                    candidates.append(self._face_off_turn(first, before, course))
+                    continue
+                # nothing is better than a certain try
+                if course.kind is Kind.RUN and course.end == IN_GOAL:
+                    return [Candidate(first, (End(1.0, None),), TRY)]
+                after = state_if_won(before, course)
+                key = key_of(after)
+                if key in visited:
+                    continue
+                visited.add(key)
+                # the turn may end here or continue
+                end = _turn_end(1.0, after)
+                value = self._value(end)
+                candidates.append(Candidate(first, (end,), value))
+                unfinished.append(Unfinished(first, after, value + _potential(after)))
+            unfinished.sort(key=attrgetter("promise"), reverse=True)
+            beam = unfinished[:width]
         return candidates
 
     def _value(self, end: End) -> float:
@@ -250,22 +266,41 @@ class Search:
         """Return a turn that ends with the face-offs of this course."""
         ends = outcomes(before, course)
         value = sum(end.chance * self._value(end) for end in ends)
-        # a tackle has two ends that are won, and the last one is lost
+        # see `outcomes` for the order: a tackle is won in two of its ends
         odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
         return Candidate(first, ends, value, has_face_off=True, odds=odds)
 
 
+def _next_plays(
+    beam: Iterable[Unfinished], *, all_face_offs: bool
+) -> Iterator[tuple[Play, State, Course]]:
+    """Yield all continuations: the turn's first play, the state before the new play, its course.
+
+    :param all_face_offs: as for `plays`
+    """
+    for turn in beam:
+        for play in plays(turn.state, all_face_offs=all_face_offs):
+            assert play.course is not None
+            yield turn.first or play, turn.state, play.course
+
+
 def outcomes(before: State, course: Course) -> tuple[End, ...]:
-    """Return the possible ends of a course with face-offs. The first one is that all are won."""
+    """Return the possible ends of a course with face-offs, in this order.
+
+    A tackle: won by a clear lead, won by less, lost. Another course: all face-offs won, the first
+    one lost, the second one lost, and so on.
+    """
     if course.kind is Kind.TACKLE:
         face_off = course.face_offs[0]
         by_much, by_little, loss = chance_of(before, course.movers, face_off.defender)
         return (
+            # a lead above `CLEAR_LEAD` also wins the ball
             End(by_much, state_if_won(before, course, CLEAR_LEAD + 1)),
             End(by_little, state_if_won(before, course)),
             End(loss, state_if_lost(before, course, face_off)),
         )
     ends = []
+    # chance that all face-offs so far are won
     chance = 1.0
     for face_off in course.face_offs:
         by_much, by_little, loss = chance_of(before, course.movers, face_off.defender)
@@ -277,7 +312,7 @@ def outcomes(before: State, course: Course) -> tuple[End, ...]:
 
 
 def _turn_end(chance: float, last: State) -> End:
-    """Return the end of a turn whose plays have led to this state."""
+    """Return the end of a turn whose plays have led to this state, without a try so far."""
     return End(chance, end_turn(last), try_chance(last))
 
 
@@ -287,7 +322,7 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _potential(state: State) -> float:
-    """Return the potential of an unfinished turn, in points, such as of steps left to run."""
+    """Return the potential of an unfinished turn in points: what its next plays may still gain."""
     # at most two pieces run in a turn
     if len(state.ran) >= 2:
         return 0.0
