@@ -97,7 +97,7 @@ class SummaryStore:
                 return summary_of_file(played, end_reason(played))
             except CompanionError as error:
                 return _broken_summary(error.message)
-        entries, broken = self._journal.readable_entries(number)
+        entries, broken = self._journal.intact_entries(number)
         if not entries:
             return _broken_summary(say("Its beginning cannot be read."))
         return summary_of(entries, broken, self._seat_changes_until(entries[-1].id))
@@ -106,7 +106,7 @@ class SummaryStore:
         """Return the inputs that changed seats, at least those up to the input with this id."""
         known_until_id, changes = self._seat_changes
         if known_until_id < until_entry_id:
-            changes, _ = self._journal.readable_entries(SEATS_GAME)
+            changes, _ = self._journal.intact_entries(SEATS_GAME)
             self._seat_changes = (until_entry_id, changes)
         return changes
 

@@ -118,7 +118,7 @@ class HubAdapter(Closeable):
         names = {}
         for seat in SEATS:
             sitter = view.seats[seat]
-            is_named = self.membership.names or sitter.door == MACHINE
+            is_named = self.membership.sends_names or sitter.door == MACHINE
             # the other table sends the name of a remote player
             if sitter.name and is_named and sitter.door != REMOTE:
                 names[seat] = str(sitter.name)
@@ -178,7 +178,7 @@ class HubAdapter(Closeable):
     def _packed_sentence(self, text: str) -> object:
         """Pack a sentence. Replace typed text in it unless names may be sent."""
         packed = i18n.pack(text)
-        return packed if self.membership.names else _without_typed(packed)
+        return packed if self.membership.sends_names else _without_typed(packed)
 
 
 def _without_typed(packed: object) -> object:

@@ -1,6 +1,7 @@
 """Commands from a hub to a table. They are typed, limited in size, and validated.
 
-A message that is not valid changes nothing.
+A message that is not valid changes nothing. Sentences are sent packed: as JSON with their parts, so
+that the table can say them in its own language (see `companion.core.i18n.pack`).
 """
 
 from __future__ import annotations
@@ -28,13 +29,12 @@ class _Command(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class PairedGame(_Command, frozen=True):
-    """A board of a tournament's round: the names by seat, and the game with its options.
-
-    Names are packed sentences.
-    """
+    """A board of a tournament's round: which two people play which game at this table."""
 
     round: int
+    """Number of the round, counted from 1."""
     names: Mapping[Seat, Any]
+    """The players' names by seat, each as a packed sentence."""
     game: _Name
     options: Mapping[str, Any] = {}
 
@@ -42,28 +42,29 @@ class PairedGame(_Command, frozen=True):
 class HubWish(_Command, frozen=True):
     """The board of a round that the hub wants at a table, if any. It holds until the next wish.
 
-    `mark` identifies the wish. The table's state names the wish that it follows, and until then the
-    hub sends it again (see `companion.hub_server.desired_state`).
+    The hub sends the wish again until the table's state has its mark (see
+    `companion.hub_server.desired_state`).
     """
 
     mark: _Name = ""
+    """Text that identifies the wish. Empty for a wish without a board."""
     pairing: PairedGame | None = None
 
 
 class HubCommand(_Command, frozen=True):
-    """One message to a table. Each field is a command of its own.
-
-    `staff` answers the table's call: somebody is coming, or it is done. `pair` says that the hub
-    has a game at two tables for it. `settings` are to be changed, by dotted name, as they would be
-    typed on the table's settings page.
-    """
+    """One message to a table. Each field is a command of its own."""
 
     staff: Literal["", "coming", "done"] = ""
+    """Answer to the table's call for staff: somebody is coming, or it is done."""
     pair: bool = False
+    """Whether the table shall ask the hub for its game at two tables, because the hub has one for
+    it.
+    """
     wish: HubWish | None = None
     settings: Annotated[
         Mapping[_Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MAX_SETTINGS)
     ] = {}
+    """Settings to change, by dotted name, as they would be typed on the table's settings page."""
 
 
 _decoder = msgspec.json.Decoder(HubCommand)
@@ -87,5 +88,5 @@ def read_command(payload: bytes) -> HubCommand:
     command: HubCommand = decode_message(_decoder, payload, MAX_COMMAND_BYTES)
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
-            unpacked_sentence(name)
+            unpacked_sentence(name)  # raises `Malformed` if it is not a packed sentence
     return command

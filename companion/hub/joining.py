@@ -45,31 +45,30 @@ _UNREADABLE = (
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
-    """The hub's answer to a table that joins.
-
-    `table` is the table's name in subjects, `number` its number, `room` the room's name, and
-    `servers` are the NATS servers. A server without a host is at the hub's own address.
-    """
+    """The hub's answer to a table that joins. The first three fields are as in `Membership`."""
 
     table: str
     number: int
     room: str
     servers: tuple[str, ...]
+    """Addresses of the NATS servers. One without a host is at the hub's own address."""
 
 
 class CardAnswer(msgspec.Struct, frozen=True):
-    """The hub's answer to a card's code: its identifier of the card."""
+    """The hub's answer to a card's code."""
 
     card: str
+    """The hub's identifier of the card."""
 
 
 def join(
-    address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0
+    address: str, code: str, name: str, *, names: bool, ca: str = "", start_after: int = 0
 ) -> Membership:
     """Join the hub whose pages are at this address, and return the membership.
 
-    `code` is shown by the hub, and `name` is the table's for people. `names`, `ca` and `start` are
-    as in `Membership`. Raises `SystemTrouble` with a sentence for people.
+    `code` is shown on the hub's screen. `name` is the table's name for people. `names` says whether
+    people's names are sent (`Membership.sends_names`), `ca` and `start_after` are as in
+    `Membership`. Raises `SystemTrouble` with a sentence for people.
     """
     base = base_url(address)
     try:
@@ -88,7 +87,15 @@ def join(
     answer = _post(f"{base}/api/hub/join", request, JoinAnswer, ca)
     servers = tuple(_server_url(server, host) for server in answer.servers)
     return Membership(
-        base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
+        address=base,
+        table=answer.table,
+        number=answer.number,
+        room=answer.room,
+        servers=servers,
+        seed=seed.decode(),
+        start_after=start_after,
+        sends_names=names,
+        ca=ca,
     )
 
 

@@ -19,26 +19,31 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """What a table stores about the hub that it has joined.
-
-    `address` is that of the hub's pages, `servers` are its NATS servers. `table` is the table's
-    name in subjects, `number` is for people, and `room` is the hub's name. `seed` is the table's
-    secret NKey, made on this machine. Inputs of the journal with a number above `start` are sent.
-    `names` says whether people's names are sent. `ca` is a file with the certificate of the
-    authority that signed the hub's. It is empty if this machine trusts it anyway.
-    """
+    """What a table stores about the hub that it has joined."""
 
     address: str
+    """Address of the hub's pages."""
     table: str
+    """Name of the table in NATS subjects."""
     number: int
+    """Number of the table in the hub's room, for people."""
     room: str
+    """Name of the hub."""
     servers: tuple[str, ...]
+    """Addresses of the hub's NATS servers."""
     seed: str
-    start: int = 0
-    names: bool = False
+    """Seed of the table's NKey, made on this machine. It is secret."""
+    start_after: int = msgspec.field(default=0, name="start")
+    """Number of a journal entry. Only the entries after it are sent."""
+    sends_names: bool = msgspec.field(default=False, name="names")
+    """Whether people's names are sent to the hub."""
     ca: str = ""
+    """Path of the certificate of the authority that signed the hub's. Empty if this machine trusts
+    that authority anyway.
+    """
 
     def __repr__(self) -> str:
+        # without the seed, for the log
         return f"Membership(address={self.address!r}, number={self.number})"
 
 
@@ -68,13 +73,13 @@ def read_membership(path: Path) -> Membership | None:
                 file=str(path),
                 error=str(error),
             )
-        ) from None
+        ) from None  # the sentence says it all
 
 
 def write_membership(path: Path, membership: Membership) -> None:
     """Write the membership atomically, so that a power failure never leaves half a file.
 
-    Raises `SystemTrouble`.
+    Raises `SystemTrouble` if it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

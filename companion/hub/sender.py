@@ -254,7 +254,7 @@ class HubLine:
         try:
             last = await stream.get_msg(RECORDS, subject=record_subject(own.table), direct=True)
         except NotFoundError:
-            outbox.seek(min(own.start, outbox.last_number()))
+            outbox.seek(min(own.start_after, outbox.last_number()))
             return 0
         try:
             last_record = read_record(last.data or b"")

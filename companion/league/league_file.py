@@ -90,8 +90,8 @@ def delete_result(result: GameResult) -> Statement:
     return query, (result.key, result.table)
 
 
-def set_void(key: str, is_void: bool) -> Statement:
-    """Return the statement that sets whether a result is void."""
+def put_void(key: str, is_void: bool) -> Statement:
+    """Return the statement that stores whether a result is void."""
     return "UPDATE results SET void = ? WHERE key = ?", (is_void, key)
 
 

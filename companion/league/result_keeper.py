@@ -11,11 +11,12 @@ from companion.league.league_file import (
     put,
     put_number,
     put_result,
-    set_void,
+    put_void,
 )
 from companion.league.player_cards import PlayerCards
 from companion.league.results import (
     GameResult,
+    ResultChange,
     StoredResult,
     TableProgress,
     follow_record,
@@ -25,7 +26,7 @@ from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
 # Minimum interval in seconds between two writes of the positions in tables' records. After a crash,
-# records behind the last written position are processed again.
+# the records after the last written position are processed again.
 SAVE_INTERVAL_S = 2.0
 
 
@@ -60,14 +61,14 @@ class ResultKeeper:
         with self._file.lock:
             before = self._progress.get(table, TableProgress())
             after, change = follow_record(table, before, record, accepted_s)
-            numbered = self._numbered_result(change.added, table)
-            # tournaments first undo the removed result and any earlier one of the added game, then
-            # enter the added one
-            changed_results = [result for result in (change.removed, change.added) if result]
-            if changed_results:
-                tournaments = self._tournaments.apply_results(changed_results, numbered)
+            added = self._with_players(change.added, table)
+            has_changed = change != ResultChange()
+            if has_changed:
+                # a tournament counts games at one table only, so it gets this table's own report
+                # and refuses it if the game was played at two
+                tournaments = self._tournaments.apply_results(removed=change.removed, added=added)
                 statements = [
-                    *self._statements_of(numbered),
+                    *self._statements_of(added),
                     *self._tournaments.statements_of(tournaments),
                 ]
                 # delete first, because a game may get a new result in the same change
@@ -75,6 +76,7 @@ class ResultKeeper:
                     statements.insert(0, delete_result(change.removed))
                 # write to the disk before anybody sees the result
                 positions = self._positions(max(self.sequence, sequence))
+                # `positions` may have an older one of this table, so its new one must come after
                 self._file.write(*positions, put("followed", table, after), *statements)
                 self._unsaved_tables.clear()
                 self._tournaments.replace_all(tournaments)
@@ -83,11 +85,14 @@ class ResultKeeper:
                 self._unsaved_tables.add(table)
             self._progress[table] = after
             self.sequence = max(self.sequence, sequence)
-            if changed_results:
+            if has_changed:
                 self._file.notify()
 
     def save_positions(self) -> None:
-        """Write the positions in tables' records if they are due. Raises `SystemTrouble`."""
+        """Write the positions in tables' records if they are due.
+
+        Raises `SystemTrouble` if they cannot be written.
+        """
         with self._file.lock:
             now_s = self._clock.monotonic_s()
             if not self._unsaved_tables or now_s - self._saved_s < SAVE_INTERVAL_S:
@@ -113,7 +118,7 @@ class ResultKeeper:
     def set_void(self, key: str, is_void: bool) -> None:
         """Set whether a result is void, which excludes it from ratings."""
         with self._file.lock:
-            self._file.write(set_void(key, is_void))
+            self._file.write(put_void(key, is_void))
             self._file.notify()
 
     def _positions(self, sequence: int) -> list[Statement]:
@@ -123,8 +128,8 @@ class ResultKeeper:
         ]
         return [*positions, put_number("sequence", sequence)]
 
-    def _numbered_result(self, result: GameResult | None, table: str) -> StoredResult | None:
-        """Return a result with the numbers of its players."""
+    def _with_players(self, result: GameResult | None, table: str) -> StoredResult | None:
+        """Return a table's result with the numbers of the people who have played."""
         if result is None:
             return None
         south, north = (
@@ -135,8 +140,9 @@ class ResultKeeper:
     def _statements_of(self, stored: StoredResult | None) -> list[Statement]:
         """Return the statements that store a new result.
 
-        If two tables have played the game, merge their reports. Until both have reported the same
-        end, one player is unknown and the result does not count.
+        If two tables have played the game, merge their reports. A table reports only the player at
+        its own seat. So after the first report the other player is unknown, and the result does not
+        count yet. If the second report does not fit the first, the first is left as it is.
         """
         if stored is None:
             return []
@@ -147,7 +153,9 @@ class ResultKeeper:
         merged = merge_reports(other_report.result, result)
         if merged is None:
             return []
-        # each table knows the player at its own seat
-        is_from_south = result.at is Seat.SOUTH
-        south, north = (stored, other_report) if is_from_south else (other_report, stored)
-        return [put_result(StoredResult(merged, south.south, north.north))]
+        # take each player's number from the report of the table at that seat
+        if result.at is Seat.SOUTH:
+            south, north = stored.south, other_report.north
+        else:
+            south, north = other_report.south, stored.north
+        return [put_result(StoredResult(merged, south, north))]

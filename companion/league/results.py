@@ -1,8 +1,9 @@
 """Results, derived from the records that tables publish. Each game has at most one result.
 
-A game is identified by the mark of the input that began it, or by the pair's id if two tables play
-it. No other journal has the same mark at that place. So a result that arrives again is recognized:
-after an outage or a lost store, from a restored journal, or from a table that has rejoined.
+A game is identified by the mark (a digest) of the input that began it, or by the pair's id if two
+tables play it. No other journal has the same mark at that place. So a result that arrives again is
+recognized: after an outage or a lost store, from a restored journal, or from a table that has
+rejoined.
 """
 
 from __future__ import annotations
@@ -25,44 +26,50 @@ NEW_GAME = "new_game"
 
 
 class Player(msgspec.Struct, frozen=True):
-    """Player of a seat: the card shown by the end of the game (empty if none), or a program."""
+    """Player of a seat in a report: a person with or without a card, or a program."""
 
     card: str = ""
+    """Id of the card that was shown by the end of the game. Empty if none was."""
     is_machine: bool = False
 
 
 class GameResult(msgspec.Struct, frozen=True):
-    """Result of a game. `winner` is None for a draw.
-
-    `key` identifies the game. `entry` and `mark`, its receipt, identify the input in the table's
-    journal that ended it. `began_s` and `ended_s` are Unix times by the hub's clock. `at` is the
-    seat that is played at this table, if two tables play the game and only one has reported it.
-    """
+    """Result of a game, as a table has reported it."""
 
     table: str
+    """Name of the table in subjects."""
     key: str
+    """Text that identifies the game (see the module)."""
     game: str
     options: Mapping[str, Any]
     began_s: float
+    """Unix time of the beginning by the hub's clock."""
     ended_s: float
+    """Unix time of the end by the hub's clock."""
     south: Player
     north: Player
     winner: Seat | None
+    """The seat that has won. None for a draw."""
     entry: int
+    """Number in the table's journal of the input that ended the game."""
     mark: str
+    """Digest of that input, as `PublicRecord.mark`."""
     at: Seat | None = None
+    """The seat that is played at this table, if two tables play the game and only one of them has
+    reported its end. Otherwise None.
+    """
 
 
 class StoredResult(msgspec.Struct, frozen=True):
-    """A result with the numbers of its players. None is a player without a card, 0 the machine.
-
-    `is_void` says whether the owner has excluded the result from ratings.
-    """
+    """A result with the people who have played, as the league's file has it."""
 
     result: GameResult
     south: int | None
+    """Number of South's player in the league, 0 for a machine. None without a card."""
     north: int | None
+    """The same for North."""
     is_void: bool = False
+    """Whether the owner has excluded the result from ratings."""
 
     @property
     def counts(self) -> bool:
@@ -75,25 +82,29 @@ class StoredResult(msgspec.Struct, frozen=True):
 
 
 class TableProgress(msgspec.Struct, frozen=True):
-    """How far a table's records have been processed, with the current game and its result so far.
-
-    `epoch` and `entry` are those of the last record (see `PublicRecord`). `number` is that of the
-    game at the table, `key` and `began_s` are as in `GameResult`.
-    """
+    """How far a table's records have been processed, with the result of the current game."""
 
     epoch: int = 0
+    """`PublicRecord.epoch` of the last record."""
     entry: int = 0
+    """`PublicRecord.entry` of the last record."""
     number: int = -1
+    """Number of the current game at the table, -1 before the first record."""
     key: str = ""
+    """Text that identifies the current game, as `GameResult.key`."""
     began_s: float = 0.0
+    """Unix time at which the current game began, by the hub's clock."""
     result: GameResult | None = None
+    """The result that the current game has now. None while it goes on."""
 
 
 class ResultChange(NamedTuple):
-    """Effect of a record: a new result, a result that was undone with the last turn, or nothing."""
+    """Effect of a record on the results. Most records have none."""
 
     added: GameResult | None = None
+    """The result of a game that this record ends."""
     removed: GameResult | None = None
+    """The result that no longer holds, because its game's last turn was undone."""
 
 
 def follow_record(

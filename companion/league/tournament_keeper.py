@@ -5,7 +5,7 @@ The director runs a tournament. At a hub that is its owner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -116,22 +116,26 @@ class TournamentKeeper:
         return None
 
     def apply_results(
-        self, undone: Iterable[GameResult], entered: StoredResult | None
+        self, *, removed: GameResult | None, added: StoredResult | None
     ) -> dict[int, Tournament]:
-        """Return all tournaments by number, after undoing some results and entering a new one.
+        """Return all tournaments by number, without one result and with a new one.
 
-        The caller writes them (see `statements_of`), then passes them to `replace_all`.
+        An earlier result of the added game is removed too, because a table may report a game again.
+        The caller writes the tournaments (see `statements_of`), then calls `replace_all` with them.
         """
+        undone = [] if removed is None else [removed]
+        if added is not None:
+            undone.append(added.result)
         tournaments = {}
         for number, tournament in self._tournaments.items():
             changed = tournament
             for result in undone:
                 changed = tournament_rules.reopen_board(changed, result.key, result.table)
-            if entered and entered.result.table in tournament_rules.open_tables(changed):
+            if added and added.result.table in tournament_rules.open_tables(changed):
                 try:
-                    changed = tournament_rules.enter_result(changed, entered)
+                    changed = tournament_rules.enter_result(changed, added)
                 except Illegal as refusal:
-                    table = entered.result.table
+                    table = added.result.table
                     changed = tournament_rules.note_refusal(changed, table, refusal.message)
             tournaments[number] = changed
         # the table may be free again

@@ -104,12 +104,12 @@ class HubLink(Closeable):
             adapter = self._adapter
             if adapter and adapter.is_connected and adapter.membership.address == base_url(address):
                 # Still the same member: only the use of names and the authority may change.
-                membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
+                membership = msgspec.structs.replace(adapter.membership, sends_names=names, ca=ca)
             else:
                 name = socket.gethostname().partition(".")[0]
                 # Games are sent from the current one on.
-                start = Outbox(self._journal).first_position()
-                membership = join(address, code, name, names=names, ca=ca, start=start)
+                start_after = Outbox(self._journal).first_position()
+                membership = join(address, code, name, names=names, ca=ca, start_after=start_after)
             self._disconnect()
             write_membership(self._path, membership)
             self._connect()

@@ -1,11 +1,11 @@
-"""The journal's open file, and the chain of checksums over the entries of each game.
+"""The journal's open file, and the chain of links over the entries of each game.
 
 Every query and every transaction holds the file's lock, so any thread may call.
 
-The checksums detect entries that were lost, duplicated, swapped or altered on disk. Each entry is
+The links detect entries that were lost, duplicated, swapped or altered on disk. Each entry is
 linked to the one before it in its game:
 
-    link of an entry = digest of (link of the entry before it, the entry's own fields)
+    link of an entry = hash of (link of the entry before it, the entry's own fields)
 
 The table `ends` has the number of entries and the last link of each game, so that a lost end is
 detected as well. No key is used, so this detects damage but does not prevent forgery.
@@ -42,15 +42,14 @@ T = TypeVar("T")
 
 
 class Database:
-    """One SQLite file with one connection. The journal opens and closes it.
-
-    `path` is the file's path when it was opened. `is_failing` is whether the last write has failed.
-    """
+    """One SQLite file with one connection. The journal opens and closes it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
         self.path = path
+        """Path of the file when it was opened."""
         self.is_failing = False
+        """Whether the last write has failed."""
         self._wal = path.with_name(f"{path.name}-wal")
         self._file_ids = {path: _file_id(path)}
         """Device and inode of the file and of its log at the last write. The first write creates
@@ -121,7 +120,7 @@ class Database:
         return result
 
     def shrink(self, pages: int) -> None:
-        """Return at most this number of free pages of the file to the disk, if that is possible."""
+        """Give at most this number of free pages of the file back to the disk, if possible."""
         with self._lock, suppress(sqlite3.Error):
             if self.connection.execute("PRAGMA freelist_count").fetchone()[0]:
                 self.connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
@@ -162,7 +161,7 @@ def advice(error: sqlite3.Error, path: Path) -> str:
     return say("Restart the machine. If that does not help, save a backup and use a new card.")
 
 
-# ---- checksums ----
+# ---- links ----
 
 
 class Row(NamedTuple):
@@ -181,7 +180,7 @@ class Row(NamedTuple):
     record: bytes
     """The record as JSON."""
     link: bytes
-    """Digest that links it to the entry before it in its game, see `link_of`."""
+    """Hash that links it to the entry before it in its game, see `link_of`."""
 
 
 def link_of(before: bytes, row: Row) -> bytes:
@@ -245,7 +244,7 @@ def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
 
 
 def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
-    """Return whether all entries of a game are complete and unchanged."""
+    """Return whether no entry of a game is missing or changed."""
     count, before = 0, START
     for row in rows_of(db, game):
         if not is_intact(before, row):

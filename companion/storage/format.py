@@ -43,7 +43,7 @@ CREATE TABLE cut (
     id INTEGER NOT NULL, game INTEGER NOT NULL, at REAL NOT NULL, run INTEGER NOT NULL, now_s REAL NOT NULL,
     record BLOB NOT NULL, link BLOB NOT NULL);
 """  # noqa: E501
-# The tables in use that no chain of checksums covers.
+# The tables in use that no chain of links covers.
 SIDE_TABLES = ("keys", "clock", "ends", "imported", "removed", "forgotten")
 # SQL condition for every value of a column of this type. Any other value is damage.
 VALID_VALUES = {

@@ -7,6 +7,11 @@ used for the three forms of an input:
 - an `Entry` is a record in the journal, with its number, game and times,
 - a `Row` (`database`) is an entry as it stands in the file, with its record as JSON.
 
+Each row carries a link: a hash over the link of the row before it in its game and its own fields.
+The table `ends` has the number of entries and the last link of each game. So entries that damage
+has changed, swapped or lost are found. An entry is readable if its record can be decoded, and
+intact if its link is also right.
+
 Entries are ordered by number and timed by the monotonic clock. The wall clock only dates them.
 """
 
@@ -110,6 +115,7 @@ class Journal(Closeable):
         """
 
         def add(db: sqlite3.Connection) -> None:
+            # Continue the game's chain of links at its end.
             count, link = end_of(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, record in enumerate(records, first):
@@ -141,15 +147,22 @@ class Journal(Closeable):
 
     def entries(self, *games: int) -> list[Entry]:
         """Return the entries of some games, or of all, up to the first damaged one."""
-        return self.readable_entries(*games)[0]
+        return self.intact_entries(*games)[0]
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
-        """Return the readable entries after the one with this number, at most `limit`."""
+        """Return the readable entries among the `limit` after the one with this number.
+
+        Others are left out. Links are not checked.
+        """
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
         return [entry for values in rows if (entry := _entry_of(Row(*values)))]
 
-    def readable_entries(self, *games: int) -> tuple[list[Entry], int | None]:
-        """Return what `entries` returns, and the number of the first damaged one (None without)."""
+    def intact_entries(self, *games: int) -> tuple[list[Entry], int | None]:
+        """Return what `entries` returns, and the number of the first damaged entry.
+
+        The number is None if all are intact. A lost end of a game is not noticed here, but by
+        `is_game_intact`.
+        """
         condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
         # The link of the last row of each game. The next row of the game must follow it.
@@ -164,7 +177,7 @@ class Journal(Closeable):
         return entries, None
 
     def is_game_intact(self, game: int) -> bool:
-        """Return whether all entries of a game are readable and unchanged."""
+        """Return whether all entries of a game are there and intact."""
         try:
             return self.database.query(lambda db: is_chain_intact(db, game))
         except JournalError:
@@ -244,6 +257,6 @@ class Journal(Closeable):
 
 
 def _entry_of(row: Row) -> Entry | None:
-    """Return the entry in a row, whatever its checksum. None if its record cannot be read."""
+    """Return the entry in a row, whatever its link. None if its record cannot be read."""
     record = record_of(row.record)
     return None if record is None else Entry(row.id, row.game, row.at, record, row.now_s)

@@ -224,5 +224,6 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _read_text(content: bytes) -> str:
-    # A flipped bit can turn a digest into text. The checksum detects that, so continue reading.
+    # A flipped bit can turn a link's bytes into text. The check of the links detects that, so
+    # continue reading.
     return content.decode("utf-8", "replace")

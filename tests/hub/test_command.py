@@ -95,7 +95,7 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
         until("it is there", lambda: "of Our club" in companion.hub.sentence)
         member = read_membership(tmp_path / "table/hub.json")
         assert member is not None
-        assert member.names
+        assert member.sends_names
         assert main(["hub", "leave", *known]) == 0
         assert companion.hub.sentence == ""
         assert not (tmp_path / "table/hub.json").exists()
