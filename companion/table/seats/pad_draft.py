@@ -1,5 +1,13 @@
 """Turns the keys of a pad into orders. The functions are pure: `pads.py` does what they return.
 
+Keys of orders add to the draft, Back takes away, and Ready hands in. What else is to know:
+
+- A key that is held arrives twice, first as a press, then as a hold with the time of that press. So
+  whatever the press has done is done when the hold arrives.
+- In some games Ready is also a key of orders (`PadGrammar.ready_is_key`). Then holding it hands in.
+- In some games holding Ready is an action of its own (`PadGrammar.held_ready`). It replaces what
+  the press has handed in.
+
 A key's lamp or sound depends on the number of orders entered, never on which ones.
 """
 
@@ -24,61 +32,36 @@ class PadEffect:
     """The effect of a key: another draft with its cue, or input for the table."""
 
     draft: DraftKeys = ()
-    """The order keys pressed so far, after this one."""
+    """The order keys pressed so far, after this one. Ignored if there are records."""
     cue: Cue | None = None
     """What the seat hears. None if nothing."""
     records: tuple[HandIn | TakeBack, ...] = ()
-    """Input for the table, in order. With input the draft is over."""
+    """Input for the table, in order."""
 
 
 def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
     """Return the effect of a key while orders are collected.
 
-    Keys add orders, back removes one (held: all), ready hands in. Once sealed, back takes the
-    action back. Only a key that completes or removes an order makes a sound, because the number of
-    keys of an order would reveal it.
+    Only a key that completes or removes an order makes a sound, because the number of keys of an
+    order would reveal it.
 
     Raises `Malformed` or `Illegal` for a refused key.
     """
-    is_ready, is_back = press.key is PadKey.READY, press.key is PadKey.BACK
-    moment_back = moment_to_take_back(session, seat) if is_back else None
-    if moment_back and (seat in session.sealed or not draft):
-        take_back = TakeBack(seat, moment_back, press.at_s)
+    if press.key is PadKey.BACK:
+        return _press_back(session, seat, draft, press)
+    if press.key is PadKey.READY:
+        return _press_ready(session, seat, draft, press)
+    return _press_order_key(session, seat, draft, press)
+
+
+def _press_back(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
+    """Take the seat's action back, or remove the last key of the draft (held: all of them)."""
+    moment = moment_to_take_back(session, seat)
+    if moment and (seat in session.sealed or not draft):
+        # Holding Back takes nothing back by itself: its press may just have cleared the draft.
+        take_back = TakeBack(seat, moment, press.at_s)
         return PadEffect(draft, records=() if press.is_held else (take_back,))
-    grammar, is_due = session.require_game().pad(session.state, seat), seat in session.awaited
-    # In some games ready is also one of the keys of which orders consist.
-    is_order_key = is_ready and grammar is not None and grammar.ready_is_key and is_due
-    if is_ready and press.is_held and not is_order_key:
-        return _hold_ready(session, seat, draft, press)
-    last = session.last_turn
-    # A press from before the time-out belongs to the turn that is over.
-    was_in_time = last.is_timed_out and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
-    if grammar is None or not (is_due or was_in_time):
-        raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
-    if is_back:
-        return _shorten(grammar, draft, press)
-    if press.is_held and not is_order_key:
-        return PadEffect(draft)
-    # Ready hands in, unless it is the next key of an order.
-    if is_ready and (press.is_held or not is_order_key or not grammar.accepts(draft, press.key)):
-        text = grammar.text(draft)
-        if text is None:
-            raise Malformed(say("Something is missing"))
-        longer, is_complete = draft, True
-    else:
-        lesson_action = wanted_action(session, seat) if session.is_guided else None
-        longer = _lengthen(grammar, draft, press, lesson_action)
-        text = grammar.text(longer)
-        is_complete = grammar.is_at_once(longer)
-    if text is not None and is_complete:
-        moment = last.moment if was_in_time else session.moment
-        return PadEffect(records=(HandIn(seat, moment, text, now_s=press.at_s),))
-    has_grown = grammar.count(longer) > grammar.count(draft)
-    return PadEffect(longer, Cue.KEY_TAKEN if has_grown else None)
-
-
-def _shorten(grammar: PadGrammar, draft: DraftKeys, press: Press) -> PadEffect:
-    """Remove the last key, or all of them if back is held."""
+    grammar, _ = _due_pad(session, seat, press)
     if press.is_held:
         return PadEffect((), Cue.KEYS_CLEARED)
     shorter = draft[:-1]
@@ -86,19 +69,53 @@ def _shorten(grammar: PadGrammar, draft: DraftKeys, press: Press) -> PadEffect:
     return PadEffect(shorter, Cue.KEY_BACK if has_shrunk or not draft else None)
 
 
-def _lengthen(
-    grammar: PadGrammar, draft: DraftKeys, press: Press, lesson_action: str | None
-) -> DraftKeys:
+def _press_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
+    """Hand the draft in, or add Ready to it if that is the next key of an order."""
+    pad = session.require_game().pad(session.state, seat)
+    is_order_key = pad is not None and pad.ready_is_key and seat in session.awaited
+    if press.is_held and not is_order_key:
+        return _hold_ready(session, seat, draft, press)
+    grammar, moment = _due_pad(session, seat, press)
+    if is_order_key and not press.is_held and grammar.accepts(draft, press.key):
+        return _press_order_key(session, seat, draft, press)
+    text = grammar.text(draft)
+    if text is None:
+        raise Malformed(say("Something is missing"))
+    return PadEffect(records=(HandIn(seat, moment, text, now_s=press.at_s),))
+
+
+def _press_order_key(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
     """Add a key to the draft. In a lesson it must lead to the lesson's action.
 
     Raises `Malformed` for a key that fits no order, and `Illegal` for another one in a lesson.
     """
+    grammar, moment = _due_pad(session, seat, press)
+    if press.is_held:
+        return PadEffect(draft)
     if not grammar.accepts(draft, press.key):
         raise Malformed(say("This key has no use now"))
     longer = (*draft, str(press.key))
+    lesson_action = wanted_action(session, seat) if session.is_guided else None
     if lesson_action is not None and longer != grammar.spell(lesson_action)[: len(longer)]:
         raise Illegal(Refusal.LESSON, say("The lesson asks for another key"))
-    return longer
+    text = grammar.text(longer)
+    if text is not None and grammar.is_at_once(longer):
+        return PadEffect(records=(HandIn(seat, moment, text, now_s=press.at_s),))
+    has_grown = grammar.count(longer) > grammar.count(draft)
+    return PadEffect(longer, Cue.KEY_TAKEN if has_grown else None)
+
+
+def _due_pad(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, str]:
+    """Return how the pad spells the decision to which a press belongs, and its moment.
+
+    A key that was pressed before a time-out, but arrives after it, belongs to the turn that is
+    over. Raises `Illegal` if no order is due from this pad.
+    """
+    grammar, last = session.require_game().pad(session.state, seat), session.last_turn
+    was_in_time = last.is_timed_out and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
+    if grammar is None or not (was_in_time or seat in session.awaited):
+        raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
+    return grammar, last.moment if was_in_time else session.moment
 
 
 def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
