@@ -125,7 +125,7 @@ class TableAtHub:
 
     def entries(self) -> list[int]:
         """The inputs that are to be told."""
-        return [entry.id for entry in self.journal.entries() if entry.id > self.member.start]
+        return [entry.id for entry in self.journal.entries() if entry.id > self.member.start_after]
 
     def close(self) -> None:
         self.line.close()
