@@ -38,29 +38,35 @@ _MAX_GOOD_LOSS = 0.02
 # Maximum loss, as a share of a game, of an action that is called fine. Chosen by eye.
 _MAX_FAIR_LOSS = 0.08
 
-# Returns an action in words, from the seat, the moment and the action in notation.
-#
-# Raises `Malformed` or `Illegal` if it is not legal there.
+# Returns an action in words, from the seat, the moment and the action in notation. Raises
+# `Malformed` or `Illegal` if it is not legal there.
 Speller = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
+
+
+class CoachFailure(CompanionError, RuntimeError):
+    """The coach's process failed more than once."""
+
+    kind = "coach"
 
 
 @dataclass(frozen=True)
 class Hint:
-    """The coach's answer."""
+    """The coach's answer: the best action, or the reasons of a machine for its own."""
 
     action: str
-    """The best action in notation, and in `orders` the same in words."""
+    """The best action in notation. With `is_theirs`, what the machine has done."""
     orders: tuple[SpelledOrder, ...]
+    """The same action in words."""
     why: tuple[str, ...]
     """Reasons for it as sentences."""
     judgement: str = ""
-    """Sentence on the action that was taken, or empty if there was none."""
+    """Sentence on the action that was taken. Empty if none was. With `is_theirs`, whose reasons
+    these are and of which turn.
+    """
     is_best: bool = False
     """Whether the action that was taken is as good as the best."""
     is_theirs: bool = False
-    """Whether action and reasons are those of the machine at the other seat. Then `judgement` says
-    whose they are and of which turn.
-    """
+    """Whether this is about the machine at the other seat."""
 
 
 class Coach:
@@ -86,14 +92,19 @@ class Coach:
         self._lock = threading.Lock()
 
     def ask(self, seat: Seat, moment: str, about: CoachSubject) -> Hint:
-        """Return advice on the present turn or the seat's last action, or the machine's reasons.
+        """Return advice about the action that is due (`now`) or the seat's last one (`last`), or
+        the machine's reasons for its last one (`theirs`).
 
         Raises a `CompanionError` with a sentence for the player.
         """
         if about == "theirs":
             reasons = self._table.coaching.reasons(seat, moment)
             return Hint(
-                reasons.action, reasons.orders, reasons.why, reasons.heading, is_theirs=True
+                reasons.action,
+                reasons.orders,
+                reasons.why,
+                judgement=reasons.heading,
+                is_theirs=True,
             )
         self._require_known(self._table.view().game)
         with self._one_at_a_time():
@@ -161,12 +172,6 @@ class Coach:
             return Verdict(process.choose(turn.view, DECISION_TIMEOUT_S), None)
         finally:
             process.close()
-
-
-class CoachFailure(CompanionError, RuntimeError):
-    """The coach's process failed more than once."""
-
-    kind = "coach"
 
 
 def _judgement(loss: float | None, is_best: bool) -> str:

@@ -32,7 +32,7 @@ from companion.diagnostics.findings import (
 from companion.diagnostics.own_pages import ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
-from companion.service.device_findings import (
+from companion.service.doctor_findings import (
     installation_findings,
     journal_finding,
     settings_findings,

@@ -16,9 +16,10 @@ from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
 
-# The service's folder (`RuntimeDirectory` of companion.service).
+# Folder in which the service writes its state (`RuntimeDirectory` of companion.service).
 RUN_FOLDER = Path("/run/tabletop-companion")
-# Timeout in seconds for opening the pins while the machine boots. After it there are none.
+# Timeout in seconds for opening the pins while the machine boots. After that it counts as a machine
+# without pins.
 PINS_TIMEOUT_S = 60
 # Interval in seconds of the attempts to open them.
 RETRY_S = 1
@@ -36,7 +37,7 @@ END_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
         default=RUN_FOLDER,
         metavar="DIR",
         dest="folder",
-        help=f"the service’s ({RUN_FOLDER})",
+        help=f"folder in which the service writes its state ({RUN_FOLDER})",
     ),
 )
 def lamp(options: argparse.Namespace) -> int:
@@ -65,9 +66,9 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     if factory is None:
         return 0
     reader = StatusReader(folder / LAMP_FILE, clock)
-    with SystemLamp(settings.system_lamp, settings.system_lamp_active_low, factory) as lamp:
+    with SystemLamp(settings.system_lamp, settings.system_lamp_active_low, factory) as system_lamp:
         while True:
-            pause_s = lamp.show(reader.state(), clock.monotonic_s())
+            pause_s = system_lamp.show(reader.state(), clock.monotonic_s())
             if signal.sigtimedwait(END_SIGNALS, pause_s) is not None:
                 return 0
 

@@ -1,8 +1,9 @@
 """The messages to a broker, topic by topic, as JSON. They have only what everybody at the table may
 know.
 
-The topics are below the one of the settings. All are retained except `event`. docs/interfaces.md,
-"Topics", lists them.
+The topics are below the one of the settings. All messages are retained except `event`, so the
+broker gives the last one to whoever subscribes later. docs/interfaces.md, "Topics", lists them. The
+words sign, cue, door and receipt are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ SEATS_TAKEN = "seats"
 DEVICES = "devices"
 EVENT = "event"
 STAFF = "staff"
+# Topics to which the table subscribes: answers to the staff call, and pausing the clock.
 STAFF_SET = "staff/set"
 PAUSED_SET = "paused/set"
 
@@ -117,11 +119,11 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
 def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     """Return the clock: its time left now, and when it runs out.
 
-    The message need not be repeated while the clock runs. `now_s` is the table's time, `wall_s` the
-    Unix time of the same moment.
+    Whoever gets it can count down alone, so it is not repeated while the clock runs. `now_s` is
+    the table's time, `wall_s` the Unix time of the same moment.
     """
     clock = view.time.clock
-    left_s = {seat.value: clock.left_at_s(now_s) for seat, clock in view.time.clocks.items()}
+    left_s = {seat.value: own.left_at_s(now_s) for seat, own in view.time.clocks.items()}
     if clock is None:
         return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left_s}
     ends_at = None
@@ -139,8 +141,9 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
 
 
 def seats_of(view: TableView, language: str, with_names: bool) -> Mapping[str, Any]:
-    """Return which seats are taken, and which have handed in. `with_names`
-    includes the names of the players.
+    """Return which seats are taken, and which have handed in.
+
+    With `with_names` the players' names are included.
     """
     seats: dict[str, Any] = {
         "taken": sum(seat_view.name is not None for seat_view in view.seats.values())

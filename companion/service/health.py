@@ -27,7 +27,7 @@ from companion.diagnostics.findings import (
 )
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
-from companion.service.device_findings import (
+from companion.service.doctor_findings import (
     camera_finding,
     installation_findings,
     journal_finding,
@@ -74,7 +74,8 @@ _TROUBLE_GRADES = (Grade.WARN, Grade.FAIL)
 class ServiceParts(Protocol):
     """The parts of a service whose health is checked. A missing part is None.
 
-    `Companion` implements it. It cannot be named here, because it imports this module.
+    `service.app.Companion` has them. It is not named as the type, because `service.app` imports
+    this module, which should not depend on all that the application is made of.
     """
 
     clock: Clock
@@ -134,6 +135,7 @@ class ServiceHealth(Closeable):
             if watcher := companion.watcher:
                 self._loops[CAMERA] = lambda: watcher.round_s
         self._journal_state = "ok"
+        """`ok`, `full` or `unwritable`, as `Health.journal`."""
         self._free_bytes = machine_checks.free_bytes(self._folder)
         self._findings: tuple[Finding, ...] = ()
         self._machine_checked_s: float | None = None
@@ -236,7 +238,10 @@ class ServiceHealth(Closeable):
         return {name: age_s for name, age_s in ages_s.items() if age_s > MAX_SILENCE_S[name]}
 
     def health(self) -> Health:
-        """Return the present health from the last checks, without new ones."""
+        """Return the present health from the last checks, without new ones.
+
+        The words for journal, camera and pins are those of `Health`.
+        """
         companion, late = self._companion, self.late_loops()
         journal = "silent" if JOURNAL in late else self._journal_state
         camera = pins = "none"
@@ -252,7 +257,17 @@ class ServiceHealth(Closeable):
             status = Status.DEGRADED
         uptime_s = self._clock.monotonic_s() - self._begun_s
         free_mb = None if self._free_bytes is None else self._free_bytes // 1_000_000
-        return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
+        return Health(
+            status=status,
+            version=__version__,
+            uptime_s=uptime_s,
+            late=late,
+            journal=journal,
+            camera=camera,
+            pins=pins,
+            disk_free_mb=free_mb,
+            machine=machine,
+        )
 
     def worst_finding(self) -> str:
         """Return the worst finding about the machine, as a sentence. Empty if nothing is wrong."""

@@ -128,10 +128,11 @@ def _redact(text: str, words: list[str]) -> str:
 def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
     """Return the visible part of a frame, or None if nothing may be seen.
 
-    This is the board only, even after a game, which may still be undone. A frame without a board is
-    shown only in the lobby.
+    This is the board only. The same is true after a game, because its last turn may still be
+    undone. A frame without a board is shown only in the lobby.
     """
     if frame.outline_px:
+        # Somebody may be holding cards over a zone that could not be read, so cover it.
         is_of_cards = view.kit is not None and view.kit.deck is not None
         return board_only(frame, frame.reading.unknown if is_of_cards else frozenset())
     return frame.frame.luma if view.phase is Phase.LOBBY else None

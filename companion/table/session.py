@@ -1,5 +1,20 @@
 """The session: the state of seats and game as a value. `companion.table.reducer` folds it from the
 journal's records.
+
+The words of this package, which other modules use without explaining them:
+
+- seat: South or North, opposite each other at the board. Whoever plays a seat is its sitter.
+- door: what a seat is played by: `phone`, `pad`, `machine` (a program) or `remote` (another table).
+- pad: eight keys and four lamps of a seat, beside the board.
+- sealed: an action is sealed when it is handed in. It is then in the journal, but nobody sees it
+  until all seats that have to act have handed in. Its receipt is a hash that is public at once.
+- stage: a part of a revealed turn. Pages show one at a time, and hands carry it out on the board.
+- sheet: the orders of one seat's pieces, in games that give each piece an order.
+- moment: the id of the decision that is due, such as `3.2`. It is the number of the game and the
+  tick. An input names the moment that it is for, so one that comes too late is refused.
+- tick: a number that counts the decisions of a game. A turn that is taken back counts too.
+- sign: the one sentence that says what the table waits for.
+- cue: what sounds and lights up when something happens. A signal is a cue with its seats.
 """
 
 from __future__ import annotations

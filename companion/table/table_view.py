@@ -158,7 +158,9 @@ class OwnView:
     back.
     """
     laid_action: str | None = None
-    """The action that the open cards or pieces stand for, in notation. Ready confirms it."""
+    """The action that the camera has read from open cards or pieces, in notation. Ready confirms
+    it. None if the board shows none.
+    """
     possible_actions: tuple[str, ...] = ()
     """The actions that the board can mean, in notation, if the viewer has to choose one."""
 
@@ -213,11 +215,12 @@ class FairnessView:
 
 @dataclass(frozen=True)
 class TableView:
-    """Everything that a page may show to one viewer (`viewer` None: everybody)."""
+    """Everything that a page may show to one viewer."""
 
     version: int
     """Number of changes that a page could show."""
     viewer: Viewer
+    """The seat that looks, or None for a page that everybody may see."""
     phase: Phase
     moment: str
     """The moment that an action must name to be in time."""

@@ -2,6 +2,7 @@
 
 Everything here is computed for one viewer. A sealed action reaches only its own seat, and a
 revealed one appears stage by stage. Lamps show the same to everybody, see `listeners.lamps_of`.
+The words are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -224,11 +225,13 @@ def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:
 
 
 def _time_view(session: Session) -> TimeView:
+    """Return the clock that runs now, and both seats' chess clocks if the game has them."""
     countdown, chess_clocks = session.countdown, session.chess_clocks
     clock = _clock_view(countdown, session.paused_by) if countdown else None
     if chess_clocks is None:
         return TimeView(clock)
     left_s = chess_clocks.left_by_seat(countdown)
+    # If none runs, such as after the game, both are drawn in proportion to the one with more time.
     limit_s = countdown.limit_s if countdown else max(left_s.values())
     clocks = {seat: _clock_view(Countdown(limit_s, left_s[seat])) for seat in SEATS}
     if clock:
@@ -280,14 +283,17 @@ def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | ActionSealed 
 
 
 def _shown_turn(session: Session) -> int:
-    """Return the game's number of the turn that is shown: the one whose stages are shown or that
-    ended the game, else the one that is due.
+    """Return the game's number of the turn that is shown.
+
+    That is the last turn while its stages are shown, or if it ended the game. Otherwise it is the
+    turn that is due.
     """
     has_ended = (
         session.phase is Phase.OVER and session.require_game().outcome(session.state) is not None
     )
-    is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
-    return session.last_turn.number if is_last else session.due_turn_number
+    if session.turns and (session.phase is Phase.STAGES or has_ended):
+        return session.last_turn.number
+    return session.due_turn_number
 
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
@@ -325,6 +331,7 @@ def _stage_count(session: Session) -> int:
 
     So a turn that a win cuts short looks as long as any other.
     """
+    # A turn of both seats has as many orders for North as for South.
     grammar = session.require_game().pad(session.state, Seat.SOUTH)
     return max(grammar.length if grammar else 0, len(session.stages))
 

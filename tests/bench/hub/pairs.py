@@ -290,7 +290,9 @@ def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> li
     faults = []
     for table in tables:
         with table.journal as journal:
-            wanted = [entry.id for entry in journal.entries() if entry.id > table.member.start]
+            wanted = [
+                entry.id for entry in journal.entries() if entry.id > table.member.start_after
+            ]
         numbers, end_s = list[int](), time.monotonic() + WAIT_S
         server, seed = f"nats://127.0.0.1:{hub.nats_port}", HubFolder(hub.folder).file.seed
         while numbers[-1:] != wanted[-1:] and time.monotonic() < end_s:

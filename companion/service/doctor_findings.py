@@ -1,4 +1,7 @@
-"""The doctor's findings about devices, games, journal, settings and the whole installation."""
+"""The doctor's findings about devices, games, journal, settings and the whole installation.
+
+The running service asks for them (`health`), and so does the command `companion doctor`.
+"""
 
 from __future__ import annotations
 
