@@ -14,6 +14,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.network import Wifi, seat_address, short_url
+from companion.printing.page_furniture import draw_bar
 from companion.printing.pdf_pen import PALE_INK, Pen
 from companion.printing.tiling import Paper, page_size
 
@@ -51,7 +52,7 @@ def _draw_half(
     left = _MARGIN_MM
     right = width - _MARGIN_MM
     top = height - _MARGIN_MM
-    pen.bar(left, right, top)
+    draw_bar(pen, left, right, top)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, max_width_mm=right - left)
     low = top - 34 - _QR_MM
     x = left

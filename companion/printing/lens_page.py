@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from companion.core.i18n import say
+from companion.printing.page_furniture import draw_foot, draw_head
 from companion.printing.pdf_pen import BLACK, Pen
 from companion.printing.tiling import Paper, page_size, printable_area
 from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pattern
@@ -17,8 +18,9 @@ def calibration_page(paper: Paper) -> bytes:
     """Return the page as a PDF in true millimetres, in the current language."""
     pen = Pen(say("Tabletop Companion: lens measurement"))
     pen.page(*page_size(paper, landscape=False))
-    pen.head(say("Lens measurement"), "companion calibrate")
-    pen.foot(
+    draw_head(pen, say("Lens measurement"), "companion calibrate")
+    draw_foot(
+        pen,
         say("Glue it flat onto something stiff."),
         say("Print at 100 %, matt. The bar is 100 mm long."),
     )

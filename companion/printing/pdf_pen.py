@@ -21,10 +21,10 @@ from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 from svglib.svglib import svg2rlg
 
-from companion.core.drawings import SIGN, standalone
+from companion.core.drawings import standalone
 from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
-from companion.printing.tiling import MARGIN_MM, Extent
+from companion.printing.tiling import Extent
 
 # The next five colours are those of the light theme in `web/static/base.css`: text, less important
 # text, thin rules, every second square of a board, pieces that belong to nobody.
@@ -33,20 +33,12 @@ PALE_INK = "#51493F"
 RULE = "#CDC2AC"
 SECOND_TONE = "#EFE7D6"
 STONE = "#9C9282"
-# Colour between the stripes of `Pen.shutter`.
-HATCH = "#4A4339"
 WHITE = "#FFFFFF"
 BLACK = "#000000"
-# Width of the heavy rule at the head of a page.
-BAR_MM = 1.2
 # Width of a usual line.
 STROKE_MM = 0.5
 # Width of a line to cut along.
 HAIR_MM = 0.15
-# Length of the ruler at the foot of every page, by which people check the scale of a print.
-RULER_MM = 100
-# Width of a stripe of the shutter.
-SHUTTER_MM = 5.0
 # Line spacing of a paragraph, in font sizes.
 LEADING = 1.32
 # Modules along a marker: five bits and the border on both sides.
@@ -54,18 +46,18 @@ MODULES = 7
 # Two of the fonts that every PDF reader has.
 REGULAR = "Helvetica"
 BOLD = "Helvetica-Bold"
-# Height of a digit in `BOLD`, in font sizes.
-DIGIT = 0.72
-# Width of a cell of `Pen.notation`, in font sizes.
-CELL = 0.62
+# Height of a digit in `BOLD`. An em is the font size: 10 mm text has digits 7.2 mm high.
+DIGIT_HEIGHT_EM = 0.72
+# Width of a cell of `Pen.notation`.
+CELL_WIDTH_EM = 0.62
+# Height of a table top seen at an angle, as a share of its depth, see `Pen.at`.
+LEANING_SCALE = 0.5
 
-# Approximate distance between the dots on North's rims.
-_RIM_DOT_PITCH_MM = 2.4
-# Width of the strokes below, in font sizes, about that of the letters of `BOLD`.
-_STEM = 0.145
-# Signs that fonts set too high, too low or too small, as strokes around the middle of their cell,
-# in font sizes.
-_STROKES = {
+# Width of the strokes below, about that of the letters of `BOLD`.
+_STROKE_WIDTH_EM = 0.145
+# Characters that fonts set too high, too low or too small, as strokes around the middle of their
+# cell, in em.
+_STROKES_EM = {
     ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
     "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
     "+": (((-0.25, 0.0), (0.25, 0.0)), ((0.0, -0.25), (0.0, 0.25))),
@@ -75,9 +67,9 @@ _STROKES = {
         ((-0.242, 0.14), (0.242, -0.14)),
     ),
 }
-# Signs of `BOLD` that are wider than a cell: scale along x and y, and width of an additional stroke
-# in font sizes. The stroke makes their lines as thick as those of other signs.
-_NARROW_SIGNS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
+# Characters of `BOLD` that are wider than a cell: scale along x and y, and width in em of an
+# additional stroke. The stroke makes their lines as thick as those of other characters.
+_SCALED_CHARACTERS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 
 _NBSP = "\N{NO-BREAK SPACE}"
 # Stands for a non-breaking space while a text is broken into lines, because reportlab breaks them
@@ -107,12 +99,13 @@ Modules = Sequence[bytes]
 class Pen:
     """Draws one document, page by page, and returns it as PDF.
 
-    Begin each page with `page`, and call `bytes` last. Equal calls give equal bytes. With `low_ink`
-    the shutter is only thin lines. A pen is for one thread.
+    Begin each page with `page`, and call `bytes` last. Equal calls give equal bytes. A pen is
+    for one thread.
     """
 
     def __init__(self, title: str, *, low_ink: bool = False) -> None:
-        self._low_ink = low_ink
+        self.low_ink = low_ink
+        """Whether card backs are drawn as thin lines, see `page_furniture.draw_shutter`."""
         self.width_mm = self.height_mm = 0.0
         self._buffer = io.BytesIO()
         # no date and no random id in the file, so that equal calls give equal bytes
@@ -149,24 +142,28 @@ class Pen:
     ) -> Iterator[None]:
         """Move the origin to (x, y), turn counter-clockwise, and scale, until the block ends.
 
-        Only what is within `clip` is drawn, with the lines on its edge. With `lean`, everything is
-        half as high and leans to the right by `lean` times y, like a table top seen at an angle.
+        Only what is within `clip` is drawn, with the lines on its edge. `lean` draws a table top
+        seen at an angle: what is drawn at y is moved to the right by `lean` times y, and up by only
+        `LEANING_SCALE` times y.
         """
-        self._canvas.saveState()
-        self._canvas.translate(x, y)
-        self._canvas.rotate(turn_deg)
-        self._canvas.scale(scale, scale)
+        canvas = self._canvas
+        canvas.saveState()
+        canvas.translate(x, y)
+        canvas.rotate(turn_deg)
+        canvas.scale(scale, scale)
         if lean:
-            self._canvas.transform(1, 0, lean, 0.5, 0, 0)
+            canvas.transform(1, 0, lean, LEANING_SCALE, 0, 0)
         if clip:
             # slightly wider than `clip`, so that lines on its edge are whole
             left = clip.left - HAIR_MM
             bottom = clip.bottom - HAIR_MM
-            frame = self._canvas.beginPath()
+            frame = canvas.beginPath()
             frame.rect(left, bottom, clip.width + 2 * HAIR_MM, clip.height + 2 * HAIR_MM)
-            self._canvas.clipPath(frame, stroke=0, fill=0)
-        yield
-        self._canvas.restoreState()
+            canvas.clipPath(frame, stroke=0, fill=0)
+        try:
+            yield
+        finally:
+            canvas.restoreState()
 
     def both_ways(self, width_mm: float, height_mm: float) -> Iterator[bool]:
         """Draw twice: upright, then turned by 180 degrees about the middle of width x height.
@@ -283,7 +280,7 @@ class Pen:
         self._canvas.drawString(x - _SHARE_BEFORE_ANCHOR[anchor] * width, y, words)
         return width
 
-    def label(
+    def centred_bold_text(
         self,
         x: float,
         y: float,
@@ -293,7 +290,7 @@ class Pen:
         colour: str = INK,
         max_width_mm: float = 0.0,
     ) -> None:
-        """Draw one line of bold text with its middle at x, see `text`."""
+        """Draw one line of bold text centred at x, see `text`."""
         self.text(
             x,
             y,
@@ -310,31 +307,34 @@ class Pen:
     ) -> None:
         """Draw values and suits in bold cells of equal width, the first one to the right of x.
 
-        A cell is `CELL` font sizes wide and `DIGIT` font sizes high. `width_scale` makes cells and
-        their signs narrower, but not lower.
+        A cell is `CELL_WIDTH_EM` wide and `DIGIT_HEIGHT_EM` high, as factors of the font size.
+        `width_scale` makes cells and characters narrower, but not lower.
         """
-        cell = CELL * size_mm * width_scale
-        middle = y + DIGIT * size_mm / 2
-        for index, letter in enumerate(words):
+        cell = CELL_WIDTH_EM * size_mm * width_scale
+        middle = y + DIGIT_HEIGHT_EM * size_mm / 2
+        for index, character in enumerate(words):
             with self.at(x + (index + 0.5) * cell, middle, scale=size_mm):
                 self._canvas.scale(width_scale, 1)
-                for points in _STROKES.get(letter, ()):
-                    self.line(*points, width_mm=_STEM, colour=BLACK)
-                if letter not in _STROKES:
-                    self._letter(letter)
+                for points in _STROKES_EM.get(character, ()):
+                    self.line(*points, width_mm=_STROKE_WIDTH_EM, colour=BLACK)
+                if character not in _STROKES_EM:
+                    self._character(character)
 
-    def _letter(self, letter: str) -> None:
-        """Draw one letter at font size 1 in the middle of its cell at the origin."""
-        x_scale, y_scale, stroke = _NARROW_SIGNS.get(letter, (1.0, 1.0, 0.0))
+    def _character(self, character: str) -> None:
+        """Draw one character at font size 1 in the middle of its cell at the origin."""
+        canvas = self._canvas
+        x_scale, y_scale, stroke = _SCALED_CHARACTERS.get(character, (1.0, 1.0, 0.0))
         # the @ reaches below the base line
-        low = -0.17 if letter == "@" else 0.0
-        self._canvas.scale(x_scale, y_scale)
-        self._canvas.setFont(BOLD, 1.0)
-        self._canvas.setFillColor(BLACK)
-        self._canvas.setStrokeColor(BLACK)
-        self._canvas.setLineWidth(stroke)
+        low = -0.17 if character == "@" else 0.0
+        canvas.scale(x_scale, y_scale)
+        canvas.setFont(BOLD, 1.0)
+        canvas.setFillColor(BLACK)
+        canvas.setStrokeColor(BLACK)
+        canvas.setLineWidth(stroke)
         # mode 2 fills and strokes, which makes the lines thicker
-        self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if stroke else 0)
+        canvas.drawCentredString(
+            0, -(low + DIGIT_HEIGHT_EM) / 2, character, mode=2 if stroke else 0
+        )
 
     def paragraph(
         self,
@@ -351,26 +351,6 @@ class Pen:
             y -= size_mm * LEADING
             self.text(x, y + (LEADING - 1) * size_mm, line, size_mm, bold=bold)
         return y
-
-    def plate_text(self, words: str) -> None:
-        """Draw a small line of text centred above the origin, on a white plate.
-
-        The plate keeps it readable on any background.
-        """
-        size_mm = 2.8
-        width = text_width(words, size_mm)
-        low = -0.25 * size_mm
-        height = 1.2 * size_mm
-        self.rectangle(-width / 2 - 0.4, low, width + 0.8, height, fill=WHITE)
-        self.text(0, 0, words, size_mm, anchor="middle")
-
-    def scissors(self) -> None:
-        """Draw a pair of scissors at the origin, cutting to the right along y = 0."""
-        with self.at(0, 0, scale=5):
-            for sign in (-1, 1):
-                self.line((0.25, -0.16 * sign), (1.0, 0.14 * sign), width_mm=0.09)
-                self.dot(0.16, 0.23 * sign, 0.16)
-                self.dot(0.16, 0.23 * sign, 0.08, fill=WHITE)
 
     def modules(
         self, rows: Modules, x: float, y: float, size_mm: float, *, fill: str = BLACK
@@ -441,102 +421,6 @@ class Pen:
         top = y + height_mm
         corners = ((x, y), (right, y), (right, top), (x, top), (x, y))
         self.line(*corners, width_mm=line_mm, dash_mm=dash_mm)
-
-    def shutter(self, width_mm: float, height_mm: float, clip: Extent | None = None) -> None:
-        """Draw the shutter: the dark diagonal stripes of card backs and walls, on width x height.
-
-        They reach as far as `clip` if it is given. The pattern looks the same after a half turn
-        about the middle of width x height, so a card's back does not tell which end is up.
-        """
-        clip = clip or Extent(0, 0, width_mm, height_mm)
-        reach = max(clip.width, clip.height)
-        # a pair is a dark stripe and a light one
-        pairs = int(reach / (2 * SHUTTER_MM)) + 1
-        with self.at(width_mm / 2, height_mm / 2, clip=clip.shifted(-width_mm / 2, -height_mm / 2)):
-            if not self._low_ink:
-                self.box(0, 0, 2 * reach, 2 * reach, fill=HATCH)
-            stripe = STROKE_MM if self._low_ink else SHUTTER_MM
-            with self.at(0, 0, turn_deg=-45):
-                # symmetric about the middle, so a half turn changes nothing
-                for pair in range(-pairs, pairs + 1):
-                    self.box(2 * pair * SHUTTER_MM, 0, stripe, 2 * reach, fill=INK)
-
-    def rim(self, size_mm: float, rim_mm: float, side: Side | None, *, dotted: bool) -> None:
-        """Draw the coloured frame of a square tag, with its lower left corner at the origin.
-
-        It is grey without a side. North's is `dotted`.
-        """
-        colour = side.rgb if side else STONE
-        inner = size_mm - 2 * rim_mm
-        self.rectangle(0, 0, size_mm, size_mm, stroke_mm=rim_mm, colour=colour)
-        self.outline(rim_mm, rim_mm, inner, inner)
-        if not dotted:
-            return
-        # dots at equal distances along the middle of all four rims, and only one at a corner
-        low = rim_mm / 2
-        high = size_mm - low
-        count = max(1, round((high - low) / _RIM_DOT_PITCH_MM))
-        radius = min(0.25 * rim_mm, 0.45)
-        for index in range(count):
-            # counter-clockwise: the lower rim to the right, the upper one back to the left
-            step = low + (high - low) * index / count
-            back = size_mm - step
-            for x, y in ((step, low), (high, step), (back, high), (low, back)):
-                self.dot(x, y, radius, fill=printed_on(colour))
-
-    def bar(self, left: float, right: float, top: float) -> None:
-        """Draw the heavy rule at the head of a page."""
-        self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width_mm=BAR_MM)
-
-    def head(self, title: str, words: str) -> None:
-        """Draw the head of a page within its margins: a rule, the title, and one sentence at the
-        right.
-        """
-        left = MARGIN_MM
-        right = self.width_mm - MARGIN_MM
-        top = self.height_mm - MARGIN_MM
-        self.bar(left, right, top)
-        width = self.text(
-            left, top - 11.5, title, 10.5, bold=True, max_width_mm=0.6 * (right - left)
-        )
-        self.text(
-            right, top - 11.5, words, 4.0, anchor="right", max_width_mm=right - left - width - 6
-        )
-
-    def sign(self, x: float, y: float, width_mm: float, height_mm: float, *, words: str) -> None:
-        """Draw a yellow signpost that says what to do first, with its tip to the right.
-
-        (x, y) is its lower left corner.
-        """
-        tip = height_mm / 2
-        right = x + width_mm
-        neck = right - tip
-        top = y + height_mm
-        self.shape((x, y), (neck, y), (right, y + tip), (neck, top), (x, top), fill=SIGN)
-        # as large as the height of the sign and the length of its words allow
-        size_mm = min(0.52 * height_mm, (width_mm - tip - 8) / text_width(words, 1.0, bold=True))
-        self.text(x + 5, y + tip - DIGIT / 2 * size_mm, words, size_mm, bold=True)
-
-    def foot(self, words: str, hint: str, page_number: str = "") -> None:
-        """Draw the foot of a page: the ruler, the page's name beside it with a hint below, and the
-        page number at the right.
-
-        The ruler is a bar of exactly `RULER_MM`, in black and white sections of 10 mm.
-        """
-        left = low = MARGIN_MM
-        self.rectangle(left, low + 3.2, RULER_MM, 2.4, fill=BLACK)
-        # every second section is white on the black bar
-        for section in range(1, RULER_MM // 10, 2):
-            self.rectangle(left + 10 * section, low + 3.5, 10, 1.8, fill=WHITE)
-        anchors: dict[int, Anchor] = {0: "left", RULER_MM: "right"}
-        for mark in range(0, RULER_MM + 1, 10):
-            self.text(left + mark, low, str(mark), 2.8, anchor=anchors.get(mark, "middle"))
-
-        x = left + RULER_MM + 4
-        right = self.width_mm - MARGIN_MM
-        number_width = self.text(right, low + 3.3, page_number, 3.2, anchor="right")
-        self.text(x, low + 3.3, words, 3.2, bold=True, max_width_mm=right - x - number_width - 3)
-        self.text(x, low + 0.6, hint, 2.8, max_width_mm=right - x)
 
 
 def printable(words: str) -> str:

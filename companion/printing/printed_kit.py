@@ -16,6 +16,7 @@ from companion.core.kit import Kit
 from companion.printing.kit_pages.board_pages import draw_board
 from companion.printing.kit_pages.deck_pages import draw_card
 from companion.printing.kit_pages.tag_faces import Tag, draw_top
+from companion.printing.page_furniture import draw_shutter
 from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, Tiling, board_extent
 from vision.simulation.printed import PrintedKit, PrintedSheet, packed
@@ -103,7 +104,7 @@ def _print_cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
         pen.page(*size)
         draw_card(pen, deck, card)
     pen.page(*size)
-    pen.shutter(*size)
+    draw_shutter(pen, *size)
     *faces, back = map(packed, _render_pages(pen))
     names = [card.name for card in deck.cards]
     return dict(zip(names, faces, strict=True)), back

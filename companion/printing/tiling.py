@@ -33,8 +33,8 @@ PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
 }
 # White margin on all sides. Most printers cannot print the outer 4 to 6.4 mm of a page.
 MARGIN_MM = 7.0
-# Height of the ruler with its words, see `Pen.foot`. Pages of cards leave only this above the
-# margin.
+# Height of the ruler with its words, see `page_furniture.draw_foot`. Pages of cards leave only
+# this above the margin.
 LOW_FOOT_MM = 6.4
 # Height of the band above the lower margin: the ruler, and a gap of 3.6 mm to the board.
 FOOT_MM = 10.0

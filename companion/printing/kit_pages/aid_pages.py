@@ -17,6 +17,7 @@ from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import draw_picture
 from companion.printing.kit_pages.tag_pages import Block
+from companion.printing.page_furniture import draw_shutter
 from companion.printing.pdf_pen import INK, PALE_INK, RULE, WHITE, Pen, printed_on
 from companion.printing.tiling import Extent
 
@@ -186,7 +187,7 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, flo
             )
         for x, figure in zip(middles, row.figures, strict=False):
             # the font lacks a minus sign, and a dash is as wide as one
-            pen.label(x, y - 1.8, figure.replace("-", "–"), 5.0)
+            pen.centred_bold_text(x, y - 1.8, figure.replace("-", "–"), 5.0)
 
 
 def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
@@ -208,7 +209,7 @@ def _draw_hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, .
     for index, card in enumerate(cards):
         with pen.at(index * (width + 2.4), 0):
             pen.outline(0, 0, width, height)
-            pen.label(width / 2, height / 2 - 8, card, 22)
+            pen.centred_bold_text(width / 2, height / 2 - 8, card, 22)
             for x, y in ((4.75, height - 4.75), (width - 4.75, 4.75)):
                 pen.drawing(side.drawing, x, y, 5.5, side)
 
@@ -265,7 +266,7 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     word = tile.word.capitalize()
     pen.text(2.2, depth - 6.0, tile.initial, 4.4, bold=True, colour=ink)
     pen.drawing(tile.drawing, middle, picture_y, picture_mm, fill=ink)
-    pen.label(middle, word_y, word, word_mm, colour=ink, max_width_mm=width - 3)
+    pen.centred_bold_text(middle, word_y, word, word_mm, colour=ink, max_width_mm=width - 3)
 
 
 def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, float]) -> None:
@@ -383,7 +384,7 @@ def _draw_numbered_places(
     for place in range(places):
         left = gap_mm + place * (width + gap_mm)
         pen.rectangle(left, gap_mm, width, depth, stroke_mm=0.3)
-        pen.label(left + width / 2, gap_mm + depth / 2 - 4, str(place + 1), 12)
+        pen.centred_bold_text(left + width / 2, gap_mm + depth / 2 - 4, str(place + 1), 12)
 
 
 def _draw_leaf(
@@ -393,7 +394,7 @@ def _draw_leaf(
     disc.
     """
     width, height = size_mm
-    pen.shutter(width, height)
+    draw_shutter(pen, width, height)
     pen.dot(width / 2, height / 2, radius_mm, fill=WHITE)
     pen.drawing(side.drawing, width / 2, height / 2, drawing_mm, side)
 
@@ -409,7 +410,7 @@ def _draw_wall(
 ) -> None:
     """Draw the label of a wall, its outline to cut, and its folds at these y."""
     width, height = size_mm
-    pen.label(width / 2, label_y, seat_words(kit, seat), 4.2, max_width_mm=width - 6)
+    pen.centred_bold_text(width / 2, label_y, seat_words(kit, seat), 4.2, max_width_mm=width - 6)
     pen.outline(0, 0, width, height)
     for y in folds:
         pen.fold((-0.6, y), (width + 0.6, y))

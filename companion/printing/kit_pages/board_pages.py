@@ -16,7 +16,15 @@ from itertools import pairwise, product
 from companion.core.i18n import say
 from companion.core.kit import FRAME_MM, SEATS, Board, Deck, Kit, Seat, Side
 from companion.printing.kit_pages import seat_words
-from companion.printing.pdf_pen import DIGIT, SECOND_TONE, STROKE_MM, Pen, text_width, tinted
+from companion.printing.pdf_pen import (
+    DIGIT_HEIGHT_EM,
+    SECOND_TONE,
+    STROKE_MM,
+    WHITE,
+    Pen,
+    text_width,
+    tinted,
+)
 from companion.printing.tiling import (
     FLAP_MM,
     Extent,
@@ -96,7 +104,7 @@ def _draw_squares(pen: Pen, kit: Kit) -> None:
         if board.labels_in_squares and square not in board.holes:
             # the upper left corner of the text is near that of the square
             label_x = middle_x - 0.45 * square_mm
-            label_y = middle_y + 0.45 * square_mm - DIGIT * label_mm
+            label_y = middle_y + 0.45 * square_mm - DIGIT_HEIGHT_EM * label_mm
             pen.text(label_x, label_y, str(square), label_mm, bold=True)
 
     if board.gap_mm == 0:
@@ -111,6 +119,7 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
     The tints are light, and clear of the white around the corner markers.
     """
     board = kit.board
+    # a goal ends at twice the white that a marker needs, because its tint is printed
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width_mm = board.width_mm - 2 * left
     depth_mm = board.strip_mm - 2 * _GOAL_RIM_MM
@@ -132,6 +141,7 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
 def _draw_strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     """Draw title and seat in both strips, in the widest gap between markers, cuts and numbers."""
     board = kit.board
+    # the writing comes close to a corner marker, but not into the white around it
     reach = board.corner_mm + quiet_mm(board.corner_mm) + _STRIP_GAP_MM
     obstacles = [(cut, cut) for cut in cuts_x]
     if kit.deck:
@@ -193,7 +203,9 @@ def _draw_lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
         for file, x in enumerate(_lane_middles(board)):
             with pen.at(x, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
                 # half the height of a digit below the middle
-                pen.label(0, -DIGIT / 2 * _LANE_NUMBER_MM, str(file), _LANE_NUMBER_MM)
+                pen.centred_bold_text(
+                    0, -DIGIT_HEIGHT_EM / 2 * _LANE_NUMBER_MM, str(file), _LANE_NUMBER_MM
+                )
             with pen.at(x, edge, turn_deg=_TURN_DEG[seat]):
                 _draw_zone(pen, board, deck, kit.sides[seat])
 
@@ -226,7 +238,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     middle = card_top / 2
     max_width_mm = deck.width_mm - 4
     pen.drawing(side.drawing, 0, middle + _ZONE_DRAWING_MM / 2, _ZONE_DRAWING_MM, side)
-    pen.label(0, middle - 10, side.name, 6.0, max_width_mm=max_width_mm)
+    pen.centred_bold_text(0, middle - 10, side.name, 6.0, max_width_mm=max_width_mm)
     pen.text(
         0,
         middle - 16,
@@ -266,10 +278,11 @@ def _draw_outside_labels(pen: Pen, board: Board) -> None:
         names = map(str, reversed(board.squares) if is_turned else board.squares)
         for square, name in zip(board.squares, names, strict=True):
             x, y = board.centre_mm(square)
+            # a name is the letter of the file and the number of the rank, such as `c4`
             if square.rank == 0:
-                pen.label(x, low, name[0], _OUTSIDE_LABEL_MM)
+                pen.centred_bold_text(x, low, name[0], _OUTSIDE_LABEL_MM)
             if square.file == 0:
-                pen.label(-3.8, y - 1.5, name[1:], _OUTSIDE_LABEL_MM)
+                pen.centred_bold_text(-3.8, y - 1.5, name[1:], _OUTSIDE_LABEL_MM)
 
 
 def _draw_crosses(pen: Pen, tiling: Tiling) -> None:
@@ -281,7 +294,7 @@ def _draw_crosses(pen: Pen, tiling: Tiling) -> None:
             # the number twice, in opposite corners, so that it is on both sides of the cut
             for corner in ((4.6, 2.8), (-4.6, -4.9)):
                 with pen.at(*corner):
-                    pen.plate_text(str(number))
+                    _draw_plate_text(pen, str(number))
 
 
 def _draw_joints(pen: Pen, tiling: Tiling, window: Window) -> None:
@@ -290,25 +303,47 @@ def _draw_joints(pen: Pen, tiling: Tiling, window: Window) -> None:
     """
     core = window.core
     printed = window.printed
-    board = tiling.extent
+    whole = tiling.extent
     middle_x, middle_y = core.centre
-    pen.outline(board.left, board.bottom, board.width, board.height)
+    pen.outline(whole.left, whole.bottom, whole.width, whole.height)
     if window.column:
         pen.hairline((core.left, printed.bottom), (core.left, printed.top))
         with pen.at(core.left, core.bottom + 7, turn_deg=90):
-            pen.scissors()
+            _draw_scissors(pen)
     if window.row:
         pen.hairline((printed.left, core.bottom), (printed.right, core.bottom))
         with pen.at(core.left + 1, core.bottom):
-            pen.scissors()
+            _draw_scissors(pen)
 
     if window.column + 1 < tiling.columns:
         right_page = page_label(window.column + 1, window.row)
         pen.hairline((core.right, printed.bottom), (core.right, printed.top))
         with pen.at(core.right + FLAP_MM - 1.2, middle_y, turn_deg=90):
-            pen.plate_text(say("glue {page} on this edge", page=right_page))
+            _draw_plate_text(pen, say("glue {page} on this edge", page=right_page))
     if window.row + 1 < tiling.rows:
         upper_page = page_label(window.column, window.row + 1)
         pen.hairline((printed.left, core.top), (printed.right, core.top))
         with pen.at(middle_x, core.top + FLAP_MM - 3.4):
-            pen.plate_text(say("glue {page} on this edge", page=upper_page))
+            _draw_plate_text(pen, say("glue {page} on this edge", page=upper_page))
+
+
+def _draw_scissors(pen: Pen) -> None:
+    """Draw a pair of scissors at the origin, cutting to the right along y = 0."""
+    with pen.at(0, 0, scale=5):
+        for side in (-1, 1):
+            pen.line((0.25, -0.16 * side), (1.0, 0.14 * side), width_mm=0.09)
+            pen.dot(0.16, 0.23 * side, 0.16)
+            pen.dot(0.16, 0.23 * side, 0.08, fill=WHITE)
+
+
+def _draw_plate_text(pen: Pen, words: str) -> None:
+    """Draw a small line of text centred above the origin, on a white plate.
+
+    The plate keeps it readable on any background.
+    """
+    size_mm = 2.8
+    width = text_width(words, size_mm)
+    low = -0.25 * size_mm
+    height = 1.2 * size_mm
+    pen.rectangle(-width / 2 - 0.4, low, width + 0.8, height, fill=WHITE)
+    pen.text(0, 0, words, size_mm, anchor="middle")

@@ -27,7 +27,8 @@ from companion.core.errors import Malformed
 from companion.core.i18n import listed, say
 from companion.core.kit import Card, Deck, Kit, Seat
 from companion.games.aids import AidPoint
-from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen, Point
+from companion.printing.page_furniture import draw_shutter
+from companion.printing.pdf_pen import BLACK, CELL_WIDTH_EM, DIGIT_HEIGHT_EM, Pen, Point
 from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
 
 # Length of a cutting mark outside the cards.
@@ -42,7 +43,7 @@ _INDEX_MM = 10.3
 _RULE_MM = 0.55
 # Width of the big suit, and of the big value beside it.
 _SUIT_MM = 14.0
-# Font size of the big value. Its digits are `DIGIT` times as high.
+# Font size of the big value. Its digits are `DIGIT_HEIGHT_EM` times as high.
 _VALUE_MM = 23.0
 # Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits.
 _TWO_DIGIT_SCALE = 0.75
@@ -164,7 +165,7 @@ def draw_backs(pen: Pen, grid: CardGrid) -> None:
             grid.cell_height + bleed_y * (y == top),
         )
         with pen.at(x, y):
-            pen.shutter(grid.cell_width, grid.cell_height, clip)
+            draw_shutter(pen, grid.cell_width, grid.cell_height, clip)
 
 
 @contextmanager
@@ -229,7 +230,7 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
         pen.marker(card.marker, marker_x, marker_y, marker_mm)
     else:
         pen.box(marker_x, marker_y, marker_mm, marker_mm, fill=BLACK)
-    pen.notation(inset, top - _INDEX_MM, card.value + card.suit, _INDEX_MM / DIGIT)
+    pen.notation(inset, top - _INDEX_MM, card.value + card.suit, _INDEX_MM / DIGIT_HEIGHT_EM)
     middle = deck.height_mm / 2
     pen.rectangle(
         inset + marker_mm, middle, deck.width_mm - 2 * (inset + marker_mm), _RULE_MM, fill=BLACK
@@ -238,12 +239,16 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     # a value of two digits is narrowed
     width_scale = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
     # width of the value in font sizes. It may be as wide as the suit
-    value_width = CELL * width_scale * len(card.value)
+    value_width = CELL_WIDTH_EM * width_scale * len(card.value)
     size_mm = min(_VALUE_MM, _SUIT_MM / value_width)
     left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width * size_mm) / 2
     low = middle + _ABOVE_RULE_MM
     pen.notation(
-        left, low + (_SUIT_MM - DIGIT * size_mm) / 2, card.value, size_mm, width_scale=width_scale
+        left,
+        low + (_SUIT_MM - DIGIT_HEIGHT_EM * size_mm) / 2,
+        card.value,
+        size_mm,
+        width_scale=width_scale,
     )
     pen.drawing(
         card.drawing,
@@ -353,11 +358,11 @@ def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_near
     y = height_mm / 2
     max_text_mm = width_mm - 6
     if lane:
-        pen.label(x, y - 4, lane, 30)
+        pen.centred_bold_text(x, y - 4, lane, 30)
     else:
         side = kit.sides[Seat.NORTH]
         pen.drawing(side.drawing, x, y + 7, 22, side)
-    pen.label(x, y - 15, pile, 7, max_width_mm=max_text_mm)
+    pen.centred_bold_text(x, y - 15, pile, 7, max_width_mm=max_text_mm)
     if is_nearest and lane:
         top = height_mm - 4
         pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))

@@ -18,7 +18,17 @@ from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Deck, Kit, Seat
 from companion.printing.kit_pages.deck_pages import draw_card
 from companion.printing.kit_pages.tag_faces import side_of
-from companion.printing.pdf_pen import DIGIT, HATCH, INK, PALE_INK, RULE, SECOND_TONE, WHITE, Pen
+from companion.printing.page_furniture import HATCH, draw_bar, draw_rim, draw_shutter, draw_signpost
+from companion.printing.pdf_pen import (
+    DIGIT_HEIGHT_EM,
+    INK,
+    LEANING_SCALE,
+    PALE_INK,
+    RULE,
+    SECOND_TONE,
+    WHITE,
+    Pen,
+)
 from companion.printing.tiling import Extent, Tiling
 
 # Text sizes, largest first. The first one that fits all steps on the page is used.
@@ -148,7 +158,7 @@ def draw_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: l
     left = area.left
     right = area.right
     top = area.top
-    pen.bar(left, right, top)
+    draw_bar(pen, left, right, top)
     width = right - left
     title_width = pen.text(left, top - 16, kit.title, 16, bold=True, max_width_mm=0.7 * width)
     pen.text(
@@ -159,7 +169,7 @@ def draw_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: l
         anchor="right",
         max_width_mm=width - title_width - 6,
     )
-    pen.sign(left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
+    draw_signpost(pen, left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
     measures, spare_height = _largest_measures(kit, steps, width, y - area.bottom)
@@ -200,7 +210,7 @@ def _draw_text(pen: Pen, number: int, step: _Step, measures: _Measures) -> float
     """
     text_width = measures.width_mm - _TEXT_X_MM
     picture_width = _PICTURE_WIDTH_MM * measures.picture_scale
-    pen.text(0, -3 - DIGIT * _NUMBER_MM, str(number), _NUMBER_MM, bold=True)
+    pen.text(0, -3 - DIGIT_HEIGHT_EM * _NUMBER_MM, str(number), _NUMBER_MM, bold=True)
     y = pen.paragraph(_TEXT_X_MM, -2.2, text_width, step.title, _TITLE_MM, bold=True)
     for words in step.paragraphs:
         y = pen.paragraph(_TEXT_X_MM, y, text_width - picture_width - 6, words, measures.text_mm)
@@ -281,7 +291,7 @@ def _piles_picture(pen: Pen, kinds: list[str]) -> None:
             numbers = str(pages[0]) if len(pages) == 1 else f"{pages[0]}-{pages[-1]}"
             middle = x + width / 2
             name = _KIND_NAMES[kind]
-            pen.label(middle, 6.6, numbers, 4.2)
+            pen.centred_bold_text(middle, 6.6, numbers, 4.2)
             pen.text(middle, 2.6, name, 2.8, anchor="middle", max_width_mm=pitch - 1)
             x += pitch
 
@@ -349,7 +359,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             size = min(6.0 / scale, 0.35 * window.core.width)
             with pen.at(*window.core.centre):
                 pen.box(0, 0, 2 * size, 1.4 * size, fill=WHITE)
-                pen.label(0, -0.36 * size, window.label, size)
+                pen.centred_bold_text(0, -0.36 * size, window.label, size)
 
 
 def _piece_picture(pen: Pen, kit: Kit) -> None:
@@ -368,14 +378,14 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     # the right side of the block, slanted like its top
     lean = 0.45
     back_x = right + lean * width
-    rise = 0.5 * width
+    rise = LEANING_SCALE * width
     corners = ((right, low), (back_x, low + rise), (back_x, top + rise), (right, top))
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width_mm=0.4)
     # the tag on top
     with pen.at(left, top, lean=lean):
         pen.rectangle(0, 0, width, width, fill=WHITE)
-        pen.rim(width, 1.4, side, dotted=face.seat is Seat.NORTH)
+        draw_rim(pen, width, 1.4, side, dotted=face.seat is Seat.NORTH)
         # a white ring keeps a camera from taking the picture for the piece: no marker has one
         for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
             ring = share * 0.7 * width
@@ -398,7 +408,7 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
     with pen.at(left, low, scale=scale):
         _draw_unreadable_card(pen, deck, len(deck.cards) // 2)
     with pen.at(back_left, low, scale=scale):
-        pen.shutter(deck.width_mm, deck.height_mm)
+        draw_shutter(pen, deck.width_mm, deck.height_mm)
 
 
 def _fan_picture(pen: Pen, deck: Deck) -> None:

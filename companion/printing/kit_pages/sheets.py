@@ -27,6 +27,7 @@ from companion.printing.kit_pages.deck_pages import (
 )
 from companion.printing.kit_pages.instructions import draw_instructions
 from companion.printing.kit_pages.tag_pages import draw_tag_page, tag_pages
+from companion.printing.page_furniture import draw_foot
 from companion.printing.pdf_pen import Pen, tinted
 from companion.printing.tiling import (
     FOOT_MM,
@@ -115,7 +116,8 @@ def kit_pdf(
         for number, page in enumerate(pages, start=1):
             pen.page(*page_size(style.paper, page.landscape))
             page.draw(pen)
-            pen.foot(
+            draw_foot(
+                pen,
                 say("{game}: {sheet}", game=kit.title, sheet=page.title),
                 say("Print at 100 %. The black and white bar is 100 mm long."),
                 say("{page} of {pages}", page=number, pages=len(pages)),

@@ -5,7 +5,16 @@ drawings, or the stone of a piece of several squares. All lengths are in mm.
 from __future__ import annotations
 
 from companion.core.kit import Face, Kit, Seat, Side
-from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, Point, printed_on, text_width
+from companion.printing.page_furniture import draw_rim
+from companion.printing.pdf_pen import (
+    DIGIT_HEIGHT_EM,
+    STONE,
+    WHITE,
+    Pen,
+    Point,
+    printed_on,
+    text_width,
+)
 from companion.printing.tiling import Extent, quiet_mm
 
 # Minimum height of a drawing below a marker. A smaller one would not be recognised.
@@ -46,9 +55,11 @@ def side_of(kit: Kit, face: Face) -> Side | None:
 class Tag:
     """One cut-out: the faces of a piece, each with its marker, and all measures.
 
-    The top is the part with one face's marker and rim. The cut-out has one for each face, and what
-    folds around the piece: flaps over the sides of a block (`flap`), a drawing below the marker
-    that bends down in front (`apron`), or the paper between two faces (`spine`).
+    A top is the part with one face's marker and rim. A lid has one top, and flaps that fold down
+    over the sides of a block. Other cut-outs have a leaf for each face: its top, and where there is
+    space an apron, a drawing that bends down in front. A spine is the paper between two leaves.
+
+           a lid               one leaf         two leaves
 
            +------+
            | flap |
@@ -71,38 +82,38 @@ class Tag:
         self.is_big = first.size != (1, 1)
         """Whether the piece covers several squares."""
         is_wide = kit.has_wide_rim(first)
-        folds_down = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
+        self.is_lid = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
         # the rim gets what the square has left beside the marker and its white
-        self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
+        self.rim_mm = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
-            self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
-        self.apron = 0.0
-        """Height of the drawing below the marker on a flat tag. 0 where the square has no space for
-        it.
-        """
-        self.flap = min(_APRON_MM, first.height_mm) if folds_down else 0.0
-        """Width of the flap that folds down over each side of a block."""
-        may_have_apron = not (is_wide or self.is_big or self.flap)
+            self.rim_mm = max(self.rim_mm, (kit.tops_mm[first.name][0] - white) / 2)
+        self.apron_mm = 0.0
+        """Height of the apron of each leaf. 0 where the square has no space for it."""
+        self.flap_mm = min(_APRON_MM, first.height_mm) if self.is_lid else 0.0
+        """Height of each of a lid's four flaps. 0 if it is no lid."""
+        may_have_apron = not (is_wide or self.is_big or self.is_lid)
         # try to fit a drawing below the marker, with a whole rim or with half of one
         for rim in (_RIM_MM, _RIM_MM / 2) if may_have_apron else ():
             apron = square - white - 2 * rim - _PLAY_MM
-            if not self.apron and apron >= MIN_APRON_MM:
-                self.rim = rim
-                self.apron = min(_APRON_MM, apron)
-        self.top_width = self.top_depth = white + 2 * self.rim
+            if not self.apron_mm and apron >= MIN_APRON_MM:
+                self.rim_mm = rim
+                self.apron_mm = min(_APRON_MM, apron)
+        self.top_width = self.top_depth = white + 2 * self.rim_mm
         if self.is_big:
             self.top_width, self.top_depth = kit.tops_mm[first.name]
-        self.spine = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
-        """Gap between two faces: the thickness of the piece between them."""
-        has_drawing = self.is_big or self.flap or self.apron or len(faces) > 1
-        self.picture = 0.0 if has_drawing else _PICTURE_MM
+        self.spine_mm = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
+        """Height of the spine between two leaves: the thickness of the piece. 0 if it is too thin
+        for a spine.
+        """
+        has_drawing = self.is_big or self.is_lid or self.apron_mm or len(faces) > 1
+        self.picture_mm = 0.0 if has_drawing else _PICTURE_MM
         """Height of a drawing below the cut-out. 0 if the cut-out has a drawing on it."""
-        self.width = max(self.top_width + 2 * self.flap, _MIN_TAG_MM)
-        one_face = self.top_depth + self.apron + self.spine
-        # there is one spine fewer than faces
-        self.cut_height = len(faces) * one_face - self.spine + 2 * self.flap
+        self.width = max(self.top_width + 2 * self.flap_mm, _MIN_TAG_MM)
+        leaf_with_spine = self.top_depth + self.apron_mm + self.spine_mm
+        # there is one spine fewer than leaves
+        self.cut_height = len(faces) * leaf_with_spine - self.spine_mm + 2 * self.flap_mm
         """Height of the cut-out, without the picture and the caption below it."""
-        self.height = self.cut_height + self.picture + _CAPTION_MM
+        self.height = self.cut_height + self.picture_mm + _CAPTION_MM
 
 
 def draw_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
@@ -121,10 +132,10 @@ def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
     players. A face that lies down is white with a thin edge, and its letters are turned by a right
     angle.
     """
-    kit, width, rim = tag.kit, tag.top_width, tag.rim
+    kit, width, rim = tag.kit, tag.top_width, tag.rim_mm
     side = side_of(kit, face)
     coloured_mm = min(rim, _LYING_RIM_MM) if face.lies else rim
-    pen.rim(width, coloured_mm, side, dotted=face.seat is Seat.NORTH)
+    draw_rim(pen, width, coloured_mm, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_WRITING_RIM_MM:
         return
     # white for a face that lies down, stone for one that belongs to nobody
@@ -155,12 +166,12 @@ def _draw_sign_with_name(
     sign_mm = 0.9 * rim
     gap = 0.2 * rim
     fitting_mm = (max_width - sign_mm - gap) / text_width(words, 1.0, bold=True)
-    size_mm = min(0.6 * rim / DIGIT, fitting_mm)
+    size_mm = min(0.6 * rim / DIGIT_HEIGHT_EM, fitting_mm)
     width = sign_mm + gap + text_width(words, size_mm, bold=True)
     pen.box(0, 0, width + 0.8, 0.94 * rim, fill=fill)
     ink = printed_on(fill)
     pen.drawing(face.sign, (sign_mm - width) / 2, 0, sign_mm, fill=ink)
-    low = -DIGIT * size_mm / 2
+    low = -DIGIT_HEIGHT_EM * size_mm / 2
     pen.text(width / 2, low, words, size_mm, bold=True, colour=ink, anchor="right")
 
 
@@ -177,13 +188,15 @@ def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: S
         with pen.at(0, 0, clip=Extent(-half_width, -half_height, half_width, half_height)):
             pen.drawing(face.drawing, 0, 0, drawing_mm, side)
         return
-    size_mm = _LETTER_SCALE * rim / DIGIT
+    size_mm = _LETTER_SCALE * rim / DIGIT_HEIGHT_EM
     # a face that lies down has its letter on its side
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         letter_width = text_width(face.letter, size_mm, bold=True)
         plate_width = max(letter_width, _LETTER_SCALE * rim) + 0.5
         pen.box(0, 0, plate_width, 0.94 * rim, fill=fill)
-        pen.label(0, -DIGIT * size_mm / 2, face.letter, size_mm, colour=printed_on(fill))
+        pen.centred_bold_text(
+            0, -DIGIT_HEIGHT_EM * size_mm / 2, face.letter, size_mm, colour=printed_on(fill)
+        )
 
 
 def draw_picture(pen: Pen, kit: Kit, face: Face, size_mm: float, centre: Point) -> None:
@@ -194,11 +207,11 @@ def draw_picture(pen: Pen, kit: Kit, face: Face, size_mm: float, centre: Point) 
     side = None if face.lies else side_of(kit, face)
     pen.drawing(face.drawing, *centre, size_mm, side, plain=face.lies)
     if face.letter:
-        letter_mm = 0.46 * size_mm / DIGIT
+        letter_mm = 0.46 * size_mm / DIGIT_HEIGHT_EM
         with pen.at(*centre, turn_deg=90 if face.lies else 0):
-            pen.label(
+            pen.centred_bold_text(
                 0,
-                -DIGIT * letter_mm / 2,
+                -DIGIT_HEIGHT_EM * letter_mm / 2,
                 face.letter,
                 letter_mm,
                 colour=printed_on(side.rgb if side else WHITE),

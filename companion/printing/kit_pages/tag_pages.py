@@ -1,8 +1,21 @@
 """The pages with a kit's pieces: tags to cut out, in rows like words, and below them the other
 blocks to print.
 
-A tag with one face folds down over all four sides of a high block. A tag with two faces folds
-around its piece, with the other face below. All lengths are in mm.
+A tag is cut out along its outline. A lid, for a high block, has a flap for each side of the block.
+Other tags have a leaf for each face of their piece. Two leaves fold around the piece.
+
+    a lid                    two leaves
+
+         +-------+           +-------+
+         | flap  |           |  top  |    the first face with its marker
+     +---+-------+---+       +-------+
+     |   |  top  |   |       | spine |    covers the front of the piece
+     +---+-------+---+       +-------+
+         |       |           |  top  |    the second face, which comes below the piece
+         +-------+           +-------+
+
+A leaf may also have an apron below its top: a drawing that bends down in front. What shows on the
+front of a piece, on a flap, an apron or a spine, is its front drawing. All lengths are in mm.
 """
 
 from __future__ import annotations
@@ -17,7 +30,8 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import MIN_APRON_MM, Tag, draw_picture, draw_top
-from companion.printing.pdf_pen import DIGIT, INK, WHITE, Pen, broken_lines
+from companion.printing.page_furniture import draw_head
+from companion.printing.pdf_pen import DIGIT_HEIGHT_EM, INK, WHITE, Pen, broken_lines
 from companion.printing.tiling import Extent
 
 # Gap between two tags in a row. Rows are half as far apart, because captions separate them.
@@ -28,7 +42,7 @@ _HEAD_MM = 20.0
 _SECTION_MM = 9.0
 # Gap above a block.
 _BLOCK_GAP_MM = 6.0
-# Height of a front below which its drawing is repeated, because one alone would look lost.
+# Height of a front drawing below which it is repeated, because one alone would look lost.
 _SMALL_PICTURE_MM = 6.0
 
 
@@ -50,10 +64,10 @@ class Block(NamedTuple):
 
 @dataclass
 class TagPage:
-    """The contents of one page, which is filled from the top."""
+    """The blocks of one page, which is filled from the top."""
 
     free_mm: float
-    """Height left at the bottom."""
+    """Height that is still free below the blocks."""
     has_tags: bool
     """Whether there are rows of tags among the blocks."""
     blocks: list[tuple[float, Block]] = field(default_factory=list)
@@ -64,9 +78,13 @@ class TagPage:
         """Names of everything on the page."""
         return tuple(name for _, block in self.blocks for name in block.names)
 
-    def add(self, block: Block, gap_mm: float) -> None:
-        """Place a block below the others, after a gap."""
-        self.free_mm -= gap_mm + block.height
+    def leave_gap(self, gap_mm: float) -> None:
+        """Leave a gap below the blocks."""
+        self.free_mm -= gap_mm
+
+    def add(self, block: Block) -> None:
+        """Place a block below the others."""
+        self.free_mm -= block.height
         self.blocks.append((self.free_mm, block))
 
 
@@ -75,32 +93,32 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
 
     Each block is on the first page with room for it, or on every such page if it grows.
     """
-    empty = area.height - _HEAD_MM
+    empty_page_mm = area.height - _HEAD_MM
     pages: list[TagPage] = []
-    section = ""
-    for title, row in _rows(kit, area.width):
-        height = max(tag.height for tag in row)
+    last_section = ""
+    for section, row in _rows(kit, area.width):
+        tags_mm = max(tag.height for tag in row)
         # the first row of a section, and the first on a page, has the section's title above it
-        head = 0.0 if title == section else _SECTION_MM
+        title_mm = 0.0 if section == last_section else _SECTION_MM
         if pages:
-            # a row keeps a gap to the one above
-            pages[-1].free_mm -= _TAG_GAP_MM / 2
-        if not pages or pages[-1].free_mm < head + height:
-            pages.append(TagPage(empty, has_tags=True))
-            head = _SECTION_MM
+            pages[-1].leave_gap(_TAG_GAP_MM / 2)
+        if not pages or pages[-1].free_mm < title_mm + tags_mm:
+            pages.append(TagPage(empty_page_mm, has_tags=True))
+            title_mm = _SECTION_MM
         names = tuple(face.name for tag in row for face, _ in tag.faces)
-        draw = partial(_draw_row, row=row, width=area.width, heading=title if head else "")
-        pages[-1].add(Block(height, names, draw), head)
-        section = title
+        draw = partial(_draw_row, row=row, width=area.width, title=section if title_mm else "")
+        pages[-1].add(Block(title_mm + tags_mm, names, draw))
+        last_section = section
 
     for block in blocks:
         # the first page with room, not the last, to fill gaps at the foot of earlier pages
         fitting = [page for page in pages if page.free_mm >= block.height + _BLOCK_GAP_MM]
         if not fitting:
-            fitting = [TagPage(empty, has_tags=False)]
+            fitting = [TagPage(empty_page_mm, has_tags=False)]
             pages += fitting
         for page in fitting if block.grows else fitting[:1]:
-            page.add(block, _BLOCK_GAP_MM)
+            page.leave_gap(_BLOCK_GAP_MM)
+            page.add(block)
 
     for page in pages:
         if not page.blocks:
@@ -113,7 +131,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
 
 
 def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
-    """Yield the tags of all pieces in rows, each with the title of its section.
+    """Yield the tags of all pieces in rows, each row with the title of its section.
 
     South's come first, then North's, then those that belong to nobody. Equal pieces take the
     markers of their face in turn. Raises ValueError when two would have to share one.
@@ -121,14 +139,14 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
     for name, count in Counter(name for piece in kit.pieces for name in piece).items():
         if count > len(kit.face(name).markers):
             raise ValueError(f"the kit of {kit.game} has more pieces “{name}” than markers for it")
+    tags = [Tag(kit, faces) for faces in kit.tags] if kit.pieces else []
     for seat in (*SEATS, None):
         section = seat_words(kit, seat) if seat else say("For both")
         row: list[Tag] = []
         x = 0.0
-        for faces in kit.tags if kit.pieces else ():
-            if faces[0][0].seat is not seat:
+        for tag in tags:
+            if tag.first_face.seat is not seat:
                 continue
-            tag = Tag(kit, faces)
             if row and x + tag.width > width_mm:
                 yield section, row
                 row = []
@@ -142,20 +160,25 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
 def draw_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Extent) -> None:
     """Draw one page of tags and blocks, with its head."""
     words = say("{game}: cut along thin lines, fold along dashes", game=kit.title)
-    pen.head(title, words)
+    draw_head(pen, title, words)
     for y, block in page.blocks:
         with pen.at(area.left, area.bottom + y):
             block.draw(pen, block.height)
 
 
-def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading: str) -> None:
-    """Draw tags side by side, below the title of their section if it starts here."""
-    if heading:
-        pen.line((0, height + 7.2), (width, height + 7.2), width_mm=0.3)
-        pen.text(0, height + 2.2, heading, 4.2, bold=True)
+def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, title: str) -> None:
+    """Draw tags side by side, with their upper edges in line, below the title of their section.
+
+    `title` is empty if the row is not the first one of a section or page.
+    """
+    top = height
+    if title:
+        top -= _SECTION_MM
+        pen.line((0, top + 7.2), (width, top + 7.2), width_mm=0.3)
+        pen.text(0, top + 2.2, title, 4.2, bold=True)
     x = 0.0
     for tag in row:
-        with pen.at(x, height - tag.cut_height):
+        with pen.at(x, top - tag.cut_height):
             _draw_tag(pen, tag)
         x += tag.width + _TAG_GAP_MM
 
@@ -163,13 +186,13 @@ def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading:
 def _draw_tag(pen: Pen, tag: Tag) -> None:
     """Draw a cut-out with its lower left corner at the origin, and picture and caption below it."""
     face = tag.first_face
-    if tag.flap:
+    if tag.is_lid:
         _draw_lid(pen, tag)
     else:
         _draw_leaves(pen, tag)
-    if tag.picture:
-        picture_mm = tag.picture - 1.2
-        draw_picture(pen, tag.kit, face, picture_mm, (tag.top_width / 2, -tag.picture / 2))
+    if tag.picture_mm:
+        picture_mm = tag.picture_mm - 1.2
+        draw_picture(pen, tag.kit, face, picture_mm, (tag.top_width / 2, -tag.picture_mm / 2))
     # the name in at most two lines, in a smaller size if needed
     fitting_sizes = (
         size_mm
@@ -177,7 +200,7 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
         if len(broken_lines(face.name, tag.width, size_mm, bold=True)) <= 2
     )
     y = pen.paragraph(
-        0, -tag.picture - 0.8, tag.width, face.name, next(fitting_sizes, 1.7), bold=True
+        0, -tag.picture_mm - 0.8, tag.width, face.name, next(fitting_sizes, 1.7), bold=True
     )
     markers = " + ".join(str(marker) for _, marker in tag.faces)
     words = say("id {marker}, {height:g} mm high", marker=markers, height=face.height_mm)
@@ -185,18 +208,18 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
 
 
 def _draw_leaves(pen: Pen, tag: Tag) -> None:
-    """Draw the faces of a tag one below the other, each with its apron, and the spine between."""
+    """Draw the leaves of a tag, the first face at the top, and the spine between two of them."""
     y = tag.cut_height
     for index, (face, marker) in enumerate(tag.faces):
-        top = y - tag.spine if index else y
+        top = y - tag.spine_mm if index else y
         y = top - tag.top_depth
         with pen.at(0, y):
             draw_top(pen, tag, face, marker)
-        if tag.apron:
-            y -= tag.apron
-            with pen.at(tag.top_width / 2, y + tag.apron / 2):
-                _draw_front(pen, tag, face, tag.apron)
-        pen.outline(0, y, tag.top_width, tag.top_depth + tag.apron)
+        if tag.apron_mm:
+            y -= tag.apron_mm
+            with pen.at(tag.top_width / 2, y + tag.apron_mm / 2):
+                _draw_front(pen, tag, face, tag.apron_mm)
+        pen.outline(0, y, tag.top_width, tag.top_depth + tag.apron_mm)
         if index:
             # drawn over the outlines, so that the fold lines stay dashed
             with pen.at(0, top):
@@ -204,27 +227,33 @@ def _draw_leaves(pen: Pen, tag: Tag) -> None:
 
 
 def _draw_lid(pen: Pen, tag: Tag) -> None:
-    """Draw a face with four flaps that fold down over the sides of its block.
-
-    Each flap has an upright drawing.
+    """Draw a lid: a top, and on each of its sides a flap with a front drawing, upright once the
+    flap is folded down.
     """
-    flap = tag.flap
-    half = tag.top_width / 2
-    edge = half + flap
-    with pen.at(flap, flap):
+    flap_mm = tag.flap_mm
+    # from the middle of the lid to the edge of its top, and to the outer edge of a flap
+    top_edge = tag.top_width / 2
+    flap_edge = top_edge + flap_mm
+    with pen.at(flap_mm, flap_mm):
         draw_top(pen, tag, *tag.faces[0])
     for turn in (0, 90, 180, 270):
-        with pen.at(edge, edge, turn_deg=turn):
-            with pen.at(0, -half - flap / 2):
-                _draw_front(pen, tag, tag.first_face, flap)
-            pen.hairline((-half, -half), (-half, -edge), (half, -edge), (half, -half))
-            pen.fold((-half, -half), (half, -half))
+        with pen.at(flap_edge, flap_edge, turn_deg=turn):
+            with pen.at(0, -top_edge - flap_mm / 2):
+                _draw_front(pen, tag, tag.first_face, flap_mm)
+            pen.hairline(
+                (-top_edge, -top_edge),
+                (-top_edge, -flap_edge),
+                (top_edge, -flap_edge),
+                (top_edge, -top_edge),
+            )
+            pen.fold((-top_edge, -top_edge), (top_edge, -top_edge))
 
 
 def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
-    """Draw what a face shows from the front, at this height and centred at the origin.
+    """Draw the front drawing of a face, `height_mm` high and centred at the origin.
 
-    That is its letter between two signs, or its drawing. A small drawing is drawn three times.
+    That is its letter between two of its signs, or its drawing. A small drawing is drawn three
+    times.
     """
     is_small = height_mm < _SMALL_PICTURE_MM
     # a little white above and below the drawing
@@ -233,7 +262,7 @@ def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
     if face.sign:
         for x in (-outer_x, outer_x):
             pen.drawing(face.sign, x, 0, drawing_mm, fill=INK)
-        pen.label(0, -0.4 * drawing_mm, face.letter, 0.8 * drawing_mm / DIGIT)
+        pen.centred_bold_text(0, -0.4 * drawing_mm, face.letter, 0.8 * drawing_mm / DIGIT_HEIGHT_EM)
         return
     for x in (-outer_x, 0.0, outer_x) if is_small else (0.0,):
         draw_picture(pen, tag.kit, face, drawing_mm, (x, 0))
@@ -242,14 +271,14 @@ def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
 def _draw_spine(pen: Pen, tag: Tag) -> None:
     """Draw the spine between two faces that are glued around a piece, with its fold lines.
 
-    It is the front of the piece. Where it is high enough it shows the first face's drawing.
+    It is the front of the piece. If it is high enough, it shows the first face's front drawing.
     """
-    pen.rectangle(0, 0, tag.top_width, tag.spine, fill=WHITE)
-    if tag.spine >= MIN_APRON_MM:
-        with pen.at(tag.top_width / 2, tag.spine / 2):
-            _draw_front(pen, tag, tag.first_face, tag.spine)
+    pen.rectangle(0, 0, tag.top_width, tag.spine_mm, fill=WHITE)
+    if tag.spine_mm >= MIN_APRON_MM:
+        with pen.at(tag.top_width / 2, tag.spine_mm / 2):
+            _draw_front(pen, tag, tag.first_face, tag.spine_mm)
     for x in (0, tag.top_width):
-        pen.hairline((x, 0), (x, tag.spine))
+        pen.hairline((x, 0), (x, tag.spine_mm))
     # a single line if the piece is too thin for a spine
-    for y in sorted({0.0, tag.spine}):
+    for y in sorted({0.0, tag.spine_mm}):
         pen.fold((-0.6, y), (tag.top_width + 0.6, y))
