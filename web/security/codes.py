@@ -51,7 +51,7 @@ class JoinCode:
         """Return the code without separators."""
         with self._lock:
             game, nonces = self._state()
-            # a nonce is missing if somebody has left, but not if somebody has sat down
+            # each sitting has its own nonce, which is gone once the seat is freed
             has_somebody_left = not self._nonces <= nonces
             if game != self._game or has_somebody_left:
                 self._code = new_code(JOIN_CODE_LENGTH)
@@ -77,8 +77,8 @@ class JoinCode:
 
     def _state(self) -> tuple[int, frozenset[str | None]]:
         """Return the number of the last game, and the nonces of the occupied seats."""
-        nonces = (self._table.nonce_of(seat) for seat in SEATS)
-        return self._table.progress().number, frozenset(nonces)
+        nonces = {self._table.nonce_of(seat) for seat in SEATS}
+        return self._table.progress().number, frozenset(nonces - {None})
 
 
 class _PairingFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -134,7 +134,9 @@ class PhonePairing:
 
     def is_camera(self, mark: str) -> bool:
         """Return whether the phone with this mark is the camera."""
-        return bool(self.phone) and hmac.compare_digest(mark.encode(), self.phone.encode())
+        # read once, because another thread may pair a phone meanwhile
+        phone = self.phone
+        return bool(phone) and hmac.compare_digest(mark.encode(), phone.encode())
 
     def _is_code(self, code: str) -> bool:
         is_valid = bool(self._code) and self._now_s() < self._expires_s

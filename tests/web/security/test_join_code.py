@@ -12,7 +12,7 @@ from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import Place, error_of, page_of
 
 from companion.core.clock import FakeClock
-from companion.core.kit import Seat
+from companion.core.kit import SEATS, Seat
 from companion.core.network import CODE_ALPHABET, plain_code
 from companion.core.ports import PadKey, Press
 from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
@@ -81,6 +81,13 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
     codes.append(code_of(cafe))
     assert len(set(codes)) == 3
     assert codes[-1] not in page_of(phone, "/"), "whoever was freed does not learn the next one"
+
+
+def test_the_code_stays_when_the_last_free_seat_is_taken(cafe: Place) -> None:
+    code = code_of(cafe)
+    for seat in SEATS:
+        cafe.table.take_seat(seat, "Eve")
+        assert code_of(cafe) == code
 
 
 def test_an_evening_of_guessing_is_hopeless() -> None:
