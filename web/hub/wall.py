@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from flask import Response, render_template
 
@@ -21,24 +22,52 @@ from web.routes.route import get
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
+# Maximum number of tables in need that are listed. The tiles show all of them.
+MAX_CALLS = 4
+# Maximum number of rows of the standings. The page shows them in turn, as many as fit.
+MAX_STANDINGS = 128
+# Placeholder for a table that has sent nothing yet.
+WAITING = ShownRecord(
+    PublicRecord(
+        entry=0, mark="", epoch=0, what="", game=0, at=0.0, view=PublicView(phase=Phase.LOBBY)
+    ),
+    accepted_s=0.0,
+)
+
+
+class TileState(NamedTuple):
+    """The state of a table, at the head of its tile."""
+
+    words: str
+    """A few words. Empty if the names of the players say enough."""
+    drawing: str
+    """Name of the icon beside the words. Empty if there is none."""
+    kind: str
+    """CSS class of the tile."""
+
 
 @dataclass(frozen=True)
 class Tile:
-    """A table on the wall.
-
-    `state` is its state in two words, `drawing` the name of an icon (or empty), and `kind` its CSS
-    class.
-    """
+    """A table on the wall."""
 
     table: RoomTable
-    state: str
-    drawing: str
-    kind: str
+    state: TileState
     seats: tuple[ShownSeat, ...]
 
 
+class WallSign(NamedTuple):
+    """The one sentence at the bottom of the wall."""
+
+    words: str
+    is_call: bool
+    """Whether somebody is needed. The sign then points to the list of the tables in need."""
+
+
 class WallPages(HubGroup):
-    """The wall and its stream."""
+    """The wall and its stream.
+
+    The room with its tables (`_room`), the tournaments and the streams come from `HubGroup`.
+    """
 
     name = "wall"
 
@@ -82,8 +111,10 @@ class WallPages(HubGroup):
         }
 
     def _draw(self, on_own_screen: bool) -> str:
-        room, now_s = self._room, self._room.now_s()
-        tables, tournament = room.tables(), self._tournaments.current
+        room = self._room
+        now_s = room.now_s()
+        tables = room.tables()
+        tournament = self._tournaments.current
         round_ = tournament.round if tournament else None
         calls = calls_of(tables, now_s)
         return render_template(
@@ -103,14 +134,6 @@ class WallPages(HubGroup):
         )
 
 
-# Maximum number of tables in need that are listed. The tiles show all of them.
-MAX_CALLS = 4
-# Maximum number of rows of the standings. The page shows them in turn, as many as fit.
-MAX_STANDINGS = 128
-# Placeholder for a table that has sent nothing yet.
-WAITING = ShownRecord(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
-
-
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     """Return the tile of a table. `paired` are the names of the players whom a round seats
     there.
@@ -120,29 +143,30 @@ def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     # a table with a pairing shows its players before it has sent anything
     shown = table.shown or (WAITING if paired else None)
     seats = seats_of(shown, names) if shown else ()
-    return Tile(table, *_state_of(table, now_s, bool(paired)), seats)
+    return Tile(table, _state_of(table, now_s, bool(paired)), seats)
 
 
-def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> tuple[str, str, str]:
-    """Return a table's state in two words, the name of an icon, and its kind for the style."""
+def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> TileState:
+    """Return the state of a table. `is_paired` is whether a round seats players there."""
     call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
-        return say("Not connected"), "noentry", "lost"
+        return TileState(say("Not connected"), "noentry", "lost")
     if call is Call.CALLED:
-        return say("Calls"), "bell", "call"
+        return TileState(say("Calls"), "bell", "call")
     if call is Call.COMING:
-        return say("Somebody is coming"), "bell", "coming"
+        return TileState(say("Somebody is coming"), "bell", "coming")
     if table.shown is None or table.phase is Phase.LOBBY:
-        return ("", "", "on") if is_paired else (say("Free"), "", "free")
+        return TileState("", "", "on") if is_paired else TileState(say("Free"), "", "free")
+    # a pairing is there until its result is in: then the game that is over was not the one
     if table.phase is Phase.OVER and not is_paired:
-        return say("Finished"), "tick", "done"
+        return TileState(say("Finished"), "tick", "done")
     view = table.shown.record.view
     drawing = "noentry" if table.need(now_s) else ""
     if view.paused:
-        return say("Paused"), drawing, "paused"
+        return TileState(say("Paused"), drawing, "paused")
     if view.phase is Phase.SETUP or not view.turn:
-        return say("Set-up"), drawing, "on"
-    return say("Turn {turn}", turn=view.turn), drawing, "on"
+        return TileState(say("Set-up"), drawing, "on")
+    return TileState(say("Turn {turn}", turn=view.turn), drawing, "on")
 
 
 def _is_calling(table: RoomTable) -> bool:
@@ -161,18 +185,22 @@ def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTabl
 
 def sign_of(
     room: Room, tables: tuple[RoomTable, ...], calls: Sequence[tuple[RoomTable, str]]
-) -> tuple[str, bool]:
-    """Return the sentence at the bottom of the wall, and whether somebody is needed."""
+) -> WallSign:
+    """Return the most important sentence: trouble, then a table in need, then a free table."""
     if room.trouble:
-        return room.trouble, True
-    for table, need in calls:
+        return WallSign(room.trouble, is_call=True)
+    if calls:
+        table, need = calls[0]
+        words = say("Table {number}: {what}", number=table.number, what=need)
         if _is_calling(table):
-            return say("Table {number} is calling", number=table.number), True
-        return say("Table {number}: {what}", number=table.number, what=need), True
+            words = say("Table {number} is calling", number=table.number)
+        return WallSign(words, is_call=True)
     if not tables:
-        return say("No table has joined yet"), False
+        return WallSign(say("No table has joined yet"), is_call=False)
     free = [table for table in tables if table.phase is Phase.LOBBY]
     if free:
-        return say("Sit down at table {number}", number=free[0].number), False
+        words = say("Sit down at table {number}", number=free[0].number)
+        return WallSign(words, is_call=False)
     playing = sum(table.phase is not Phase.OVER for table in tables)
-    return say_n("{n} table is playing", "{n} tables are playing", playing), False
+    words = say_n("{n} table is playing", "{n} tables are playing", playing)
+    return WallSign(words, is_call=False)
