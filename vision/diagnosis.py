@@ -204,9 +204,10 @@ class BoardEye:
                 )
             )
         # A second board comes first: as long as it is in view, all readings are doubtful.
-        first = [item for item in read_frame.details.advice if item.weakness is Weakness.TWIN]
-        last = [item for item in read_frame.details.advice if item.weakness is not Weakness.TWIN]
-        advice = (*first, *advise(kit, pose, weaknesses), *last)
+        known_advice = read_frame.details.advice
+        twins = [item for item in known_advice if item.weakness is Weakness.TWIN]
+        others = [item for item in known_advice if item.weakness is not Weakness.TWIN]
+        advice = (*twins, *advise(kit, pose, weaknesses), *others)
         height, width = read_frame.frame.luma.shape
         return BoardSeen(
             size_px=(width, height),

@@ -116,7 +116,7 @@ class BotEngine:
         _require_to_act(self._bot, turn.view)
         if verb == "choose":
             return _choice_json(self._bot.choose(turn.view))
-        # refuse an action that is not in the game's notation
+        # Refuse an action that is not in the game's notation.
         game_named(self._game).parse(turn.action)
         verdict = self._bot.judge(turn.view, turn.action)
         return {**_choice_json(verdict.best), "loss": verdict.loss}

@@ -271,21 +271,22 @@ class _MachinePlayer:
 
     def _informed_process(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
         """Return the process, once it has got every turn up to this one. Raises `BotFailure`."""
-        known = self._known_turn
+        last_turn = self._known_turn
         # not for another game or character, or after a turn was taken back
         is_continued = (
-            known is not None
-            and (known.number, known.name, known.game) == (turn.number, turn.name, turn.game)
-            and turn.events[: len(known.events)] == known.events
+            last_turn is not None
+            and last_turn.number == turn.number
+            and (last_turn.name, last_turn.game) == (turn.name, turn.game)
+            and turn.events[: len(last_turn.events)] == last_turn.events
         )
         process = self._process
         if not is_continued or process is None:
             self.close()
             self._process = process = self._setting.open_process(self._command(turn))
             process.new(self._seat, turn.options, timeout_s)
-            known = None
+            last_turn = None
         # send only the turns that the process does not know yet
-        known_turns = len(known.events) if known else 0
+        known_turns = len(last_turn.events) if last_turn else 0
         new_turns = turn.events[known_turns:]
         if new_turns:
             events = [event for turn_events in new_turns for event in turn_events]

@@ -36,7 +36,7 @@ from companion.games.scouts.screen import play_of
 from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, parse, pass_turn
 from companion.games.screen import Play
 
-# Value from which on a game is won. A win in a later turn is worth slightly less than `WIN`.
+# Minimum value of a game that is won. A win in a later turn is worth slightly less than `WIN`.
 _SURE_WIN = WIN / 2
 
 # The numbers below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge

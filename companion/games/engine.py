@@ -97,16 +97,16 @@ class Engine:
     def _legal(self, seat: Seat, limit: int | None) -> Reply:
         actions = self._game.legal_actions(self._state, seat)
         # One action more than allowed is enough to know that there are too many.
-        listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
+        first_actions = list(itertools.islice(actions, _MAX_LEGAL + 1))
         if limit is None:
-            if len(listed) > _MAX_LEGAL:
+            if len(first_actions) > _MAX_LEGAL:
                 raise Malformed(f"More than {_MAX_LEGAL:,} actions are legal: name a limit")
         elif limit < 0:
             raise Malformed("limit is a number from 0 upwards")
         else:
             # A random sample, because the beginning of the list may be all of one kind.
-            listed = self._rng.sample(listed, min(limit, len(listed)))
-        return {"legal": [self._game.format(action) for action in listed]}
+            first_actions = self._rng.sample(first_actions, min(limit, len(first_actions)))
+        return {"legal": [self._game.format(action) for action in first_actions]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
         """Return whether actions are legal. Malformed texts are an error."""

@@ -45,9 +45,8 @@ class LessonStep:
             object.__setattr__(self, "tasks", told)
 
 
-# A stack of drawings, from the bottom to the top, as pairs (drawing, colour).
-#
-# The colour is that of a side, or `plain` for the colour of text.
+# A stack of drawings, from the bottom to the top, as pairs (drawing, colour). The colour is that of
+# a side, or `plain` for the colour of text.
 Tile = tuple[tuple[str, str], ...]
 
 

@@ -19,7 +19,7 @@ from companion.printing.kit_pages.tag_faces import Tag, draw_top
 from companion.printing.page_furniture import draw_shutter
 from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, Tiling, board_extent
-from vision.simulation.printed import PrintedKit, PrintedSheet, packed
+from vision.simulation.printed import PrintedKit, PrintedSheet, encode_png
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
@@ -68,7 +68,7 @@ def _print_board(kit: Kit) -> PrintedSheet:
     low_mm = (extent.left, extent.bottom)
     high_mm = (extent.right, extent.top)
     height, width = picture.shape[:2]
-    return PrintedSheet(packed(picture), low_mm, high_mm, (width, height))
+    return PrintedSheet(encode_png(picture), low_mm, high_mm, (width, height))
 
 
 def _print_tops(kit: Kit) -> Mapping[int, bytes]:
@@ -87,7 +87,7 @@ def _print_tops(kit: Kit) -> Mapping[int, bytes]:
             with pen.at((width - tag.top_width) / 2, (depth - tag.top_depth) / 2):
                 draw_top(pen, tag, face, marker)
             markers.append(marker)
-    return dict(zip(markers, map(packed, _render_pages(pen)), strict=True)) if tags else {}
+    return dict(zip(markers, map(encode_png, _render_pages(pen)), strict=True)) if tags else {}
 
 
 def _print_cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
@@ -105,7 +105,7 @@ def _print_cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
         draw_card(pen, deck, card)
     pen.page(*size)
     draw_shutter(pen, *size)
-    *faces, back = map(packed, _render_pages(pen))
+    *faces, back = map(encode_png, _render_pages(pen))
     names = [card.name for card in deck.cards]
     return dict(zip(names, faces, strict=True)), back
 

@@ -24,7 +24,7 @@ from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
 from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
-from vision.simulation.printed import unpacked
+from vision.simulation.printed import decode_png
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
@@ -133,7 +133,7 @@ def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, fl
     sheet, pose = printed_kit(kit).board, camera_pose(kit, view)
     moved = pose.translation.ravel() + pose.axes @ (*away_mm, 0.0)
     to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
-    grey = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2GRAY), np.uint8)
+    grey = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2GRAY), np.uint8)
     warp, size = to_picture @ np.linalg.inv(sheet.to_texture()), luma.shape[::-1]
     drawn = cv2.warpPerspective(grey, warp, size, flags=cv2.INTER_AREA)
     there = cv2.warpPerspective(np.full_like(grey, 255), warp, size)

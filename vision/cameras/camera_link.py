@@ -104,9 +104,7 @@ class CameraLink:
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
         """Lock focus or exposure (True) or make them automatic (False), from the next picture on.
 
-        None leaves one as it is.
-
-        What a camera cannot do is ignored. See `locks`.
+        None leaves one as it is. What a camera cannot do is ignored, see `locks`.
         """
         with self._request_lock:
             self._requested_locks = Locks(focus, exposure)

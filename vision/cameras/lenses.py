@@ -1,4 +1,4 @@
-"""Which lens each camera has: the nominal one of its model, one learned from the board, or a
+"""Which lens each camera has: the nominal one of its kind, one learned from the board, or a
 calibrated one.
 
 The latter two are stored in a file. It is a JSON object with an entry for each camera, picture size

@@ -201,9 +201,9 @@ class UsbCamera(Device):
 
     def _age_s(self) -> float:
         """Return how long ago the last picture was taken, in seconds. 0 if that is unknown."""
-        # V4L2 stamps pictures by the monotonic clock.
         if self.oddity and not self.oddity.has_stamps:
             return 0.0
+        # V4L2 stamps pictures by the monotonic clock.
         stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))
         return time.monotonic() - stamp_ms / 1000 if stamp_ms > 0 else 0.0
 

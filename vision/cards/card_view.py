@@ -1,7 +1,8 @@
 """The board of cards as seen from straight above, with evened paper, and the bold print on it.
 
 The *even* view is divided by the brightness of the paper around each pixel, so that shadows and
-lamps disappear. Cards have markers and signs in bold print, which the board has only in its art.
+lamps disappear. Cards have markers, values and suits in bold print. The board has bold print only
+in its art.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _WELL_LIT = 242
 # focus is grey.
 _MAX_INK = 0.55
 
-# Size in mm of the largest print of cards: markers and signs.
+# Size in mm of the largest print of cards: markers, values and suits.
 _PRINT_MM = 15.0
 
 # Width in mm of a thin stroke of cards. The board's own print outside its art is thinner.

@@ -2,8 +2,9 @@
 read.
 
 A hand, an object, glare or a card without a readable marker has edges or bold print where the board
-has none. A zone is empty only if its own sign is visible. Cards that lie face down do not make a
-zone without open cards doubtful.
+has none. A zone is empty only if its *emblem* is visible: the drawing and words that are printed
+where its first card belongs. Cards that lie face down do not make a zone without open cards
+doubtful.
 
 Everything is measured in a *small view*, half the size of the view of `card_view`. Brightness is
 relative to paper, areas are in mm². The limits were chosen by trial on rendered tables with hands,
@@ -51,7 +52,7 @@ _TOUCH_MM = 3.0
 # reaches in.
 _BEYOND_MM = 7.0
 
-# Half the width in mm of the sign, the arrow and other art in the middle of a zone.
+# Half the width in mm of the emblem, the arrow and other art in the middle of a zone.
 _ART_HALF_MM = 13.0
 
 # Distance in mm of this art from both ends of the zone.
@@ -66,14 +67,14 @@ _MIN_BACK_MM2 = 150.0
 # Maximum distance in mm by which a card that lies face down may stick out of its zone.
 _MAX_OUT_MM = 12.0
 
-# Half the width in mm of the area of a zone's sign.
-_SIGN_HALF_MM = 14.0
+# Half the width in mm of the area of a zone's emblem.
+_EMBLEM_HALF_MM = 14.0
 
-# Maximum brightness of a sign's print, relative to paper.
-_MAX_SIGN_TONE = 0.7
+# Maximum brightness of an emblem's print, relative to paper.
+_MAX_EMBLEM_TONE = 0.7
 
-# Minimum area in mm² of a sign's print.
-_MIN_SIGN_MM2 = 3.0
+# Minimum area in mm² of an emblem's print.
+_MIN_EMBLEM_MM2 = 3.0
 
 # Half the width in mm of a zone's printed outline, with blur.
 _OUTLINE_HALF_MM = 5.0
@@ -125,7 +126,7 @@ class CoverDetector:
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
                 is_printed = cv2.countNonZero(print_) > max_print_px
-                is_covered |= is_printed or not self._shows_sign(zone, small, view.top_view)
+                is_covered |= is_printed or not self._shows_emblem(zone, small, view.top_view)
                 # Cards that lie face down hide nothing that counts.
                 if is_covered and _is_face_down(window, scale, edges | print_, small):
                     is_covered = False
@@ -154,15 +155,15 @@ class CoverDetector:
         half = np.array([self._board.square_mm, self._board.depth_mm]) / 2 + margin_mm
         return middle - half, middle + half
 
-    def _shows_sign(self, zone: Square, small: Luma, top_view: TopView) -> bool:
-        """Return whether something dark is visible where a bare zone has its sign and its words."""
-        # The sign is where the first card of a fan would lie, next to the seat.
+    def _shows_emblem(self, zone: Square, small: Luma, top_view: TopView) -> bool:
+        """Return whether something dark is visible where a bare zone has its emblem."""
+        # The emblem is where the first card of a fan would lie, next to the seat.
         up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
         x, y = self._board.centre_mm(zone)
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
-        window = _window(top_view, first - _SIGN_HALF_MM, first + _SIGN_HALF_MM)
-        dark = np.count_nonzero(small[window] < _MAX_SIGN_TONE * PAPER)
-        return bool(dark >= _MIN_SIGN_MM2 * (top_view.scale / _REDUCTION) ** 2)
+        window = _window(top_view, first - _EMBLEM_HALF_MM, first + _EMBLEM_HALF_MM)
+        dark = np.count_nonzero(small[window] < _MAX_EMBLEM_TONE * PAPER)
+        return bool(dark >= _MIN_EMBLEM_MM2 * (top_view.scale / _REDUCTION) ** 2)
 
     def _known_mask(
         self, shape: tuple[int, ...], top_view: TopView, cards: Sequence[OpenCard]

@@ -248,12 +248,12 @@ def median_of(values: NDArray[Any]) -> float:
     return float(np.partition(values, middle, axis=None)[middle])
 
 
-def unexplained(
+def split_change(
     before: BlockMeans, now: BlockMeans, exposure: Exposure
 ) -> tuple[BlockMeans, BlockMeans]:
-    """Return the difference of `now` from `before` without the light, and the effect of the light.
+    """Split the change from `before` to `now` into what the light does not explain, and the rest.
 
-    Both are (rows, columns) in levels. The difference has a sign, the effect of the light has none.
+    The rest is the effect of the light, without a sign. Both are (rows, columns) in levels.
     """
     # `before` in the light of `now`.
     predicted = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))

@@ -259,10 +259,9 @@ def _offsets(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the offset (N,) of each line along its normal in px, and whether (N,) it was found.
 
-    A line is found if it is unambiguous.
-    `samples_px` (N, samples, 2) are the predicted sample points, and `normals` (N, 2) unit vectors.
-    `sizes_px` (3, N) are search range, distance of the flanks that the line is compared with, and
-    half the distance between parallel lines.
+    A line is found if it is unambiguous. `samples_px` (N, samples, 2) are the predicted sample
+    points, and `normals` (N, 2) unit vectors. `sizes_px` (3, N) are search range, distance of the
+    flanks that the line is compared with, and half the distance between parallel lines.
     """
     reach_px, flank_px, half_gap_px = sizes_px
 

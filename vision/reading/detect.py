@@ -190,13 +190,13 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
     if area > _MAX_PART_SHARE * luma.size:
         return None
 
-    # All others have not moved.
-    outdated = frozenset(touched)
+    # Markers outside the due blocks have not moved.
     unmoved = [*reference.sightings]
     for sighting in touched:
         unmoved.remove(sighting)
 
-    new, foreign_ids = [], set[int]()
+    new = []
+    foreign_ids = set[int]()
     for other_kit in memory.kits.values():
         if other_kit.game != kit.game:
             foreign_ids.update(other_kit.board.corners)
@@ -216,7 +216,7 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
         memory = replace(memory, location=location)
 
     look = replace(look, reference=reference, kit=kit, pose=pose)
-    return replace(look, sightings=sightings, outdated_sightings=outdated), memory
+    return replace(look, sightings=sightings, outdated_sightings=frozenset(touched)), memory
 
 
 def _is_unmoved(

@@ -46,10 +46,10 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
         # the closer look, which takes long, can wait until then.
         is_worth_closer_look = look.is_still or not is_whole
         if missing and is_worth_closer_look:
-            look, pieces, closer_shot, more = _read_missing_squares(
+            look, pieces, closer_shot, also_empty = _read_missing_squares(
                 look, memory, pieces, shot, missing
             )
-            empty |= more
+            empty |= also_empty
             if look.is_still:
                 missing -= empty | pieces.seen.keys()
                 shaded, failed = _find_shaded_squares(look, memory, pieces, closer_shot, missing)

@@ -31,7 +31,7 @@ from vision.detection.stillness import (
     exposure_between,
     learn_noise,
     median_of,
-    unexplained,
+    split_change,
 )
 from vision.pieces.regions import blocks_over
 from vision.pose.pose import Points
@@ -190,12 +190,12 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
     """
     current = _block_means(luma)
     if past.as_read is None or past.as_read.shape != current.shape:
-        movement = Movement(True, True, None, None)
+        movement = Movement(is_moving=True, has_drifted=True, moving_px=None, changed_blocks=None)
         return movement, replace(past, current=current, running_mean=current, as_read=None)
 
     # Changes of light are removed first, then differences above the noise are searched for.
     exposure = exposure_between(past.as_read, current)
-    residual, shift = unexplained(past.as_read, current, exposure)
+    residual, shift = split_change(past.as_read, current, exposure)
     changed_blocks, faint = _find_clusters(past.noise, residual, shift, past.faint_since_reading)
     ratios = _light_ratios(past, current)
     background = replace(
@@ -206,7 +206,10 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         # While nothing differs from what was read last, nothing moves either: one comparison is
         # enough.
         is_relit = len(ratios) == _RELIT_FRAMES
-        movement = Movement(False, is_relit, None, np.zeros(current.shape, bool))
+        no_blocks = np.zeros(current.shape, bool)
+        movement = Movement(
+            is_moving=False, has_drifted=is_relit, moving_px=None, changed_blocks=no_blocks
+        )
         background = _learn_still_picture(background, residual)
     else:
         moving_blocks, residual, background = _detect_movement(background, current)
@@ -274,7 +277,7 @@ def _detect_movement(
     """
     assert background.running_mean is not None
     exposure = exposure_between(background.running_mean, current)
-    residual, shift = unexplained(background.running_mean, current, exposure)
+    residual, shift = split_change(background.running_mean, current, exposure)
     noise = background.noise
     moving_blocks, faint = _find_clusters(noise, residual, shift, background.faint_since_last)
     noise = learn_noise(noise, residual, None if moving_blocks is None else dilate(moving_blocks))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm
 from vision.simulation.printed import Bgr, bgr_of
-from vision.simulation.render import LitTable, lit
+from vision.simulation.render import LitTable, apply_light
 
 # Array (h, w), 255 where an object covers the picture.
 Mask = NDArray[np.uint8]
@@ -82,13 +82,14 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
         strips.append((lit_table.pose.to_px(quad_mm), (start, end)))
     top = block.outline(lit_table.pose)
     foot = block.outline(lit_table.pose, top=False)
+    # Six px leave room for the shadow.
     window = _window(np.vstack([top, foot, *(quad for quad, _ in strips)]), 6, picture)
     if window is None:
         return
     rows, columns = window
     low = np.array([columns.start, rows.start])
 
-    def enlarged(points_px: Points) -> Points:
+    def enlarge(points_px: Points) -> Points:
         # The centre of the window's first pixel is at (0.5, 0.5) in the larger picture.
         return np.asarray((points_px - low + 0.5) * _SUPERSAMPLING - 0.5)
 
@@ -96,13 +97,13 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     width = (columns.stop - columns.start) * _SUPERSAMPLING
     colours = np.zeros((height, width, 3), np.uint8)
     cover = np.zeros((height, width), np.uint8)
-    top, foot = enlarged(top), enlarged(foot)
+    top, foot = enlarge(top), enlarge(foot)
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [_sixteenths(np.asarray(hull, np.float64))], 255, cv2.LINE_AA, _SHIFT)
     _draw_walls(colours, top, foot, bgr_of(block.side_colour))
     art = scenery.top(block.top(), lit_table.view.seed + block.piece)
     for quad, shares in strips:
-        _draw_top(colours, cover, art, enlarged(quad), shares)
+        _draw_top(colours, cover, art, enlarge(quad), shares)
     _paste(picture, lit_table, window, colours, cover)
 
 
@@ -111,7 +112,7 @@ def _paste(picture: Bgr, lit_table: LitTable, window: Slices, colours: Bgr, cove
     ground = picture[window].astype(np.float32)
     size = ground.shape[1], ground.shape[0]
     small = np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
-    colour = _lit_part(small, lit_table, window)
+    colour = _light_part(small, lit_table, window)
     share = cv2.resize(cover, size, interpolation=cv2.INTER_AREA)
     alpha = share.astype(np.float32)[..., None] / 255
     # The shadow falls beside the piece only.
@@ -177,9 +178,10 @@ def _hand_shape() -> Points:
 
     The centre of the palm is at (0, 0), fingers point towards +y.
     """
+    # Draw the hand on paper of 160 x 620 mm at two px per mm. The centre of the palm is 80 mm from
+    # the left edge and 90 mm from the upper one.
     scale, left, above = 2, 80, 90
     paper = np.zeros((620 * scale, 160 * scale), np.uint8)
-
     for start, end, width in _LIMBS:
         ends = [((x + left) * scale, (above - y) * scale) for x, y in (start, end)]
         cv2.line(paper, ends[0], ends[1], (255,), width * scale, cv2.LINE_AA)
@@ -219,7 +221,7 @@ def draw_hand(picture: Bgr, lit_table: LitTable, outline_px: Points) -> None:
     fill_outline(cover, outline_px - (window[1].start, window[0].start))
     depth = cv2.GaussianBlur(cover, (0, 0), _SOFT_SIGMA_PX).astype(np.float32)[..., None] / 255
     skin = np.array(lit_table.view.skin_bgr) * (0.62 + 0.38 * depth)
-    colour = _lit_part(np.asarray(skin, np.float32), lit_table, window)
+    colour = _light_part(np.asarray(skin, np.float32), lit_table, window)
     is_hand = cv2.inRange(cover, (128.0,), (255.0,))
     cv2.copyTo(colour, is_hand, under)
 
@@ -232,10 +234,10 @@ def fill_outline(mask: Mask, outline_px: Points) -> None:
 # ---- both ----------------------------------------------------------------------------------------
 
 
-def _lit_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window: Slices) -> Bgr:
-    """Return colours, lit like a window of the picture."""
+def _light_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window: Slices) -> Bgr:
+    """Return the picture of these colours in the light of a window of the picture."""
     veil = None if lit_table.veil is None else lit_table.veil[window]
-    return lit(colours, lit_table.light[window], veil)
+    return apply_light(colours, lit_table.light[window], veil)
 
 
 def _sixteenths(points_px: Points) -> NDArray[np.int32]:

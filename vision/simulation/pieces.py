@@ -15,7 +15,7 @@ from companion.core.grid import Square
 from companion.core.kit import TOP_TO_TAG, Card, Deck, Face, Kit, Layout, Seat
 from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock
-from vision.simulation.printed import Bgr, PrintedKit, unpacked
+from vision.simulation.printed import Bgr, PrintedKit, decode_png
 
 # Face name of a card that lies face down.
 BACK = "back"
@@ -80,7 +80,7 @@ class MovablePieces(ABC):
     def all(self) -> list[Piece]:
         """Return every piece of the kit, not yet placed."""
 
-    def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
+    def placements(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
         """Yield each piece of a layout once: its first square, its face, and its turn in
         degrees.
         """
@@ -101,7 +101,7 @@ class MovablePieces(ABC):
 
     @abstractmethod
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
-        """Put a piece on a square, on top of the pieces there."""
+        """Put a piece on a square, on top of the `lying` pieces that are already there."""
 
     @abstractmethod
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
@@ -160,12 +160,12 @@ class Tags(MovablePieces):
         )
 
     def _picture(self, marker: int) -> Bgr:
-        return unpacked(self._printed().tops[marker])
+        return decode_png(self._printed().tops[marker])
 
     def _covers_several(self, name: str) -> bool:
         return self._kit.face(name).size != (1, 1)
 
-    def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
+    def placements(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
         """Yield each piece of a layout once.
 
         A piece of several squares is turned by 90 degrees if its squares in the layout run along
@@ -203,18 +203,24 @@ class Tags(MovablePieces):
         """
         board, top_mm = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
         gap = 0.2 * top_mm
-        # Distance of a column from the board, y where its next piece begins, width of its widest.
-        column, low, widest = 0.3 * top_mm, 0.0, 0.0
+        # Distance of the present column from the board.
+        column = 0.3 * top_mm
+        # Where its next piece begins, in y.
+        low = 0.0
+        # Width of its widest piece.
+        widest = 0.0
         for piece in pieces:
             if (piece.top.seat is Seat.NORTH) is not right:
                 continue
             width, depth = piece.top.width_mm, piece.top.depth_mm
             # Start a new column when this one is as long as the board.
             if low and low + depth / 2 > board.height_mm:
-                column, low, widest = column + widest + gap, 0.0, 0.0
+                column += widest + gap
+                low = widest = 0.0
             distance = column + width / 2
             yield piece.id, (board.width_mm + distance if right else -distance, low + depth / 2)
-            low, widest = low + depth + gap, max(widest, width)
+            low += depth + gap
+            widest = max(widest, width)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
         """Put a piece in the middle of its squares. `square` is the lower left one."""
@@ -279,14 +285,14 @@ class Cards(MovablePieces):
         """Return the deck, face down."""
         deck, white = self._deck, "#d8d8d4"
         size = deck.width_mm, deck.height_mm, CARD_THICKNESS_MM
-        back = RenderedFace(BACK, lambda: unpacked(self._printed().back), white, *size)
+        back = RenderedFace(BACK, lambda: decode_png(self._printed().back), white, *size)
         faces = [
             RenderedFace(card.name, partial(self._front, card), white, *size) for card in deck.cards
         ]
         return [Piece(number, (face, back), top_index=1) for number, face in enumerate(faces)]
 
     def _front(self, card: Card) -> Bgr:
-        return unpacked(self._printed().cards[card.name])
+        return decode_png(self._printed().cards[card.name])
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
         """Take a free card and turn this face up.

@@ -24,8 +24,8 @@ Bgr = NDArray[np.uint8]
 class PrintedSheet:
     """The printed board: a compressed picture, and the rectangle in board axes that it shows."""
 
-    packed: bytes
-    """The picture as PNG, see `packed`."""
+    png: bytes
+    """The picture as PNG, see `encode_png`."""
     low_mm: tuple[float, float]
     """Lower left corner (x, y) of the rectangle, which fills the picture."""
     high_mm: tuple[float, float]
@@ -65,14 +65,14 @@ class PrintedKit:
 PrintKit = Callable[[Kit], PrintedKit]
 
 
-def packed(picture: Bgr) -> bytes:
+def encode_png(picture: Bgr) -> bytes:
     """Return a picture as PNG, with little compression, which is fast."""
     return bytes(cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1])
 
 
-def unpacked(picture: bytes) -> Bgr:
-    """Decode a picture from `packed`."""
-    return np.asarray(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR), np.uint8)
+def decode_png(png: bytes) -> Bgr:
+    """Return the picture of a PNG from `encode_png`."""
+    return np.asarray(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR), np.uint8)
 
 
 def bgr_of(rgb: str) -> tuple[int, int, int]:

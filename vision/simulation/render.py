@@ -14,7 +14,7 @@ import numpy as np
 from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Floats, Points, Pose, at_height
-from vision.simulation.printed import Bgr, PrintedSheet, unpacked
+from vision.simulation.printed import Bgr, PrintedSheet, decode_png
 from vision.simulation.scenery import Shade
 from vision.simulation.view import View
 
@@ -203,7 +203,7 @@ def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     table = from_above(pose, (0, 0, *size), _SUPERSAMPLING, view.scenery.table(view.seed))
     # A fourth channel of the board is a mask of the paper.
     window = _window_of(pose, sheet)
-    paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
+    paper = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2BGRA), np.uint8)
     board = from_above(
         pose, window, _SUPERSAMPLING, (paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
     )
@@ -215,10 +215,10 @@ def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     reduced = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), np.uint8)
     light = _light(pose, view)
     veil = _veil(pose, view)
-    return LitTable(kit, view, pose, lit(reduced, light, veil), light, veil)
+    return LitTable(kit, view, pose, apply_light(reduced, light, veil), light, veil)
 
 
-def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
+def apply_light(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
     """Return the picture (h, w, 3) of surfaces of these colours under a light.
 
     `veil` is the brightness that reflections add, None for none.
@@ -268,8 +268,8 @@ def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: fl
     return np.asarray(cv2.GaussianBlur(mask, (0, 0), sigma), np.float32)
 
 
-def blurred(picture: Bgr, view: View) -> Bgr:
-    """Return a picture with the defocus, motion blur and JPEG artefacts of a view."""
+def degrade(picture: Bgr, view: View) -> Bgr:
+    """Return the picture as a camera takes it: out of focus, in motion, and as a JPEG."""
     if view.defocus_px:
         picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), view.defocus_px), np.uint8)
     if view.motion_px >= 1:

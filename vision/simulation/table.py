@@ -28,7 +28,7 @@ from vision.pose.pose import Points, at_height
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.printed import Bgr, PrintKit
-from vision.simulation.render import LitTable, blurred, build_lit_table
+from vision.simulation.render import LitTable, build_lit_table, degrade
 from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
 
@@ -105,10 +105,10 @@ class SimulatedTable:
             free = list(self._pieces)
             placed: list[Piece] = []
             wanted = {name for faces in layout.values() for name in faces}
-            spread = list(self._movables.spread(layout))
-            staying = self._staying_pieces(spread, wanted) if by_hand else {}
+            placements = list(self._movables.placements(layout))
+            staying = self._staying_pieces(placements, wanted) if by_hand else {}
             free = [piece for piece in free if piece not in staying.values()]
-            for number, (square, name, turn_deg) in enumerate(spread):
+            for number, (square, name, turn_deg) in enumerate(placements):
                 piece = staying.get(number) or self._movables.take(free, name, wanted)
                 piece.turn_deg = turn_deg
                 self._movables.put_on(piece, square, placed)
@@ -120,17 +120,17 @@ class SimulatedTable:
             self._mark_changed()
 
     def _staying_pieces(
-        self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]
+        self, placements: Iterable[tuple[Square, str, float]], wanted: Collection[str]
     ) -> dict[int, Piece]:
         """Return the pieces that are already on a square where the layout wants one like them.
 
-        Keys are indices in `spread`, which has the square, face and turn of each wanted piece.
+        Keys are indices in `placements`, which has the square, face and turn of each wanted piece.
         """
         lying: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
             lying.setdefault(self._movables.square_of(piece), []).append(piece)
         staying = {}
-        for number, (square, name, _) in enumerate(spread):
+        for number, (square, name, _) in enumerate(placements):
             with contextlib.suppress(KeyError):
                 staying[number] = self._movables.take(lying.get(square, []), name, wanted)
         return staying
@@ -278,7 +278,7 @@ class SimulatedTable:
             hand = self.hand_px()
             if hand is not None:
                 draw_hand(picture, lit_table, hand)
-            self._drawn = self._version, blurred(picture, self._view)
+            self._drawn = self._version, degrade(picture, self._view)
         return self._drawn[1]
 
     def hand_px(self) -> Points | None:

@@ -180,6 +180,7 @@ class TileReader:
         for place, own in by_place.items():
             if fault := _fault_of(seat, own):
                 return RowSeen(fault=fault, place=place + 1)
+            # A place without a fault has exactly one tile.
             ((tile, _),) = own
             letters += tile.letter
         return RowSeen(letters)

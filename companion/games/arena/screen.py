@@ -110,19 +110,19 @@ def opened(
         codes = dict(actions[seat].by_robot)
         orders = []
         for robot in robots:
-            title, order = _REVEALED[codes.get(robot.number, NOTHING)]
+            title, order = _ORDER_DISPLAYS[codes.get(robot.number, NOTHING)]
             if not is_last_stage and title not in shown_titles:
-                order = _HIDDEN
+                order = _BLANK_ORDER
             orders.append(replace(order, unit=str(robot.number)))
         opened_orders[seat] = tuple(orders)
     return opened_orders
 
 
 # What is shown of an order before its stage. A robot's number replaces the empty `unit`.
-_HIDDEN = UnitOrder("")
+_BLANK_ORDER = UnitOrder("")
 # For each order the title of the stage that carries it out, and what is then shown of it. The loop
 # below adds moves and attacks.
-_REVEALED = {
+_ORDER_DISPLAYS = {
     DEFEND: (DEFEND_STAGE, UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
     NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
@@ -136,12 +136,12 @@ for _codes, _title, _kind, _degrees_north in (
     for _code, _index in _codes.items():
         _words = joined(" ", (_kind.label, DIRECTION_WORDS[_index]))
         _degrees = _degrees_north + 90 * _index
-        _REVEALED[_code] = _title, UnitOrder("", _code, _words, _kind.drawing, _degrees)
+        _ORDER_DISPLAYS[_code] = _title, UnitOrder("", _code, _words, _kind.drawing, _degrees)
 
 
 def order_words(number: int, code: str) -> str:
     """Return the order of a robot in words, such as “2: attack north”."""
-    return say("{unit}: {order}", unit=str(number), order=_REVEALED[code][1].words)
+    return say("{unit}: {order}", unit=str(number), order=_ORDER_DISPLAYS[code][1].words)
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
@@ -168,7 +168,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
 _READY = "ready"
 # Directions as South sees them. North sees the opposite ones.
 _SOUTH_DIRECTIONS = {"up": "N", "down": "S", "left": "W", "right": "E"}
-
+# The opposite of each direction, by their letters.
 _OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
 
 

@@ -32,7 +32,7 @@ from companion.games.events import CommonEvent, EventKind
 from companion.games.screen import Badge, Headline
 from companion.games.turn_log import TurnLog
 
-_SHIELDED = say("Behind its shield a robot takes half the damage, rounded down.")
+_SHIELD_TEXT = say("Behind its shield a robot takes half the damage, rounded down.")
 # Maximum number of failed moves with separate headlines. More than these share one headline.
 _MAX_BUMPS = 2
 
@@ -358,7 +358,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     if is_friend:
         reasons.append(say("It is on its own side."))
     if victim.code == DEFEND:
-        reasons.append(_SHIELDED)
+        reasons.append(_SHIELD_TEXT)
     text = say_n(
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} point.",
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} points.",
@@ -407,7 +407,7 @@ def _blow_up(turn: _Turn) -> None:
                 for victim, points in zip(victims, damages, strict=True)
             )
             text = say("{robot!c} blows up on {square} and hits {robots}.", robots=hits, **parts)
-        why = _SHIELDED if any(victim.code == DEFEND for victim in victims) else None
+        why = _SHIELD_TEXT if any(victim.code == DEFEND for victim in victims) else None
         turn.add_robot_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         text = say(
             "{side!c}’s robot {number} blows up: {victims} hit",

@@ -46,10 +46,8 @@ SUIT_DRAWINGS: Mapping[str, str] = {
 FIRST_MARKER = 100
 
 # The six lanes as a board, as the camera sees it. Each lane is a file with two zones: the
-# defender's stack on rank 1, the attacker's on rank 2.
-#
-# A zone is as deep as a fan of eight cards: seven steps of 17 mm and a card of 88 mm. Its width
-# leaves a card of 63 mm a play of 7 mm.
+# defender's stack on rank 1, the attacker's on rank 2. A zone is as deep as a fan of eight cards:
+# seven steps of 17 mm and a card of 88 mm. It is 7 mm wider than a card of 63 mm.
 BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
 )

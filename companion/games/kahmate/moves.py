@@ -143,7 +143,7 @@ def dropped_ball_square(carrier: int, defender: int, came_from: int) -> int:
         return square_behind(carrier, defender)
     file = file_of(carrier)
     files_aside = file - file_of(came_from)
-    # A tackle from straight ahead.
+    # The tackle came from straight ahead.
     if files_aside == 0:
         files_aside = 1 if file < FILES // 2 else -1
     if not 0 <= file + files_aside < FILES:
@@ -364,9 +364,8 @@ def _shortest_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
 # ---- at random -----------------------------------------------------------------------------------
 
 
-# Maximum number of actions that a random player compares by their progress.
-#
-# Chosen by eye: with more, random games end sooner but are more alike.
+# Maximum number of actions that a random player compares by their progress. Chosen by eye: with
+# more, random games end sooner but are more alike.
 _MAX_COMPARED = 40
 
 

@@ -44,8 +44,8 @@ from companion.games.kahmate.state import (
 from companion.games.screen import Headline, Tally
 from companion.games.turn_log import TurnLog
 
-_FACE_OFF = say("Face-off")
-_PLACE_BALL = say("Place the ball")
+_FACE_OFF_TITLE = say("Face-off")
+_BALL_TITLE = say("Place the ball")
 _STAGE_TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
 
 
@@ -265,7 +265,7 @@ def _complete(log: _ActionLog, course: Course) -> None:
     state = log.state
     mover = course.mover
     # A stage with sums belongs to the face-off.
-    title = _FACE_OFF if log.tallies else _STAGE_TITLES[course.kind]
+    title = _FACE_OFF_TITLE if log.tallies else _STAGE_TITLES[course.kind]
     if course.kind is not Kind.RUN:
         log.move_ball(course.ball, course.kind)
         log.finish_stage(title)
@@ -339,7 +339,7 @@ def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) ->
     # A tie is played again. After a win the next opponent may follow.
     if is_tied or (is_won and has_more):
         log.changes |= {"course": course, "face_offs_won": state.face_offs_won + is_won}
-        log.finish_stage(_FACE_OFF, is_decided=False)
+        log.finish_stage(_FACE_OFF_TITLE, is_decided=False)
     elif course.kind is Kind.TACKLE:
         _finish_tackle(log, course, face_off, attack.total - defence.total)
     elif is_won:
@@ -347,7 +347,7 @@ def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) ->
     elif course.kind is Kind.PASS:
         # An interception turns nobody over (ruling).
         log.move_ball(face_off.ball_if_lost, "intercept")
-        log.finish_stage(_FACE_OFF)
+        log.finish_stage(_FACE_OFF_TITLE)
     else:
         _stop_run(log, course, face_off)
 
@@ -444,11 +444,11 @@ def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     if had_ball:
         # Hands first put down the runner with the ball, then the ball behind it.
         log.ball = stop
-    log.finish_stage(_FACE_OFF)
+    log.finish_stage(_FACE_OFF_TITLE)
     if had_ball:
         log.move_ball(face_off.ball_if_lost, "in-the-way", fallen)
         if face_off.ball_if_lost != stop:
-            log.finish_stage(_PLACE_BALL)
+            log.finish_stage(_BALL_TITLE)
     log.turn_over(fallen)
 
 
@@ -462,7 +462,7 @@ def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int
     carrier = face_off.defender
     side = SIDE_NAMES[state.seat]
     # In any case the tacklers return to their start squares (ruling).
-    log.finish_stage(_FACE_OFF)
+    log.finish_stage(_FACE_OFF_TITLE)
     if lead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
         log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
@@ -474,6 +474,6 @@ def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int
             square = state.square_of[course.mover]
             why = say("{number} ahead: {side} wins the ball.", number=lead, side=side)
         log.move_ball(square, "tackled-ball", (carrier,), why)
-        log.finish_stage(_PLACE_BALL)
+        log.finish_stage(_BALL_TITLE)
         log.turn_over((carrier,))
     log.end_turn(say("The tackle ends {side}’s turn.", side=side))

@@ -51,7 +51,6 @@ NAMES = tuple(side.name for side in SIDES.values())
 ROBOTS = (say("purple robot"), say("lime robot"))
 FLAGS = (say("purple flag"), say("lime flag"))
 # Names of a player's own pieces, which are those of the faces without the side.
-#
 # The table cuts them out of the names. They are written here so that the catalogues have them.
 OWN_PIECE_WORDS = (say("robot"), say("flag"))
 

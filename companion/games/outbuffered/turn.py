@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -212,8 +212,11 @@ def _direction(state: State, seat: int, letter: str) -> tuple[int, int]:
     return files, ranks
 
 
-# The reason for a bounce, and its headline.
-_Bounce = tuple[str, Headline]
+class _Bounce(NamedTuple):
+    """Why a move bounces."""
+
+    why: str
+    headline: Headline
 
 
 def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:
@@ -232,14 +235,16 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
             why = say(
                 "{direction!c} leads into the wall on {square}.", direction=direction, square=tried
             )
-            return why, Headline(say("{side!c} bumps into the wall", side=side), "bump", robot)
+            text = say("{side!c} bumps into the wall", side=side)
+            return _Bounce(why, Headline(text, "bump", robot))
         why = say("{direction!c} leads off the board.", direction=direction)
         # North's left is South's right, which needs a sentence of its own.
         if seat == NORTH and state.options.directions == "seat" and letter in "LR":
             why = say("Left leads off the board: North’s left hand is South’s right.")
             if letter == "R":
                 why = say("Right leads off the board: North’s right hand is South’s left.")
-        return why, Headline(say("{side!c} bumps into the edge", side=side), "bump", robot)
+        text = say("{side!c} bumps into the edge", side=side)
+        return _Bounce(why, Headline(text, "bump", robot))
     if turn.flags[seat] == target:
         # Unless a house rule forbids it, a robot may bring a flag home although its own flag is
         # there.
@@ -247,7 +252,7 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
         if not is_home or state.options.own_flag_blocks_base:
             why = say("{side!c}’s own flag lies on {square}.", side=side, square=target)
             text = say("{side!c}’s own flag is in the way", side=side)
-            return why, Headline(text, "bump", robot)
+            return _Bounce(why, Headline(text, "bump", robot))
     return None
 
 
@@ -270,7 +275,7 @@ def _move(turn: _Turn, letters: tuple[str, str]) -> None:
     if contested is not None and contested == targets.get(NORTH):
         text = say("Both want {square}. Nobody gets it.", square=contested)
         reason = say("Both robots try to enter {square}.", square=contested)
-        bounces = dict.fromkeys(targets, (reason, Headline(text, "bump", ROBOTS)))
+        bounces = dict.fromkeys(targets, _Bounce(reason, Headline(text, "bump", ROBOTS)))
     # Look twice if both move, because one bounce can make the other bounce.
     for _ in targets:
         for seat, target in targets.items():
@@ -279,13 +284,13 @@ def _move(turn: _Turn, letters: tuple[str, str]) -> None:
             if seat not in bounces and target == turn.robots[other] and stays:
                 bounces[seat] = _bounce_off_robot(turn, seat)
     # Two bounces off the same tile have the same headline, which is shown once.
-    turn.headlines += dict.fromkeys(bounces[seat][1] for seat in sorted(bounces))
+    turn.headlines += dict.fromkeys(bounces[seat].headline for seat in sorted(bounces))
     before = list(turn.robots)
     for seat, target in targets.items():
         if seat not in bounces and target is not None:
             turn.robots[seat] = target
     for seat, letter in enumerate(letters):
-        why = bounces[seat][0] if seat in bounces else None
+        why = bounces[seat].why if seat in bounces else None
         _report_move(turn, seat, letter, before[seat], why)
 
 
@@ -294,7 +299,7 @@ def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
     other = 1 - seat
     why = say("{side!c} does not leave {square}.", side=NAMES[other], square=turn.robots[other])
     text = say("{side!c} bumps into {other}", side=NAMES[seat], other=NAMES[other])
-    return why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other]))
+    return _Bounce(why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other])))
 
 
 def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str | None) -> None:

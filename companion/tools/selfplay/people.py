@@ -4,6 +4,10 @@ They use the game's own rules and keep their own state, so that the table can be
 Time passes in frames, the interval at which the table is stepped. A `SimulatedGame` is one game.
 Its subclasses are in `pieces` (orders for pieces on a board), `plays` (turns on a board) and
 `cards`.
+
+Words of the table (docs/glossary.md): a moment is the number of the decision that is due, a stage a
+part of a turn that hands carry out, the sign the sentence that says what the table waits for, and
+an action is sealed while it is handed in but not revealed.
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import SimulatedPieceGame
 
-# Probability that a play is made on the board. Otherwise it is tapped, and hands follow.
-#
-# Chosen by eye, so that a game has both.
+# Probability that a play is made on the board. Otherwise it is tapped, and hands follow. Chosen by
+# eye, so that a game has both.
 BY_HAND_CHANCE = 0.75
 
 
