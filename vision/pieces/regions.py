@@ -1,5 +1,5 @@
-"""TopView blocks of a picture to squares and back, and finds the squares for which a pose is too
-uncertain.
+"""Converts blocks of a picture to squares and back, and finds the squares for which a pose is too
+uncertain. A block is a square of `BLOCK_PX` pixels, by which pictures are compared.
 """
 
 from __future__ import annotations
