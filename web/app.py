@@ -255,7 +255,8 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
 
     Static files are served under any name.
     """
-    host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
+    host = request.headers.get("Host", "")
+    target = request.environ.get("REQUEST_URI", "/").lower()
     # the target of a request is a path, or an absolute URL with the same host
     own_starts = ("/", f"http://{host.lower()}/", f"https://{host.lower()}/")
     if not parse_host(host) or not target.startswith(own_starts):
@@ -280,7 +281,8 @@ def _set_headers(answer: Response) -> Response:
     answer.headers.setdefault("Content-Security-Policy", _SECURITY_POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
-    root, cookies = request.script_root, answer.headers.getlist("Set-Cookie")
+    root = request.script_root
+    cookies = answer.headers.getlist("Set-Cookie")
     # under a proxy's path, routes redirect and set cookies as if they were at the top
     if root:
         cookies = [cookie.replace("; Path=/", f"; Path={root}") for cookie in cookies]

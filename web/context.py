@@ -64,7 +64,8 @@ class Presence:
 
     def update(self) -> None:
         """Find the seats whose phone is gone, and redraw all pages if that has changed."""
-        view, now_s = self._table.view(), self._now_s()
+        view = self._table.view()
+        now_s = self._now_s()
         is_game_on = view.phase not in (Phase.LOBBY, Phase.OVER)
         with self._lock:
             previous = self._last_present_s
@@ -137,7 +138,8 @@ class PageContext:
     @property
     def is_first_evening(self) -> bool:
         """Return whether a new owner has answered no question and played no game."""
-        upkeep, past = self.features.upkeep, self.features.past
+        upkeep = self.features.upkeep
+        past = self.features.past
         if not self.features.has_first_evening or upkeep is None or upkeep.is_welcomed():
             return False
         return past is None or past.count() == 0
@@ -146,7 +148,8 @@ class PageContext:
         """Return whether the request comes from the own screen or the own Wi-Fi before anybody
         became the owner.
         """
-        own, address = self.features.own_wifi, request.remote_addr or ""
+        own = self.features.own_wifi
+        address = request.remote_addr or ""
         is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
         return (is_own_screen() or is_near) and not self.guard.site.is_key_used()
 
@@ -216,12 +219,14 @@ class PageContext:
 
     def _draw(self, key: FragmentKey) -> tuple[int, str]:
         """Draw a fragment. Return the table's version that it shows, and the HTML."""
-        table, features = self.table, self.features
+        table = self.table
+        features = self.features
         view = table.view(key.viewer)
         public_view = view if key.viewer is None else table.view()
         # Both views must be of one version, because templates find secrets by comparing them.
         while public_view.version != view.version:
-            view, public_view = table.view(key.viewer), table.view()
+            view = table.view(key.viewer)
+            public_view = table.view()
         acting_seat = cards.acting_seat(view) if view.board.board_ui else None
         shows_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
         # on the table screen the seat at the left comes first

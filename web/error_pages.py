@@ -78,7 +78,8 @@ def status_of(error: CompanionError) -> int:
 
 def _answer_known(error: CompanionError) -> Response:
     # only errors that break a rule have these
-    rule, reason = getattr(error, "rule", None), getattr(error, "reason", None)
+    rule = getattr(error, "rule", None)
+    reason = getattr(error, "reason", None)
     return _answer(status_of(error), error.kind, error.message, rule=rule, reason=reason)
 
 

@@ -99,7 +99,8 @@ class PhoneCameraPages:
         """Return the reading of the board: its drawing as SVG (or empty), a sentence, and whether
         all is well.
         """
-        eye, status = self._phone_camera.eye(), self._phone_camera.status()
+        eye = self._phone_camera.eye()
+        status = self._phone_camera.status()
         if status.state is CameraState.NO_BOARD:
             return "", translate(say("Get the whole board into the picture")), False
         board = eye.board() if eye and status.state is CameraState.SEES_BOARD else None

@@ -113,7 +113,8 @@ def _new_tournament(fields: Mapping[str, str]) -> Tournament:
     game, _, preset_text = fields.get("game", "").partition("/")
     if game not in GAMES:
         raise NotFound
-    presets, preset = GAMES[game].presets, whole_number(preset_text)
+    presets = GAMES[game].presets
+    preset = whole_number(preset_text)
     options: Mapping[str, Any] = {}
     if preset is not None and preset < len(presets):
         options = presets[preset].options

@@ -122,7 +122,8 @@ def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
                 for lane in view.lanes
             ]
             return lanes_picture(kit, lanes) if lanes else Markup()
-        layout, target = _layout(kit, view.layout), _layout(kit, view.target)
+        layout = _layout(kit, view.layout)
+        target = _layout(kit, view.target)
         return board_svg(BoardPicture(kit, layout, tuple(_moves(kit, view)), target=target))
     except (CompanionError, KeyError, ValueError, IndexError, ZeroDivisionError):
         return Markup()
@@ -160,7 +161,8 @@ def seats_of(shown: ShownRecord, names: Mapping[Seat, str]) -> tuple[ShownSeat, 
     view = shown.record.view
     seats = []
     for seat in SEATS:
-        public, clock = view.seats.get(seat), None
+        public = view.seats.get(seat)
+        clock = None
         if public:
             # the seat on turn has the clock of the turn unless it has its own
             clock = public.clock or (view.clock if public.awaited else None)

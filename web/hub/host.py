@@ -163,7 +163,8 @@ class HubHostPages(HubGroup):
         return self._streams.stream_changes(self._room, self._draw, Audience.SEAT)
 
     def _draw(self) -> str:
-        now_s, tables = self._room.now_s(), self._room.tables()
+        now_s = self._room.now_s()
+        tables = self._room.tables()
         return render_template(
             "_hub_host.html",
             tables=[(table, table.need(now_s), table.is_lost(now_s)) for table in tables],

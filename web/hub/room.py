@@ -161,7 +161,8 @@ class FollowedTable(Notifier):
 
     def records_after(self, version: int) -> list[tuple[int, ShownRecord | None]]:
         """Return versions and records after a version, oldest first. For -1 only the newest."""
-        newest, shown = self.version, self.shown
+        newest = self.version
+        shown = self.shown
         if version == newest:
             return []
         # a copy, because other threads add records
@@ -347,7 +348,8 @@ class Room(Notifier):
         now_s = self.now_s()
         # tables send at the same time: without this limit the wall would be drawn for each message
         if self._needs_drawing and now_s - self._last_draw_s >= WALL_INTERVAL_S:
-            self._needs_drawing, self._last_draw_s = False, now_s
+            self._needs_drawing = False
+            self._last_draw_s = now_s
             self.change()
 
 

@@ -87,7 +87,8 @@ class StandingsPages(HubGroup):
             case "forget":
                 self._cards.forget(fields.get("number", 0, int))
             case "void" | "count":
-                key, is_void = fields.get("key", "")[:80], fields["do"] == "void"
+                key = fields.get("key", "")[:80]
+                is_void = fields["do"] == "void"
                 self._league.results.set_void(key, is_void)
             case _:
                 raise NotFound

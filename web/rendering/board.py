@@ -86,7 +86,8 @@ class _Strike(NamedTuple):
     @property
     def is_near(self) -> bool:
         """Return whether the squares share an edge."""
-        files, ranks = self.origin.file - self.target.file, self.origin.rank - self.target.rank
+        files = self.origin.file - self.target.file
+        ranks = self.origin.rank - self.target.rank
         return abs(files) + abs(ranks) == 1
 
 
@@ -100,7 +101,8 @@ class _Sketch:
         self.quarters = quarters
         # millimetres to units: a square has 100 units
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
-        files, ranks = self.board.files, self.board.ranks
+        files = self.board.files
+        ranks = self.board.ranks
         # a quarter turn swaps files and ranks
         columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
         # between the centres of the outer squares, plus half a square at either end
@@ -143,7 +145,8 @@ class _Sketch:
     def centre(self, square: Square) -> complex:
         """Return the centre of a square in the picture."""
         # measured from the centre of the board, about which the picture is rotated
-        files, ranks = (self.board.files - 1) / 2, (self.board.ranks - 1) / 2
+        files = (self.board.files - 1) / 2
+        ranks = (self.board.ranks - 1) / 2
         return self.size / 2 + self.pitch * self.way((square.file - files, square.rank - ranks))
 
     def way(self, step: tuple[float, float]) -> complex:
@@ -175,7 +178,8 @@ class _Sketch:
         parts += [self._tile(square, "unseen") for square in sorted(self.picture.unknown)]
         for square in sorted(self.picture.origins):
             # two dots on the square's lower edge
-            left, right = self.centre(square) + (-12 + 38j), self.centre(square) + (12 + 38j)
+            left = self.centre(square) + (-12 + 38j)
+            right = self.centre(square) + (12 + 38j)
             parts += [circle("trace", left, 7), circle("trace", right, 7)]
         if self.picture.hit_square:
             parts.append(self._tile(self.picture.hit_square, "struck"))
@@ -203,7 +207,8 @@ class _Sketch:
     def _goal(self, seat: Seat) -> str:
         """Draw the strip behind a seat's first rank, plain for South and dotted for North."""
         out = self.towards(seat)
-        width, height = self.size.real, self.size.imag
+        width = self.size.real
+        height = self.size.imag
         if self.quarters % 2:
             strip = area(width if out.real > 0 else -_GOAL, complex(_GOAL, height))
         else:
@@ -222,7 +227,8 @@ class _Sketch:
             return f'<g class="lab">{"".join(labels)}</g>'
         for square in self.board.squares:
             centre = self.centre(square)
-            row, column = str(square.rank + 1), chr(97 + square.file)
+            row = str(square.rank + 1)
+            column = chr(97 + square.file)
             # a board on its side has its ranks at the bottom and its files at the left
             if self.quarters % 2:
                 row, column = column, row
@@ -315,7 +321,8 @@ class _Sketch:
 
     def _move(self, move: HandMove) -> str:
         """Draw a move: a frame at its target with a faint piece in it, and an arrow to it."""
-        origin, target = move.origin, move.target
+        origin = move.origin
+        target = move.target
         if target is None:
             return self._departure_arrow(origin) if origin else ""
         frame = self._target_frames(move, target)
@@ -369,7 +376,8 @@ class _Sketch:
 
     def _arrow(self, origin: Square, target: Square) -> str:
         """Draw a curved arrow. Two pieces that swap places get arrows on opposite sides."""
-        start, end = self.centre(origin), self.centre(target)
+        start = self.centre(origin)
+        end = self.centre(target)
         ahead = unit(end - start)
         normal = 1j * ahead
         ways = {
@@ -441,7 +449,8 @@ class _Sketch:
         """
         parts = []
         for strike in self.strikes:
-            start, end = self.centre(strike.origin), self.centre(strike.target)
+            start = self.centre(strike.origin)
+            end = self.centre(strike.target)
             ahead = unit(end - start)
             beat = f'data-beat="{strike.beat}"'
             if strike.is_near:
@@ -477,14 +486,16 @@ def _curve(start: complex, end: complex, normal: complex) -> str:
     # the bulge grows with the distance up to a limit
     bulge = normal * min(34, 10 + 0.18 * abs(way))
     # control points of a cubic Bézier curve, a quarter of the distance from its ends
-    control_1, control_2 = start + bulge + way / 4, end + bulge - way / 4
+    control_1 = start + bulge + way / 4
+    control_2 = end + bulge - way / 4
     # the head follows the direction in which the curve arrives
     ahead = unit(end - control_2)
     # the line ends inside the head, so that the tip stays sharp
     neck, left, right = end - 12 * ahead, end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
     curve = [xy(point, ".1f") for point in (start, control_1, control_2, neck)]
     triangle = [xy(point, ".1f") for point in (end, left, right)]
-    path, head = "M{}C{} {} {}".format(*curve), f"M{'L'.join(triangle)}z"
+    path = "M{}C{} {} {}".format(*curve)
+    head = f"M{'L'.join(triangle)}z"
     return (
         f'<g class="way"><path class="case" d="{path}"/><path class="case head" d="{head}"/>'
         f'<path d="{path}"/><path class="head" d="{head}"/></g>'

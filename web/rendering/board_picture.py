@@ -49,7 +49,8 @@ def picture_of_view(view: TableView) -> BoardPicture | None:
     """Return the picture of a viewer's view, or None if no game is on."""
     if view.kit is None:
         return None
-    board, headline = view.board, view.turn.headline
+    board = view.board
+    headline = view.turn.headline
     moves = board.undo_moves or tuple(instruction.move for instruction in view.turn.instructions)
     finished = tuple(move for move in moves if move.is_done)
     open_moves = tuple(move for move in moves if not move.is_done)
@@ -160,7 +161,8 @@ def board_words(picture: BoardPicture) -> str:
         small = [face for face in faces if not is_big(picture.kit, face)]
         places += [joined(" ", (face, square, points)) for face in small]
     for face, squares in big_pieces(picture.kit, picture.layout).items():
-        first, last = squares[0], squares[-1]
+        first = squares[0]
+        last = squares[-1]
         places.append(say("{piece} {first} to {last}", piece=face, first=first, last=last))
     words = joined(", ", places) or say("The board is empty")
     if not picture.unknown:

@@ -19,7 +19,8 @@ from web.rendering.svg import circle, labelled_svg, text
 
 # Widths of a line and of its casing in a picture of this width, with which they scale.
 _WIDTH_PX = 900
-_LINE_PX, _CASE_PX = 5.0, 9.0
+_LINE_PX = 5.0
+_CASE_PX = 9.0
 # Width of a piece's face as a fraction of its square.
 _FACE_SHARE = 0.77
 # Confidence from which on no percentage is shown.
@@ -40,7 +41,8 @@ def overlay_svg(seen: BoardSeen) -> Markup:
 
 def read_words(board: BoardSeen) -> str:
     """Return the reading in words, such as `purple robot a1, lime robot c4 (80 %)`."""
-    read, unknown = [], []
+    read = []
+    unknown = []
     for square in board.squares:
         name = square_words(board.kit, square)
         if not square.is_known:

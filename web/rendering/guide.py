@@ -17,7 +17,8 @@ from web.rendering.board_picture import own_square, picture_of_view
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
     """Draw the table screen's board with arrows for the lesson's orders."""
-    picture, guide = picture_of_view(view), view.guide
+    picture = picture_of_view(view)
+    guide = view.guide
     if picture is None or guide is None or view.phase != "orders" or view.board.problems:
         return board_svg(picture, quarters) if picture else Markup()
     moves = tuple(move for seat in SEATS for move in _lesson_moves(view, seat))
@@ -30,7 +31,8 @@ def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
     A path from a1 over a2 to a3 makes two arrows. Only the second one carries the piece from a1,
     which is drawn faint on a3.
     """
-    layout, guide = view.board.layout, view.guide
+    layout = view.board.layout
+    guide = view.guide
     steps = [
         (origin or own_square(view, seat), target)
         for origin, target in (guide.arrows.get(seat, ()) if guide else ())

@@ -64,7 +64,8 @@ def answer_of(kind: type[Answer], *sources: object, **made: object) -> Answer:
 
 def plain_view(view: TableView) -> ViewJson:
     """Convert a view to JSON types, with squares as `c3` and seats as `south` and `north`."""
-    turn, board = view.turn, view.board
+    turn = view.turn
+    board = view.board
     instructions = [
         answer_of(InstructionJson, instruction.move, instruction, done=instruction.move.is_done)
         for instruction in turn.instructions

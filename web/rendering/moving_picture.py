@@ -44,8 +44,10 @@ _LAST_FRAME_MS = 4_000
 _WIDTH_PX, _BOARD_HEIGHT_PX, _LANES_HEIGHT_PX, _HEAD_HEIGHT_PX = 480, 520, 228, 44
 # Margin above and below the board.
 _MARGIN_PX = 12
-# Font size of a name, and the number of letters after which it is cut.
-_NAME_PX, _MAX_NAME_LENGTH = 15, 15
+# Font size of a name.
+_NAME_PX = 15
+# Number of letters after which a name is cut.
+_MAX_NAME_LENGTH = 15
 
 _STYLE_SHEET = Path(__file__).parents[1] / "static" / "base.css"
 # A part of the style sheet with rules for drawings: `/* drawn … */ .pen {…} /* end of drawn */`.
@@ -85,11 +87,13 @@ def _choose_places(game: Replay) -> list[int]:
 
 def _document(game: Replay, scene: ReplayStep, *, is_end: bool) -> str:
     """Return one scene as an SVG document."""
-    board, board_height = Markup(), _LANES_HEIGHT_PX
+    board = Markup()
+    board_height = _LANES_HEIGHT_PX
     if scene.lanes:
         board = lanes_picture(game.kit, scene.lanes)
     elif not game.kit.deck:
-        board, board_height = board_svg(picture_of_replay(game.kit, scene)), _BOARD_HEIGHT_PX
+        board = board_svg(picture_of_replay(game.kit, scene))
+        board_height = _BOARD_HEIGHT_PX
     drawn = render_template(
         "_film.html",
         game=game,
@@ -142,7 +146,8 @@ def _resolve_colours(text: str, print_colour: str = "") -> str:
     """
 
     def colour_of(variable: re.Match[str]) -> str:
-        name, default = variable[1], variable[2] or ""
+        name = variable[1]
+        default = variable[2] or ""
         if name == "face":
             return print_colour or variable[0]
         return _variables().get(name) or _resolve_colours(default, print_colour)

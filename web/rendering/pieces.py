@@ -91,8 +91,10 @@ def big_pieces(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
 def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
     """Draw a piece over all the squares that it covers, rotated if it is wider than high."""
     face = kit.face(name)
-    xs, ys = [centre.real for centre in centres], [centre.imag for centre in centres]
-    width, height = max(xs) - min(xs) + 100, max(ys) - min(ys) + 100
+    xs = [centre.real for centre in centres]
+    ys = [centre.imag for centre in centres]
+    width = max(xs) - min(xs) + 100
+    height = max(ys) - min(ys) + 100
     middle = complex(max(xs) + min(xs), max(ys) + min(ys)) / 2
     is_square = face.size[0] == face.size[1]
     size = max(width, height) if is_square else 2 * min(width, height)

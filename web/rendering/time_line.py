@@ -18,7 +18,8 @@ _KEY_PX = 52
 # Class of keys and minimum width of the line on a phone, a tablet and larger screens.
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
 # Weights of the turning point and the end, which rank above all other moments.
-_TURNING, _END = 9, 8
+_TURNING = 9
+_END = 8
 
 
 @dataclass(frozen=True)

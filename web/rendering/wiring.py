@@ -20,7 +20,8 @@ GPIO_PINS: Mapping[int, int] = {
 # Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin.
 RESISTOR_OHM = 330
 # Ground pin on each side of the header.
-ODD_GROUND_PIN, EVEN_GROUND_PIN = 9, 6
+ODD_GROUND_PIN = 9
+EVEN_GROUND_PIN = 6
 
 
 @dataclass(frozen=True)

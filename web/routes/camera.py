@@ -57,7 +57,8 @@ class CameraReports:
     def __init__(self, page_context: PageContext) -> None:
         self.page_context = page_context
         self._lock = threading.Lock()
-        self._measured_s, self._frame_number = -MEASURE_INTERVAL_S, 0
+        self._measured_s = -MEASURE_INTERVAL_S
+        self._frame_number = 0
         self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
 
     @property
@@ -84,11 +85,13 @@ class CameraReports:
 
     def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
         board = self.page_context.worker.make(eye.board)
-        number, age_s = eye.latest_number(), now_s - self._measured_s
+        number = eye.latest_number()
+        age_s = now_s - self._measured_s
         # over a long time the mean says nothing about the present rate
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
         per_s = (number - self._frame_number) / age_s if is_recent else 0.0
-        self._measured_s, self._frame_number = now_s, number
+        self._measured_s = now_s
+        self._frame_number = number
         blind_advice = () if board else eye.advice_without_board()
         if not board and not blind_advice:
             state = CameraState.NO_BOARD
@@ -166,7 +169,8 @@ class CameraPictures(PageGroup):
     def photographs(self) -> PhotographsJson:
         """Return the photographs of the current game, oldest first."""
         progress = self._table.progress()
-        game, turns = progress.number, progress.turns
+        game = progress.number
+        turns = progress.turns
         photographs: list[PhotographJson] = [
             {"game": game, "moment": moment, "title": turn_title(moment, turns)}
             for moment in self.feature.album.moments(game)

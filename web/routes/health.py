@@ -135,13 +135,15 @@ class HealthPages(PageGroup):
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream the changing parts of the page."""
-        findings, examined_s = self.feature.run_checks(), time.monotonic()
+        findings = self.feature.run_checks()
+        examined_s = time.monotonic()
 
         def draw() -> str:
             nonlocal findings, examined_s
             # drawing happens every second, examining less often
             if time.monotonic() - examined_s > EXAMINATION_INTERVAL_S:
-                findings, examined_s = self.feature.run_checks(), time.monotonic()
+                findings = self.feature.run_checks()
+                examined_s = time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
         return self._streams.stream_redrawn(draw, Audience.SEAT)
@@ -163,7 +165,8 @@ class HealthPages(PageGroup):
 
     def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the template values of the changing parts."""
-        report, eye = self.camera_reports.current(), self.camera_reports.eye
+        report = self.camera_reports.current()
+        eye = self.camera_reports.eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
         # worst findings first, which also sorts topics by their worst finding

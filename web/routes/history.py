@@ -71,7 +71,8 @@ class HistoryPages(PageGroup):
     def games(self, error: str = "") -> str:
         """Show all games, newest first, fifty per page."""
         page, lines = self._page_of_games()
-        count, records = self.past.count(), self.past.statistics()
+        count = self.past.count()
+        records = self.past.statistics()
         return render_template(
             "history.html",
             lines=lines,
@@ -163,7 +164,8 @@ class HistoryPages(PageGroup):
 
         Raises `NotFound` without a coach, and for a turn that is not worth it.
         """
-        replay, coach = self._replay(number), self._features.coach
+        replay = self._replay(number)
+        coach = self._features.coach
         if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
             raise NotFound
         reviews = self._reviews.setdefault(replay, {})

@@ -106,7 +106,8 @@ class HubRoutes(PageGroup):
     @get("/host/hub/game", guard=host_page)
     def game_page(self) -> str:
         """Show the forms for offering or accepting a game for two tables."""
-        games, refusals = [], []
+        games = []
+        refusals = []
         for game in self._games.values():
             try:
                 require_playable(game.name, self._options_of(game.name))

@@ -26,7 +26,8 @@ from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
 # Start and end hour of the dark theme for a table screen that is dark at night (local time).
-DARK_FROM_H, DARK_UNTIL_H = 20, 7
+DARK_FROM_H = 20
+DARK_UNTIL_H = 7
 
 
 class Pages(PageGroup):
@@ -39,7 +40,8 @@ class Pages(PageGroup):
     @get("/")
     def table_screen(self) -> Any:
         """Show the table screen. The machine's own screen first asks a new owner some questions."""
-        is_kiosk, is_own = "kiosk" in request.args, is_own_screen()
+        is_kiosk = "kiosk" in request.args
+        is_own = is_own_screen()
         if is_kiosk and is_own and self.page_context.is_first_evening:
             return redirect("/host/first/1")
         is_screen = "screen" in request.args
@@ -87,7 +89,8 @@ class Pages(PageGroup):
             if self._table.nonce_of(this_seat) is None:
                 return redirect(f"/join/{this_seat}")
             return joining.occupied_page(this_seat, 403)
-        view, live = self._table.view(), f"/live/seat/{this_seat}"
+        view = self._table.view()
+        live = f"/live/seat/{this_seat}"
         shared_phone_mode = ""
         if self._guard.is_shared_phone():
             # a shared phone shows only the side that was opened last
@@ -111,7 +114,8 @@ class Pages(PageGroup):
 
         While a stream with the query `voice` is open, the screen speaks instead of the machine.
         """
-        loaded_settings, voice = request.args.get("look"), self._features.welcome.voice
+        loaded_settings = request.args.get("look")
+        voice = self._features.welcome.voice
 
         def render() -> str:
             # theme and language are in the page itself and cannot be streamed

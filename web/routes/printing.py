@@ -35,7 +35,8 @@ class KitPages(PageGroup):
     @get("/kit", strict_slashes=False)
     def page(self) -> str:
         """Show the printable sheets."""
-        paper, language = _paper(), _language()
+        paper = _paper()
+        language = _language()
         offers = [self._offer(game, paper, language) for game in self._games.values()]
         has_wifi = self._features.welcome.wifi() is not None
         return render_template(
@@ -55,7 +56,8 @@ class KitPages(PageGroup):
         Raises `NotFound` for any other name, and `Malformed` for an unknown paper, language or
         option.
         """
-        paper, language = _paper(), _language()
+        paper = _paper()
+        language = _language()
         if name == "join":
             return self._table_card(paper, language)
         game = self._games.get(name.removesuffix(_BOARD_SUFFIX))

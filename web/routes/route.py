@@ -81,7 +81,8 @@ def enter_key(key: str, back: str, wrong: str) -> Response:
     try:
         is_right = guard.is_host_key(key)
     except Illegal as refusal:
-        is_right, error = False, refusal.message
+        is_right = False
+        error = refusal.message
     if not is_right:
         return ask_for_key(back, error)
     answer = make_response(redirect(back, 303))
@@ -260,7 +261,8 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
 
 def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
     """Return a route with its endpoint, and what its method's signature and docstring say."""
-    hints, docstring = get_type_hints(method), inspect.getdoc(method) or ""
+    hints = get_type_hints(method)
+    docstring = inspect.getdoc(method) or ""
     # parameters that come neither from a body nor from a form
     other_names = {"return", *re.findall(r"(\w+)>", route.path)}
     if route.actor:

@@ -56,7 +56,8 @@ class SharedPhonePages(PageGroup):
     def begin(self, south: str, north: str, code: str) -> Any:
         """Take both seats, or the missing one."""
         names = {Seat.SOUTH: south, Seat.NORTH: north}
-        own_seats, nonces = self._guard.own_seats(), {}
+        own_seats = self._guard.own_seats()
+        nonces = {}
         answer = make_response(redirect("/pass", 303))
         try:
             # the code is needed only to take a seat

@@ -78,14 +78,16 @@ class Bench(PageGroup):
     @get("/workbench/live")
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        sent_version, sent_frame = -1, 0
+        sent_version = -1
+        sent_frame = 0
         sent_panel: dict[str, Any] = {}
         checked_s = -1.0
 
         def next_messages() -> str:
             """Return the changes since the last call as messages."""
             nonlocal sent_version, sent_frame, sent_panel, checked_s
-            messages, now_s = "", time.monotonic()
+            messages = ""
+            now_s = time.monotonic()
             panel = _panel_json(self.workbench.hands.view())
             if panel != sent_panel:
                 sent_panel = panel

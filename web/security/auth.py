@@ -32,8 +32,10 @@ COOKIE_AGE_S = 400 * 24 * 3600
 COOKIE_SUFFIX_LENGTH = 8
 # Maximum number of names that are remembered in a browser.
 MAX_OFFERED_NAMES = 4
-# Maximum number of wrong owner keys per address, and the seconds for which they count.
-MAX_WRONG_KEYS, WRONG_KEYS_S = 5, 30.0
+# Maximum number of wrong owner keys per address within `WRONG_KEYS_S`.
+MAX_WRONG_KEYS = 5
+# Seconds for which a wrong owner key counts.
+WRONG_KEYS_S = 30.0
 
 
 class ForeignOrigin(CompanionError, PermissionError):

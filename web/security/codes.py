@@ -27,8 +27,10 @@ log = logging.getLogger(__name__)
 JOIN_CODE_LENGTH = 6
 # Rate limit for wrong codes per address: five at once, then one a minute.
 CODE_GUESSES = Rate(5, 1 / 60)
-# Letters and digits of a pairing code, which is scanned, and of a phone's mark in its cookie.
-PAIRING_CODE_LENGTH, MARK_LENGTH = 8, 16
+# Letters and digits of a pairing code, which is scanned.
+PAIRING_CODE_LENGTH = 8
+# Letters and digits of a phone's mark, by which its cookie identifies it.
+MARK_LENGTH = 16
 # Seconds for which a pairing code is valid.
 PAIRING_CODE_S = 600.0
 
@@ -55,7 +57,8 @@ class JoinCode:
             has_somebody_left = not self._nonces <= nonces
             if game != self._game or has_somebody_left:
                 self._code = new_code(JOIN_CODE_LENGTH)
-            self._game, self._nonces = game, nonces
+            self._game = game
+            self._nonces = nonces
             return self._code
 
     def require(self, typed: str, address: str) -> None:
@@ -95,10 +98,12 @@ class PhonePairing:
     """
 
     def __init__(self, path: Path, now_s: Callable[[], float]) -> None:
-        self._path, self._now_s = path, now_s
+        self._path = path
+        self._now_s = now_s
         self._guesses = GuessLimit(CODE_GUESSES, now_s)
         self._lock = threading.Lock()
-        self._code, self._expires_s = "", 0.0
+        self._code = ""
+        self._expires_s = 0.0
         self.phone = self._read()
         """Mark of the phone, empty if no phone is the camera."""
 

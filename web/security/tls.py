@@ -113,7 +113,8 @@ def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
 
     `hosts` are the names and addresses that phones use. Raises `NoCertificate`.
     """
-    certificate, key = folder / "own-certificate.pem", folder / "own-key.pem"
+    certificate = folder / "own-certificate.pem"
+    key = folder / "own-key.pem"
     if not (key.is_file() and _is_fresh(certificate)):
         _make_certificate(certificate, key, hosts)
     return certificate_context(str(certificate), str(key))

@@ -42,8 +42,10 @@ SPARE_FILES = 128
 MAX_HEADER_BYTES = 32 * 1024
 # Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB.
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
-# Timeout in seconds for an idle connection, and interval between two checks for idle ones.
-IDLE_TIMEOUT_S, IDLE_CHECK_INTERVAL_S = 60, 5
+# Timeout in seconds for an idle connection.
+IDLE_TIMEOUT_S = 60
+# Interval in seconds between two checks for idle connections.
+IDLE_CHECK_INTERVAL_S = 5
 # Timeout in milliseconds for a client that does not read or has vanished.
 DEAD_CLIENT_TIMEOUT_MS = 20_000
 # Maximum size of waitress's buffer for a client that does not read. A stream then waits.

@@ -176,7 +176,8 @@ class Streams:
             "waitress.client_disconnected", lambda: False
         )
         # the generator runs later, with the request of this context
-        context, generation = copy_context(), self._generation
+        context = copy_context()
+        generation = self._generation
 
         def messages() -> Iterator[str]:
             yield RETRY
@@ -220,7 +221,8 @@ class Streams:
 
     def _may_take(self, place: Audience, address: str) -> bool:
         """Return whether an address may take one more place of this kind."""
-        free, held = self._free_places[place], self.held[address_group(address), place]
+        free = self._free_places[place]
+        held = self.held[address_group(address), place]
         # the machine's own screen may take any free place
         if address in OWN_ADDRESSES or not free:
             return free > 0

@@ -64,7 +64,8 @@ from web.templating.phrases import (
 
 def prepare_templates(app: Flask) -> None:
     """Set up an application's templates: functions, filters, and how values are rendered."""
-    version, templates = static_version(), app.jinja_env
+    version = static_version()
+    templates = app.jinja_env
     templates.trim_blocks = templates.lstrip_blocks = True
     templates.finalize = _translate_output
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}

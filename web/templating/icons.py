@@ -77,7 +77,8 @@ def start_board(game: Game[Any, Any], chosen: Mapping[str, Any] | None = None) -
         return lanes_sign(game.kit(options))
     # any seed works, because only the start position is drawn
     state = game.setup(options, Random(0))
-    board_ui, layout = game.board_ui(state, None), game.expected(state) or {}
+    board_ui = game.board_ui(state, None)
+    layout = game.expected(state) or {}
     badges = board_ui.badges if board_ui else {}
     return board_svg(BoardPicture(game.kit(options), layout, badges=badges))
 

@@ -116,7 +116,8 @@ class SeatRoutes(PageGroup):
     def own_order(self, seat: Seat) -> OwnOrder:
         """Return this seat's sealed order. Pages request it only while the player holds a key."""
         view = self._table.view(seat)
-        sealed, pad = view.own.sealed, view.own.pad
+        sealed = view.own.sealed
+        pad = view.own.pad
         if sealed is None:
             return {"action": None, "orders": []}
         keys: dict[str, Key] = {}

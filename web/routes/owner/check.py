@@ -23,8 +23,10 @@ from web.routes.api.body import ShortText
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
-# Intervals in seconds at which an open page looks for pressed keys, and prolongs the check.
-POLL_INTERVAL_S, RENEW_INTERVAL_S = 0.05, 2.0
+# Interval in seconds at which an open page looks for pressed keys.
+POLL_INTERVAL_S = 0.05
+# Interval in seconds at which an open page prolongs the check.
+RENEW_INTERVAL_S = 2.0
 
 # Notice on all pages during the check.
 CHECK_NOTICE = say("The keys of the pads are being tried out: they do nothing else now.")

@@ -77,7 +77,8 @@ class SettingsPage(PageGroup):
             stored = self.upkeep.read_file().settings
         except ConfigError as problem:
             # show the running settings if the file cannot be read
-            stored, error = self.upkeep.running, problem.message
+            stored = self.upkeep.running
+            error = problem.message
         backed_up_s = self.upkeep.backed_up_s()
         return render_template(
             "settings.html",
