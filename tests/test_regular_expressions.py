@@ -24,7 +24,7 @@ OWN_TEXT = {
     "companion/core/drawings.py": "reads the drawings of this project",
     "web/routes/route.py": "reads the addresses of this project",
     "companion/games/binmat/real_cards.py": "reads lines of 200 letters at most",
-    "web/rendering/moving_picture.py": "reads the style sheets and drawings of this project",
+    "web/rendering/game_film.py": "reads the style sheets and drawings of this project",
     "companion/diagnostics/probes.py": "reads files of the kernel and of Debian",
     "companion/core/resources.py": "reads a file of the kernel",
     "companion/core/catalogue_file.py": "reads the catalogues of this project",

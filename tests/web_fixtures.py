@@ -31,7 +31,7 @@ from companion.table.table import Table
 from hardware.simulated import simulated_panel
 from web.app import create_app
 from web.features import CameraFeature, Features, Site, Welcome, Workbench
-from web.rendering.moving_picture import moving_picture
+from web.rendering.game_film import game_film
 
 HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
@@ -139,7 +139,7 @@ def open_place(
                 folder / "history",
                 clock,
                 on_table=lambda: table.progress().number,
-                paint=moving_picture,
+                paint=game_film,
             ),
             health=health,
             opponents=all_characters(()),

@@ -1,6 +1,9 @@
-"""An old phone as the camera: the owner's page with its code, the phone's page and its pictures.
+"""An old phone as the camera: the owner's page with a code, and the phone's page, which sends
+pictures.
 
-The phone sees no orders. It receives only the reading of the board that it shows.
+The phone scans the code and gets a mark in a cookie. Whoever has the mark is the camera. The phone
+sees no orders: it receives only the reading of the board that it shows. Its addresses begin with
+`/eye`. In the program an `eye` is a `BoardEye`, which reads the board in the pictures.
 """
 
 from __future__ import annotations
@@ -28,18 +31,19 @@ from web.security.auth import Auth, is_own_screen
 from web.security.codes import PAIRING_CODE_LENGTH
 from web.server.sse import Audience, Streams
 
-# Minimum interval in seconds between two drawings of the reading for the phone. Shorter: smoother
-# on the phone, but more work for the table.
+# Minimum interval in seconds between two drawings of the reading for the phone. A shorter one is
+# smoother on the phone, but more work for the table.
 DRAW_INTERVAL_S = 0.4
 
 
 class PhoneCameraPages:
     """The routes of the phone: its page, its pairing, its pictures.
 
-    `is_secure` means that they are served over HTTPS only. Otherwise the page leads there and
-    explains the browser's warning.
+    Browsers give a camera only to pages over HTTPS. `is_secure` means that all pages are served
+    over HTTPS. Otherwise the page leads there and explains the browser's warning.
     """
 
+    # prefix of the endpoints
     name = "eye"
 
     def __init__(self, guard: Auth, phone_camera: PhoneCamera, is_secure: bool) -> None:
@@ -77,8 +81,10 @@ class PhoneCameraPages:
         """Receive a picture from the phone.
 
         Return when to send the next one, and every `DRAW_INTERVAL_S` the reading of the board.
-        `taken_ms` in the query is the earliest time at which the picture was taken, on the clock of
-        the last answer. Without a picture the answer gives that clock.
+
+        `taken_ms` in the query is the time at which the picture was taken, by the table's clock.
+        The phone does not know that clock: it counts on from the `now_ms` of the last answer. It
+        asks for the first one by a request without a picture.
         """
         phone_camera = self._phone_camera
         if not phone_camera.pairing.is_camera(self._guard.camera_mark()):
@@ -87,8 +93,10 @@ class PhoneCameraPages:
         request.max_content_length = MAX_JPEG_BYTES
         jpeg = request.get_data()
         if jpeg:
+            # replaces the last picture, if that has not been read yet
             phone_camera.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
         now_s = phone_camera.clock.monotonic_s()
+        # the phone waits longer while nothing moves on the board
         answer = EyeJson(now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.line.period_s))
         if not 0 <= now_s - self._drawn_s < DRAW_INTERVAL_S:
             self._drawn_s = now_s
@@ -96,8 +104,8 @@ class PhoneCameraPages:
         return answer
 
     def _reading(self) -> tuple[str, str, bool]:
-        """Return the reading of the board: its drawing as SVG (or empty), a sentence, and whether
-        all is well.
+        """Return the reading of the board: its drawing as SVG (or empty), a sentence in the current
+        language, and whether all is well.
         """
         eye = self._phone_camera.eye()
         status = self._phone_camera.status()
@@ -114,6 +122,7 @@ class PhoneCameraPages:
 class PhoneOwnerPages:
     """The routes of the owner: the code for a phone, and the key that removes it."""
 
+    # prefix of the endpoints
     name = "phone_camera"
 
     def __init__(self, guard: Auth, streams: Streams, phone_camera: PhoneCamera) -> None:

@@ -57,7 +57,7 @@ from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
 from web.app import create_app
 from web.features import CameraFeature, Features, Site, Welcome, Workbench
-from web.rendering.moving_picture import moving_picture
+from web.rendering.game_film import game_film
 from web.security.codes import JoinCode
 from web.server.server import Server, open_server
 
@@ -211,7 +211,7 @@ class Companion(Closeable):
             self.clock,
             on_table=lambda: self.table.progress().number,
             album=self.album,
-            paint=moving_picture,
+            paint=game_film,
         )
         self.housekeeping = self._stack.enter_context(
             Housekeeping(

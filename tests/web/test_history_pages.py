@@ -150,10 +150,8 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "binmat"])
-def test_a_game_is_a_moving_picture(
-    place: Place, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("web.rendering.moving_picture.MAX_FRAMES", 4)
+def test_a_game_is_a_film(place: Place, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.rendering.game_film.MAX_FRAMES", 4)
     browser = brought(place, name, turns=4)
     answer = browser.get("/history/1.webp")
     assert answer.mimetype == "image/webp"

@@ -1,6 +1,7 @@
 """Cards, counters and clocks on pages: the ring of turns and seconds, stacks, fans and keys.
 
-A lane has a stack of each side and a deck. A fan is the open cards of a hand as the camera sees it.
+A lane has a stack of each side, and a deck in the middle. A fan is the open cards of a hand, as the
+camera sees them.
 
 `_cards.html` draws the ring. It is 720 units wide with its centre at (0, 0). `_lanes_picture.html`
 and `_lanes_sign.html` draw lanes, which needs an application context.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from flask import render_template
 from markupsafe import Markup
@@ -38,7 +40,7 @@ def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
     """
     parts = []
     for turn in turns:
-        # angles start at the right, turns a quarter earlier at the top
+        # an angle of 0 points to the right, so a turn of 0 (up) is a quarter less
         spoke = cmath.rect(1, math.tau * (turn - 0.25))
         parts.append(f"M{xy(inner * spoke, '.1f')}L{xy(outer * spoke, '.1f')}")
     return "".join(parts)
@@ -53,23 +55,34 @@ def second_marks(limit_s: float) -> tuple[float, ...]:
     return tuple(second / limit_s for second in range(math.ceil(limit_s)))
 
 
-def ticks(count: Count) -> dict[str, str]:
-    """Return the paths of a counter's ticks by class: `rest`, `now`, `last`, `spent`.
+class Ticks(NamedTuple):
+    """The ticks of a counter around the ring: how many remain, and the paths of all."""
 
-    `now` is the last remaining tick, and `last` the one spent most recently. `number` is the number
-    of remaining ticks.
-    """
+    remaining: int
+    rest: str
+    """Path of the remaining ticks except `now`."""
+    now: str
+    """Path of the last remaining tick."""
+    just_spent: str
+    """Path of the tick that was spent most recently."""
+    spent: str
+    """Path of the ticks that were spent before."""
+
+
+def ticks(count: Count) -> Ticks:
+    """Return the ticks of a counter. One with many steps has several steps to a tick."""
     total = min(count.total, MAX_TICKS)
     # rounded up, so that the last tick goes with the last step
-    left = math.ceil(count.number * total / count.total)
-    turns = [place / total for place in range(total)]
-    return {
-        "number": str(left),
-        "rest": spokes(turns[: max(left - 1, 0)], 322, 350),
-        "now": spokes(turns[:left][-1:], 312, 358),
-        "last": spokes(turns[left : left + 1], 312, 358),
-        "spent": spokes(turns[left + 1 :], 331, 337),
-    }
+    remaining = math.ceil(count.number * total / count.total)
+    turns = [index / total for index in range(total)]
+    # inner and outer radii: those that change now are longest, spent ones are short
+    return Ticks(
+        remaining,
+        rest=spokes(turns[: max(remaining - 1, 0)], 322, 350),
+        now=spokes(turns[:remaining][-1:], 312, 358),
+        just_spent=spokes(turns[remaining : remaining + 1], 312, 358),
+        spent=spokes(turns[remaining + 1 :], 331, 337),
+    )
 
 
 # ---- cards ---------------------------------------------------------------------------------------
@@ -88,24 +101,32 @@ def card_text(kit: Kit | None, name: str) -> str:
     return f"{card.value}{card.suit}" if card else name
 
 
+class VisibleCard(NamedTuple):
+    """A card of a stack as a viewer sees it."""
+
+    text: str
+    """What is printed on it. Empty for a card back."""
+    is_secret: bool
+    """Whether it is face down, and only this viewer knows it."""
+
+
 def visible_cards(
     kit: Kit | None, pile: Pile, public_pile: Pile, column_cards: int = MAX_COLUMN_CARDS
-) -> tuple[list[tuple[str, bool]], int]:
+) -> tuple[list[VisibleCard], int]:
     """Return the top cards of a stack, bottom first, and the number of cards below them.
 
-    Each card is its text (empty for a card back), and whether it is face down but known to the
-    viewer. `public_pile` is the stack as spectators see it. More than `column_cards` take two
-    columns.
+    `public_pile` is the stack as spectators see it. More than `column_cards` take two columns.
     """
     cards = []
-    for place, name in enumerate(pile):
+    for index, name in enumerate(pile):
         # stacks of different heights cannot be compared card by card, so all cards count as face up
-        is_public = len(public_pile) != len(pile) or public_pile[place] is not None
-        cards.append(("", False) if name is None else (card_text(kit, name), not is_public))
+        is_public = len(public_pile) != len(pile) or public_pile[index] is not None
+        text = "" if name is None else card_text(kit, name)
+        cards.append(VisibleCard(text, is_secret=name is not None and not is_public))
     max_cards = 2 * column_cards if len(cards) > column_cards else column_cards
-    # the number of hidden cards takes the place of one card
-    hidden_count = len(cards) - max_cards + 1 if len(cards) > max_cards else 0
-    return cards[hidden_count:], hidden_count
+    # "+3", for the cards that are not drawn, takes the place of one card
+    count_below = len(cards) - max_cards + 1 if len(cards) > max_cards else 0
+    return cards[count_below:], count_below
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
@@ -169,6 +190,7 @@ def keys_without_card(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
 
 def main_action(view: TableView) -> tuple[str, str] | None:
     """Return label and action of the large key, or None if there is nothing to press."""
+    # the action that the camera has read from the cards on the table
     if view.own.laid_action:
         return say("That is right"), view.own.laid_action
     if view.board.card_ui:

@@ -93,7 +93,7 @@ class Streams:
         self._free_places = {Audience.SPECTATOR: viewers, **RESERVED_PLACES}
         self._lock = threading.Lock()
         self._generation = 0
-        """Incremented to end all streams of before."""
+        """Number that each stream notes when it begins. A new number ends all open streams."""
 
     @property
     def has_spectator_place(self) -> bool:
@@ -192,12 +192,14 @@ class Streams:
                     last_message_s = time.monotonic()
                 pause()
 
-        taken_places = [place]
+        is_released = False
 
         def release() -> None:
+            nonlocal is_released
             # once, even if the answer is closed several times
-            if taken_places:
-                self._return_place(taken_places.pop(), address)
+            if not is_released:
+                is_released = True
+                self._return_place(place, address)
                 on_close()
 
         answer = Response(messages(), mimetype="text/event-stream")
@@ -223,9 +225,11 @@ class Streams:
         """Return whether an address may take one more place of this kind."""
         free = self._free_places[place]
         held = self.held[address_group(address), place]
+        if not free:
+            return False
         # the machine's own screen may take any free place
-        if address in OWN_ADDRESSES or not free:
-            return free > 0
+        if address in OWN_ADDRESSES:
+            return True
         if place is Audience.TABLE:
             return free > OWN_SCREEN_PLACES
         if place is Audience.SEAT:
@@ -238,6 +242,7 @@ class Streams:
             self.held.release((address_group(address), place))
 
 
+# cached because many viewers get the same fragment one after the other
 @lru_cache(maxsize=16)
 def message(text: str, event: str = "") -> str:
     """Return one server-sent event. Every line of `text` becomes a data line."""

@@ -29,7 +29,7 @@ _REQUESTS = frozenset(OPEN_SENTENCES.values())
 
 
 def icon(drawing: str, classes: str = "") -> Markup:
-    """Draw an icon in a line of text that says the same."""
+    """Draw an icon beside words that say the same. It is hidden from screen readers."""
     return ornament(escape(f"ic {classes}"), "0 0 100 100", f'<use href="#{escape(drawing)}"/>')
 
 
@@ -39,7 +39,7 @@ def notice_drawing(notice: str) -> str:
 
 
 def rotated_icon(drawing: str, degrees: int) -> Markup:
-    """Draw an icon in a line of text, rotated clockwise."""
+    """Draw an icon like `icon`, rotated clockwise."""
     rotation = f'transform="rotate({degrees % 360} 50 50)"'
     return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {rotation}/>')
 
@@ -59,7 +59,9 @@ def game_picture(game: Game[Any, Any], name: str) -> Markup:
 
 @lru_cache(maxsize=32)
 def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
+    """Return the pictures of a game by name. Empty for a game without captions for them."""
     path = Path(inspect.getfile(game)).with_name("pictures.svg")
+    # `Game.how_to_win` has the captions: without them a file of that name is something else
     if not game.how_to_win or not path.exists():
         return {}
     pictures = {}
@@ -71,7 +73,10 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
 
 
 def start_board(game: Game[Any, Any], chosen: Mapping[str, Any] | None = None) -> Markup:
-    """Draw the start of a game with these chosen options as South sees it. Raises `Malformed`."""
+    """Draw the start of a game with these chosen options as South sees it.
+
+    A board of lanes is a small icon. Raises `Malformed` if the game has no such options.
+    """
     options = game.options(chosen or {})
     if game.kit(options).deck:
         return lanes_sign(game.kit(options))
@@ -85,6 +90,8 @@ def start_board(game: Game[Any, Any], chosen: Mapping[str, Any] | None = None) -
 
 def qr_code(url: str) -> Markup:
     """Draw a QR code, black on white in every theme, with a name for screen readers."""
+    # the drawing lacks the start of its first tag, so that it can be cached without its name, which
+    # depends on the language
     return Markup('<svg role="img" aria-label="{}" {}').format(
         translate(say("Code to scan")), _qr_drawing(url)
     )
@@ -92,6 +99,7 @@ def qr_code(url: str) -> Markup:
 
 @lru_cache(maxsize=16)
 def _qr_drawing(url: str) -> Markup:
+    """Return the QR code as SVG without its `<svg `, see `qr_code`."""
     # error level M: 15 % of the code may be worn or covered
     code = segno.make(url, error="m", micro=False)
     drawing = code.svg_inline(

@@ -1,10 +1,11 @@
-"""A game as an animated WebP to be shared, made of the pages' own drawings.
+"""A game as a film to be shared, an animated WebP, made of the pages' own drawings.
 
-The picture needs no language: it shows names, turns as figures, and at the end the sign's colour
+The film needs no language: it shows names, turns as figures, and at the end the sign's colour
 behind the winner.
 
-The converter knows neither CSS variables nor the drawings that a page defines once and repeats. So
-a scene becomes a frame in four steps:
+A frame of the film shows a scene of the replay. It is drawn as an SVG document, and the converter
+to WebP knows neither CSS variables nor the drawings that a page defines once and repeats. So there
+are four steps:
 
 1. The template `_film.html` draws the scene as a page would:
    `<use href="#disc" x="8" … class="side-lime"/>`, `<rect fill="var(--tile)"/>`.
@@ -34,8 +35,11 @@ from web.rendering.cards import lanes_picture
 
 # Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi.
 MAX_FRAMES = 60
-# Total duration of a whole game, from which that of a frame follows, within bounds.
-_WHOLE_GAME_MS, _MIN_FRAME_MS, _MAX_FRAME_MS = 45_000, 300, 900
+# Duration of a film without its last frame, from which that of a frame follows.
+_WHOLE_GAME_MS = 45_000
+# Bounds of the duration of a frame. They come first, so short games have shorter films.
+_MIN_FRAME_MS = 300
+_MAX_FRAME_MS = 900
 # Duration of the last frame.
 _LAST_FRAME_MS = 4_000
 
@@ -57,28 +61,28 @@ _VARIABLE = re.compile(r"var\(--([\w-]+)(?:,((?:var\([^()]*\)|[^()])*))?\)")
 # An attribute for scripts: ` data-beat="2"`, ` data-swell`.
 _SCRIPT_ATTRIBUTE = re.compile(r' data-[a-z]+(="[^"]*")?')
 # A reference to a drawing, as `web.rendering.svg.use` and `_film.html` write it. Its groups are the
-# drawing's name, place and size, classes and rotation.
+# drawing's name, its box (`x="8" … height="26"`), classes and rotation.
 _USE = re.compile(
     r'<use href="#([\w-]+)" (x="[^>]*? height="[^"]*")(?: class="([^"]*)")?( transform="[^"]*")?/>'
 )
 
 
-def moving_picture(game: Replay) -> bytes:
-    """Draw a game as WebP: its start, every step (only some of them in a long game) and its end.
+def game_film(game: Replay) -> bytes:
+    """Draw a game as a film: its first scene, all others (or some of a long game), and its last.
 
     Needs an application context for the template.
     """
-    places = _choose_places(game)
+    scene_indices = _choose_scenes(game)
     last = game.scene_count - 1
-    documents = [_document(game, game.scene(place), is_end=place == last) for place in places]
+    documents = [_document(game, game.scene(i), is_end=i == last) for i in scene_indices]
     # the longer the game, the shorter its frames
-    frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _WHOLE_GAME_MS // len(places)))
-    durations_ms = [frame_ms] * (len(places) - 1) + [_LAST_FRAME_MS]
+    frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _WHOLE_GAME_MS // len(documents)))
+    durations_ms = [frame_ms] * (len(documents) - 1) + [_LAST_FRAME_MS]
     return film_webp(Film(documents, durations_ms, _style_sheet(), _variables()["paper"]))
 
 
-def _choose_places(game: Replay) -> list[int]:
-    """Return the scenes to be drawn, evenly spaced, including the first and the last."""
+def _choose_scenes(game: Replay) -> list[int]:
+    """Return the indices of the scenes to be drawn, evenly spaced, with the first and the last."""
     last = game.scene_count - 1
     # rounded up, with one frame left over for the last scene
     stride = -(-game.scene_count // (MAX_FRAMES - 1))
@@ -94,6 +98,7 @@ def _document(game: Replay, scene: ReplayStep, *, is_end: bool) -> str:
     elif not game.kit.deck:
         board = board_svg(picture_of_replay(game.kit, scene))
         board_height = _BOARD_HEIGHT_PX
+    # else there are cards but no lanes: without a board the template shows the scene's count
     drawn = render_template(
         "_film.html",
         game=game,
@@ -115,13 +120,13 @@ def _inline_drawings(document: str) -> str:
     """Replace each `use` by a copy of its drawing in the colours of its side."""
 
     def copy_of(use: re.Match[str]) -> str:
-        name, place, classes, rotation = use.groups("")
+        name, box, classes, rotation = use.groups("")
         side_class = next((word for word in classes.split() if word.startswith("side-")), "")
         # a lying piece is an outline without a print
         print_colour = "none" if "lying" in classes.split() else _print_colour(side_class)
         drawing = _resolve_colours(DRAWINGS[name], print_colour)
         # a drawing is 100 wide, and the inner `svg` scales it to its size
-        scaled = f'<svg {place} viewBox="0 0 100 100">{drawing}</svg>'
+        scaled = f'<svg {box} viewBox="0 0 100 100">{drawing}</svg>'
         return f'<g class="{classes}"{rotation}>{scaled}</g>'
 
     return _USE.sub(copy_of, document)
