@@ -58,10 +58,10 @@ def extend_by_markers(
 
 
 def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square], set[Square]]:
-    """Return the squares whose paper these blocks show, and all that a piece may reach them from.
+    """Return the squares whose paper these blocks show, and those whose pieces may reach into them.
 
-    The first are those under the blocks. The second also contain squares nearer to the camera,
-    because a tall piece on them would appear in the blocks. `blocks` are (rows, columns).
+    The second set contains the first, and squares nearer to the camera, because a tall piece on
+    them would appear in the blocks. `blocks` are (rows, columns).
     """
     board = kit.board
 

@@ -13,11 +13,13 @@ class View:
     """Parameters of the rendered camera. Positions are in board axes, see `companion.core.kit`."""
 
     width: int = 1280
+    """Width of the picture in px."""
     height: int = 720
-    """Height of the picture in px, with `width`."""
+    """Height of the picture in px."""
     focal_ratio: float = 0.80
+    """Focal length of the lens, in widths of the picture."""
     k1: float = 0.0
-    """Lens, with `focal_ratio` as in `vision.pose.optics.Lens`."""
+    """Distortion of the lens, as in `vision.pose.optics.Lens`."""
     tilt_deg: float = 35.0
     """Angle between the camera's axis and the vertical."""
     turn_deg: float = 0.0
@@ -45,8 +47,9 @@ class View:
     defocus_px: float = 0.0
     """Standard deviation of a blur by lack of focus."""
     motion_px: float = 0.0
-    """Length of a blur by motion. `motion_deg` is its direction in the picture."""
+    """Length of a blur by motion."""
     motion_deg: float = 0.0
+    """Direction of that blur in the picture, in degrees from right to down."""
     jpeg_quality: int | None = None
     """Quality of JPEG of 100, by which pictures lose detail. None: they are not compressed."""
     flicker: float = 0.0

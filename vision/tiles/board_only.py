@@ -60,7 +60,7 @@ class BoardOnly:
         `pose` is the pose of the board in it. None means that the board was not read, so the whole
         frame becomes black.
         """
-        if pose is None or not self._lies_there(frame.luma, pose):
+        if pose is None or not self._is_board_there(frame.luma, pose):
             return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
         # Black beside the board, and without colour there.
         mask = self._mask_of(pose)
@@ -71,17 +71,17 @@ class BoardOnly:
         # Colours are computed when somebody asks for them.
         return replace(frame, luma=luma, colours=lambda: _colours_on_board(colours(), mask))
 
-    def _lies_there(self, luma: Luma, pose: Pose) -> bool:
+    def _is_board_there(self, luma: Luma, pose: Pose) -> bool:
         """Return whether corner markers are in this very picture where the pose puts them."""
         if pose.size != luma.shape[::-1]:
             return False
-        fitting = 0
+        fitting_count = 0
         for marker in self._board.corners:
             # Hidden markers and those outside of the picture say nothing.
             quad = pose.to_px(corner_points_mm(self._board, marker))
             if pose.is_in_picture(quad).all():
-                fitting += _shows_marker(luma, quad, marker)
-        return fitting >= _MIN_CORNERS
+                fitting_count += _shows_marker(luma, quad, marker)
+        return fitting_count >= _MIN_CORNERS
 
     def _mask_of(self, pose: Pose) -> Mask:
         """Return the mask of the board, computed once for a pose."""

@@ -66,9 +66,9 @@ _MAX_RISK = 0.025
 _RULES = Outbuffered()
 
 # Main reasons for a buffer.
-_WINS = say("This wins whatever the other side does.")
-_BALANCED = say("Orders that vary leave the other side no good answer.")
-_BEST = say("This looks best against what most people do here.")
+_WINS_REASON = say("This wins whatever the other side does.")
+_BALANCED_REASON = say("Orders that vary leave the other side no good answer.")
+_BEST_REASON = say("This looks best against what most people do here.")
 
 
 class OutbufferedBot(Bot):
@@ -93,7 +93,7 @@ class OutbufferedBot(Bot):
         self._visits[position] += 1
         game = self._turn_game(position, view)
         if (sure := game.sure_win()) is not None:
-            return Choice(BUFFERS[game.rows[sure]], len(BUFFERS), (_WINS,))
+            return Choice(BUFFERS[game.rows[sure]], len(BUFFERS), (_WINS_REASON,))
         if self.level == 3:
             return self._draw_near_equilibrium(game)
         return self._best_answer(position, game)
@@ -173,18 +173,18 @@ class OutbufferedBot(Bot):
         mine, theirs, value = equilibrium(game.payoff)
         guess = likely_mix(game, theirs)
         best = mine
-        reason = _BALANCED
+        reason = _BALANCED_REASON
         answer = theirs
         best_gain = float(mine @ game.payoff @ guess)
         for trust in _TRUST_LEVELS:
-            exploiting, _, safe_value = equilibrium(game.payoff, guess, trust)
+            exploiting_mix, _, safe_value = equilibrium(game.payoff, guess, trust)
             # mix with the equilibrium so that the risk is at most `_MAX_RISK`
             share = np.float32(min(1.0, _MAX_RISK / max(1e-6, value - safe_value)))
-            mixed = share * exploiting + (1 - share) * mine
-            gain = float(mixed @ game.payoff @ guess)
+            safe_mix = share * exploiting_mix + (1 - share) * mine
+            gain = float(safe_mix @ game.payoff @ guess)
             if gain > best_gain:
-                best = mixed
-                reason = _BEST
+                best = safe_mix
+                reason = _BEST_REASON
                 answer = guess
                 best_gain = gain
         shares = np.where(best < _MIN_PLAYED_SHARE, 0, best)
@@ -202,17 +202,17 @@ class OutbufferedBot(Bot):
         rng = Random(f"{self.seed} {position} {self._visits[position]}")
         noise = [rng.gauss(0, _NOISE[self.level]) for _ in game.ends]
         game = game.with_noise(np.array(noise, np.float32))
-        anything = np.full(len(game.columns), 1 / len(game.columns), np.float32)
+        uniform = np.full(len(game.columns), 1 / len(game.columns), np.float32)
         if self.level == 1:
             # assume that the other side idles half of the time, which is the first column
-            answer = 0.5 * anything
+            answer = 0.5 * uniform
             answer[0] += 0.5
             nodes = len(BUFFERS)
         else:
             # assume a beginner, who in one turn of four does anything
             beginner = softmax(-game.payoff.mean(axis=0), 0.06)
-            answer = 0.75 * beginner + 0.25 * anything
+            answer = 0.75 * beginner + 0.25 * uniform
             nodes = len(BUFFERS) ** 2
         row = int(np.argmax(game.payoff @ answer))
-        why = self._reason_lines(game, row, answer, _BEST)
+        why = self._reason_lines(game, row, answer, _BEST_REASON)
         return Choice(BUFFERS[game.rows[row]], nodes, why)

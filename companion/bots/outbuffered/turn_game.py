@@ -147,16 +147,16 @@ def likely_mix(game: TurnGame, balanced: Vector) -> Vector:
     """
     their_payoff = -game.payoff
     columns = their_payoff.shape[1]
-    anything = np.full(columns, 1 / columns, np.float32)
-    against_anything = their_payoff.mean(axis=0)
+    uniform = np.full(columns, 1 / columns, np.float32)
+    against_uniform = their_payoff.mean(axis=0)
     against_idle = their_payoff[0]
     my_beginner_mix = softmax(-their_payoff.mean(axis=1), 0.05)
-    # even who expects a beginner also minds other buffers
-    against_beginner = 0.75 * (their_payoff.T @ my_beginner_mix) + 0.25 * against_anything
+    # somebody who expects a beginner still minds other buffers
+    against_beginner = 0.75 * (their_payoff.T @ my_beginner_mix) + 0.25 * against_uniform
     kinds = [
-        anything,
+        uniform,
         balanced,
-        softmax(against_anything, 0.05),
+        softmax(against_uniform, 0.05),
         softmax(against_idle, 0.02),
         softmax(against_beginner, 0.05),
     ]

@@ -42,7 +42,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     # White's first turn has one play.
     turn_plays = 1 if state.turn == 1 else PLAYS_PER_TURN
     plays_made = turn_plays - position.plays_due
-    made = {state.seat: tuple(number < plays_made for number in range(turn_plays))}
+    marks = {state.seat: tuple(number < plays_made for number in range(turn_plays))}
     hint = ""
     if position.plays_due and has_play(position):
         sign = _due_sign(state, side)
@@ -51,7 +51,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
         sign = say("{side!c}: end the turn", side=side)
         if state.options.seconds:
             sign = say("{side!c}: press your clock", side=side)
-    return BoardUi(sign, hint, _END, kept=kept, plays=made, keys=keys)
+    return BoardUi(sign, hint, _END, kept=kept, plays=marks, keys=keys)
 
 
 def _due_sign(state: State, side: str) -> str:
