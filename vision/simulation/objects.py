@@ -75,6 +75,8 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     if block.is_covered:
         return
     scenery = lit_table.view.scenery
+    # The top is one flat strip, or several if it is bent. Each comes with its corners in the
+    # picture, and with the shares of the top's width at which it starts and ends.
     strips = []
     for quad_mm, start, end in scenery.strips_mm(
         at_height(block.corners_mm(), block.z_mm + block.height_mm)

@@ -515,20 +515,27 @@ def _check_tackle(state: State, action: Tackle) -> None:
     for piece, path in zip(tacklers, action.paths, strict=True):
         # The speed must cover the step to the carrier, although the tackler goes back.
         _check_path(piece, (*path, action.target))
-        # Team-mates and turned-over pieces do not block the path (ruling).
-        for square in path[1:]:
-            other = state.board[square]
-            if state.is_standing_opponent(other):
-                _refuse(
-                    Reason.WAY_BLOCKED,
-                    say(
-                        "{piece!c} stands on {square}: the path to a tackle may not cross a "
-                        "standing opponent.",
-                        **names_of(other, square),
-                    ),
-                    "tackle",
-                    square,
-                )
+        _check_tackle_path(state, path)
+
+
+def _check_tackle_path(state: State, path: Path) -> None:
+    """Check that no standing opponent is on the path of a tackler.
+
+    Team-mates and turned-over pieces do not block it (ruling).
+    """
+    for square in path[1:]:
+        other = state.board[square]
+        if state.is_standing_opponent(other):
+            _refuse(
+                Reason.WAY_BLOCKED,
+                say(
+                    "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
+                    "opponent.",
+                    **names_of(other, square),
+                ),
+                "tackle",
+                square,
+            )
 
 
 # ---- what hands have attempted -------------------------------------------------------------------
