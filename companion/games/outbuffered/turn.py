@@ -226,7 +226,6 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
     """
     state = turn.state
     side = NAMES[seat]
-    robot = (ROBOTS[seat],)
     if target is None:
         # Distinguish a wall from the edge of the board.
         tried = turn.robots[seat].shifted(*_direction(state, seat, letter))
@@ -236,24 +235,25 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
                 "{direction!c} leads into the wall on {square}.", direction=direction, square=tried
             )
             text = say("{side!c} bumps into the wall", side=side)
-            return _Bounce(why, Headline(text, "bump", robot))
-        why = say("{direction!c} leads off the board.", direction=direction)
-        # North's left is South's right, which needs a sentence of its own.
-        if seat == NORTH and state.options.directions == "seat" and letter in "LR":
-            why = say("Left leads off the board: North’s left hand is South’s right.")
-            if letter == "R":
-                why = say("Right leads off the board: North’s right hand is South’s left.")
-        text = say("{side!c} bumps into the edge", side=side)
-        return _Bounce(why, Headline(text, "bump", robot))
-    if turn.flags[seat] == target:
+        else:
+            why = say("{direction!c} leads off the board.", direction=direction)
+            # North's left is South's right, which needs a sentence of its own.
+            if seat == NORTH and state.options.directions == "seat" and letter in "LR":
+                why = say("Left leads off the board: North’s left hand is South’s right.")
+                if letter == "R":
+                    why = say("Right leads off the board: North’s right hand is South’s left.")
+            text = say("{side!c} bumps into the edge", side=side)
+    elif turn.flags[seat] == target:
         # Unless a house rule forbids it, a robot may bring a flag home although its own flag is
         # there.
         is_home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
-        if not is_home or state.options.own_flag_blocks_base:
-            why = say("{side!c}’s own flag lies on {square}.", side=side, square=target)
-            text = say("{side!c}’s own flag is in the way", side=side)
-            return _Bounce(why, Headline(text, "bump", robot))
-    return None
+        if is_home and not state.options.own_flag_blocks_base:
+            return None
+        why = say("{side!c}’s own flag lies on {square}.", side=side, square=target)
+        text = say("{side!c}’s own flag is in the way", side=side)
+    else:
+        return None
+    return _Bounce(why, Headline(text, "bump", (ROBOTS[seat],)))
 
 
 def _move(turn: _Turn, letters: tuple[str, str]) -> None:
