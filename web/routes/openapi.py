@@ -6,6 +6,7 @@ It depends on no game and no table, so it is the same for everybody and has no s
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import itertools
 import mimetypes
@@ -92,6 +93,7 @@ class Description:
         return describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]}
 
 
+@functools.cache
 def attribute_docstrings(kind: type) -> dict[str, str]:
     """Return the docstring below each attribute of a class, which Python itself does not keep.
 
