@@ -105,7 +105,9 @@ class PhotographFolder:
             (self.folder / str(game)).rmdir()
 
     def _game_folders(self) -> list[Path]:
-        folders = [path for path in _paths_in(self.folder) if path.name.isdecimal()]
+        folders = [
+            path for path in _paths_in(self.folder) if path.name.isascii() and path.name.isdecimal()
+        ]
         return sorted(folders, key=lambda path: int(path.name))
 
 

@@ -61,10 +61,10 @@ def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[
     elif board_ui and board_ui.placing:
         return tuple(_spell_placing(dict(board_ui.placing.pieces), notation))
     elif grammar := game.pad(state, seat):
-        keys = {key.pad: key for key in grammar.keys}
-        pressed = [keys[pad] for pad in grammar.spell(notation)]
         return tuple(
-            SpelledOrder(key.drawing, key.initial or key.letter, key.label) for key in pressed
+            SpelledOrder(key.drawing, key.initial or key.letter, key.label)
+            for key in map(grammar.key, grammar.spell(notation))
+            if key is not None
         )
     return (SpelledOrder("", notation, words),)
 

@@ -147,6 +147,19 @@ def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) ->
     assert guide.number == 2
 
 
+@EACH
+@pytest.mark.parametrize("seat", SEATS)
+def test_somebody_may_leave_a_lesson(played: Played, name: str, seat: Seat) -> None:
+    begin(played, name)
+    for _ in range(4):
+        played.table.free_seat(seat)
+        for viewer in (None, *SEATS):
+            assert played.table.view(viewer).sign.text
+        played.table.take_seat(seat, "Ada")
+        if not follow(played, 1):
+            break
+
+
 # ---- what can I do now? --------------------------------------------------------------------------
 
 

@@ -96,7 +96,7 @@ def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[st
     (seat,) = people
     second_line = step.why
     grammar = session.require_game().pad(session.state, seat)
-    if session.seats[seat].door == "pad" and not _can_enter(grammar, step.orders[seat]):
+    if session.door_of(seat) == "pad" and not _can_enter(grammar, step.orders[seat]):
         second_line = say(
             "Not by this pad: move it on the board, or go on by phone at the same seat."
         )

@@ -87,10 +87,7 @@ class SeatRoutes(PageGroup):
     def hand_in(
         self, seat: Seat, moment: ShortText, action: LongText, salt: ShortText = ""
     ) -> Receipt:
-        """Seal an order and return its receipt.
-
-        `salt` prevents others from guessing the order by its receipt.
-        """
+        """Seal an order and return its receipt, which others cannot guess because of the `salt`."""
         receipt = self._table.hand_in(seat, moment, action, salt, g.at_s)
         return {"receipt": receipt}
 
