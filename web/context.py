@@ -148,9 +148,9 @@ class PageContext:
         """Return whether the request comes from the own screen or the own Wi-Fi before anybody
         became the owner.
         """
-        own = self.features.own_wifi
+        own_wifi = self.features.own_wifi
         address = request.remote_addr or ""
-        is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
+        is_near = bool(own_wifi and own_wifi.hotspot and address.startswith(HOTSPOT_NET))
         return (is_own_screen() or is_near) and not self.guard.site.is_key_used()
 
     def needs_code(self) -> bool:

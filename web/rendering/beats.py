@@ -14,7 +14,9 @@ from companion.games.events import Reach
 
 def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
     """Return the beat of each event, counted from 1, or 0 if it is neither drawn nor heard."""
-    beats, last_kind, beat = [], None, 0
+    beats = []
+    last_kind = None
+    beat = 0
     for event in events:
         if not _is_shown(event):
             beats.append(0)

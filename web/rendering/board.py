@@ -63,14 +63,14 @@ def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
     """Draw a stage of the last turn: where pieces went, what bounced and who was hit. Scripts draw
     nothing on it.
     """
-    ways = tuple(
+    moves = tuple(
         (Square.parse(event.square), Square.parse(event.to))
         for event in stage.events
         if event.kind is CommonEvent.MOVE and event.square and event.to
     )
     layout = stage.expected or {}
     picture = BoardPicture(
-        kit, layout, events=stage.events, badges=stage.badges, finished_moves=ways
+        kit, layout, events=stage.events, badges=stage.badges, finished_moves=moves
     )
     return _Sketch(picture, quarters).svg()
 
@@ -251,8 +251,8 @@ class _Sketch:
                 drawing = stack(
                     self.kit, small, self.centre(square), self.picture.badges.get(square)
                 )
-                struck = ' class="on-struck"' if square == self.picture.hit_square else ""
-                attributes = f'data-at="{square}"{struck}{self._swell(square)}'
+                class_attribute = ' class="on-struck"' if square == self.picture.hit_square else ""
+                attributes = f'data-at="{square}"{class_attribute}{self._swell(square)}'
                 parts.append(self._mark_bump(square, f"<g {attributes}>{drawing}</g>"))
         parts += [self._problem(problem) for problem in self.picture.problems]
         return "".join(parts) + self._breach()
@@ -317,7 +317,7 @@ class _Sketch:
     def _hands(self) -> str:
         """Draw the moves to be made by hand, and the arrows of those that are finished."""
         moves = "".join(map(self._move, self.picture.moves))
-        return moves + "".join(self._arrow(*way) for way in self.picture.finished_moves)
+        return moves + "".join(self._arrow(*move) for move in self.picture.finished_moves)
 
     def _move(self, move: HandMove) -> str:
         """Draw a move: a frame at its target with a faint piece in it, and an arrow to it."""
@@ -380,13 +380,13 @@ class _Sketch:
         end = self.centre(target)
         ahead = unit(end - start)
         normal = 1j * ahead
-        ways = {
+        arrows = {
             *self.picture.finished_moves,
             *((move.origin, move.target) for move in self.picture.moves),
         }
         inward = self.size / 2 - (start + end) / 2
         # The scalar product is positive if the normal points to the middle of the board.
-        if (target, origin) not in ways and (normal.conjugate() * inward).real < 0:
+        if (target, origin) not in arrows and (normal.conjugate() * inward).real < 0:
             normal = -normal
         return _curve(start + 34 * normal + 20 * ahead, end + 36 * normal - 6 * ahead, normal)
 
@@ -396,18 +396,19 @@ class _Sketch:
         """Draw a bar at every edge that refused a move. Where several pieces wanted the same
         square, draw them faint in it.
         """
-        refused = [
+        refusals = [
             (Square.parse(event.square), event.edge)
             for event in self.picture.events
             if event.square and event.edge
         ]
-        # one entry per piece that was refused at a square
-        wanted = [square.shifted(*edge) for square, edge in refused]
-        rivals = [
-            way for way, target in zip(refused, wanted, strict=True) if wanted.count(target) > 1
+        # a square is in it once for each piece that wanted to go there
+        targets = [square.shifted(*edge) for square, edge in refusals]
+        ghosts = [
+            self._refused_piece(square, edge)
+            for (square, edge), target in zip(refusals, targets, strict=True)
+            if targets.count(target) > 1
         ]
-        ghosts = [self._refused_piece(*way) for way in rivals]
-        return "".join(ghosts + [self._bounce(*way) for way in refused])
+        return "".join(ghosts + [self._bounce(*refusal) for refusal in refusals])
 
     def _refused_piece(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a small faint piece beyond an edge, at the side of the square from which it would
@@ -419,14 +420,14 @@ class _Sketch:
         # inside the refused square, near the edge to its origin
         place = xy(centre + (self.pitch - 18) * self.way(edge))
         # scaled to one half about its own centre
-        moved = f"translate({place}) scale(.5) translate({xy(-centre)})"
-        return f'<g transform="{moved}">{ghost}</g>'
+        transform = f"translate({place}) scale(.5) translate({xy(-centre)})"
+        return f'<g transform="{transform}">{ghost}</g>'
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a bar at the edge that refused a move, and three rays beyond it."""
-        turned = f"translate({xy(self.centre(square))}) rotate({_degrees(self.way(edge)):g})"
+        transform = f"translate({xy(self.centre(square))}) rotate({_degrees(self.way(edge)):g})"
         return (
-            f'<g class="bounce" transform="{turned}"><path d="M50 -40V40"/>'
+            f'<g class="bounce" transform="{transform}"><path d="M50 -40V40"/>'
             '<path class="rays" d="M60 0h10M59 -17l8 -6M59 17l8 6"/></g>'
         )
 
@@ -459,8 +460,9 @@ class _Sketch:
             elif strike.is_hit:
                 # from beside the shooter to just before the target
                 line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
-                grown = f'd="{line}" pathLength="1" data-grow {beat}'
-                parts.append(f'<path class="fire case" {grown}/><path class="fire" {grown}/>')
+                attributes = f'd="{line}" pathLength="1" data-grow {beat}'
+                fire = f'<path class="fire case" {attributes}/><path class="fire" {attributes}/>'
+                parts.append(fire)
             # the square in the sign's sentence is marked already
             if strike.is_hit and strike.target != self.picture.hit_square:
                 parts.append(_pop(use("shot", end, 112, "hit"), strike.beat))

@@ -17,9 +17,11 @@ from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import piece
 from web.rendering.svg import circle, labelled_svg, text
 
-# Widths of a line and of its casing in a picture of this width, with which they scale.
+# Width of a picture in which lines have the widths below. They grow and shrink with the picture.
 _WIDTH_PX = 900
+# Width of a line.
 _LINE_PX = 5.0
+# Width of a line's casing.
 _CASE_PX = 9.0
 # Width of a piece's face as a fraction of its square.
 _FACE_SHARE = 0.77

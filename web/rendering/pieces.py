@@ -15,8 +15,12 @@ from companion.core.kit import Face, Kit, Layout, Seat
 from companion.games.screen import Badge
 from web.rendering.svg import ornament, text, use
 
-# Sizes of a piece, of a carriable piece without a carrier, and of one at its carrier's shoulder.
-PIECE_SIZE, SMALL_SIZE, BURDEN_SIZE = 72.0, 52.0, 46.0
+# Size of a piece.
+PIECE_SIZE = 72.0
+# Size of a carriable piece without a carrier.
+SMALL_SIZE = 52.0
+# Size of a carried piece at its carrier's shoulder.
+BURDEN_SIZE = 46.0
 # Size of a piece that leaves room for a bar below it.
 SIZE_WITH_BAR = 58.0
 # Offset from a piece to the piece on top of it: right and up.
@@ -38,9 +42,9 @@ def piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str
     # two letters have to be smaller to fit
     height = size * (0.5 if len(face.letter) == 1 else 0.4)
     classes = "letter lying" if face.lies else f"letter {colour}"
-    turned = f' transform="rotate(90 {centre.real:g} {centre.imag:g})"' if face.lies else ""
+    rotation = f' transform="rotate(90 {centre.real:g} {centre.imag:g})"' if face.lies else ""
     base = complex(centre.real, round(centre.imag + height * 0.35))
-    attributes = f' class="{classes}" font-size="{height:g}"{turned}'
+    attributes = f' class="{classes}" font-size="{height:g}"{rotation}'
     return drawing + text(escape(face.letter), base, attributes)
 
 

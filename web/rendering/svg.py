@@ -38,10 +38,10 @@ def use(
     drawing: str, centre: complex, size: float, classes: str = "", *, degrees: float = 0
 ) -> str:
     """Insert a drawing centred on a point and rotated clockwise."""
-    place = area(centre - size * (0.5 + 0.5j), size * (1 + 1j))
-    styled = f' class="{classes}"' if classes else ""
-    turned = f' transform="rotate({degrees:g} {xy(centre)})"' if degrees else ""
-    return f'<use href="#{drawing}" {place}{styled}{turned}/>'
+    box = area(centre - size * (0.5 + 0.5j), size * (1 + 1j))
+    class_attribute = f' class="{classes}"' if classes else ""
+    rotation = f' transform="rotate({degrees:g} {xy(centre)})"' if degrees else ""
+    return f'<use href="#{drawing}" {box}{class_attribute}{rotation}/>'
 
 
 def unit(way: complex) -> complex:

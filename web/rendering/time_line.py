@@ -17,8 +17,9 @@ from web.rendering.svg import xy
 _KEY_PX = 52
 # Class of keys and minimum width of the line on a phone, a tablet and larger screens.
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-# Weights of the turning point and the end, which rank above all other moments.
+# Weight of the turning point. It and the end rank above all other moments.
 _TURNING = 9
+# Weight of the end.
 _END = 8
 
 

@@ -19,8 +19,9 @@ GPIO_PINS: Mapping[int, int] = {
 }  # fmt: skip
 # Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin.
 RESISTOR_OHM = 330
-# Ground pin on each side of the header.
+# Ground pin on the side of the header with the odd numbers.
 ODD_GROUND_PIN = 9
+# Ground pin on the side with the even numbers.
 EVEN_GROUND_PIN = 6
 
 

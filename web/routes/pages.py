@@ -25,8 +25,9 @@ from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
-# Start and end hour of the dark theme for a table screen that is dark at night (local time).
+# Hour, in local time, from which on a table screen that is dark at night has the dark theme.
 DARK_FROM_H = 20
+# Hour at which it is light again.
 DARK_UNTIL_H = 7
 
 

@@ -80,10 +80,10 @@ class Auth:
         return self._has_nonce(seat, self._seat_nonce(seat))
 
     def _has_nonce(self, seat: Seat, nonce: str | None) -> bool:
-        content = self._nonce_of(seat)
+        content = self._cookie_nonce(seat)
         return bool(nonce) and hmac.compare_digest(content.encode(), str(nonce).encode())
 
-    def _nonce_of(self, seat: Seat) -> str:
+    def _cookie_nonce(self, seat: Seat) -> str:
         """Return the nonce in the seat's cookie, valid or not. Empty if there is no cookie."""
         match self._read(f"seat_{seat}"):
             case [name, nonce] if name == str(seat):
@@ -98,7 +98,7 @@ class Auth:
         """Return the sitting to which this browser's cookie for a seat belongs, see
         `SeatView.sitting`.
         """
-        return sitting_of(self._nonce_of(seat))
+        return sitting_of(self._cookie_nonce(seat))
 
     def swapped_seats(self) -> tuple[tuple[Seat, str], ...]:
         """Return the seats, with their nonces, that this browser has after sides were swapped."""

@@ -15,14 +15,17 @@ from companion.core.errors import CompanionError
 from companion.core.network import HOTSPOT_NAMES
 from web.security.rate_limit import parsed_address
 
-# A label of a name, an IPv6 address with or without a zone, and a whole `Host` header.
+# A label of a name: `table` and `local` in `table.local`.
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+# An IPv6 address with or without a zone: `fe80::1%eth0`.
 _IPV6 = r"[0-9A-Fa-f:.]+(?:%[0-9A-Za-z._~-]+)?"
+# A whole `Host` header: `table.local:8080`, `[fe80::1]:80`.
 _HOST = re.compile(
     rf"(?:\[(?P<ipv6>{_IPV6})\]|(?P<name>{_LABEL}(?:\.{_LABEL})*\.?))(?::(?P<port>\d{{1,5}}))?"
 )
 # Maximum length of a DNS name, with the dot at its end (RFC 1035, 2.3.4).
 MAX_NAME_LENGTH = 254
+# Largest number of a TCP port.
 MAX_PORT = 65535
 # Maximum length of a header: a name with a port, and some more for an address with a zone.
 _MAX_HEADER_LENGTH = 300

@@ -23,8 +23,14 @@ from companion.printing.tiling import Extent
 
 # Margin within a player aid.
 _MARGIN_MM = 5.0
-# Font sizes: the goal, titles of points and steps, their text, and what is less important.
-_GOAL_MM, _TITLE_MM, _TEXT_MM, _SMALL_MM = 8.0, 4.2, 3.6, 3.1
+# Font size of the goal.
+_GOAL_MM = 8.0
+# Font size of the titles of points and steps.
+_TITLE_MM = 4.2
+# Font size of their text.
+_TEXT_MM = 3.6
+# Font size of what is less important.
+_SMALL_MM = 3.1
 # Height of a player aid's head.
 _HEAD_MM = 16.0
 # Height of a row of the list in a player aid.
@@ -49,11 +55,13 @@ _QUIET_MM = 3.0
 _COPIES = 3
 # Height of a wall. It stands on its foot between the tiles and the other player.
 _WALL_MM = 48.0
-# Depths of the places for tiles and of the wall's foot.
+# Depth of the places for tiles.
 _PLACES_MM = 44.0
+# Depth of the wall's foot.
 _FOOT_MM = 12.0
-# Heights of the score sheet's head and of a row.
+# Height of the score sheet's head.
 _SCORE_HEAD_MM = 12.0
+# Height of a row of the score sheet.
 _SCORE_ROW_MM = 8.0
 # Minimum number of rows with which a score sheet is printed.
 _MIN_SCORE_ROWS = 8

@@ -50,8 +50,9 @@ _TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
 _GOAL_RIM_MM = 1.5
 # Distance between the dots in North's goal.
 _GOAL_DOT_PITCH_MM = 5.0
-# Font sizes in the strips: of the title, and of the words about the seat.
+# Font size of the title in the strips.
 _TITLE_MM = 8.0
+# Font size of the words about the seat in the strips.
 _SEAT_WORDS_MM = 4.6
 # Size of the side's drawing in the strips.
 _SIDE_DRAWING_MM = 13.0

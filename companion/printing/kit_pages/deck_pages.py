@@ -236,9 +236,10 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
         inset + marker_mm, middle, deck.width_mm - 2 * (inset + marker_mm), _RULE_MM, fill=BLACK
     )
     centre = deck.width_mm / 2
-    # a value of two digits is narrowed
+
+    # the big value at the left of the middle, and the big suit at its right
     width_scale = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
-    # width of the value in font sizes. It may be as wide as the suit
+    # width of the value at a font size of 1 mm, which makes it at most as wide as the suit
     value_width = CELL_WIDTH_EM * width_scale * len(card.value)
     size_mm = min(_VALUE_MM, _SUIT_MM / value_width)
     left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width * size_mm) / 2

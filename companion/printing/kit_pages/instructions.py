@@ -41,7 +41,7 @@ _TITLE_MM = 6.4
 _NUMBER_MM = 14.0
 # Left edge of a step's text.
 _TEXT_X_MM = 16.0
-# Size of a step's picture at scale 1.
+# Width and height of a step's picture at scale 1.
 _PICTURE_WIDTH_MM = 58.0
 _PICTURE_HEIGHT_MM = 36.0
 
@@ -136,14 +136,16 @@ Picture = Callable[[Pen], None]
 class _Measures(NamedTuple):
     """Measures of all steps."""
 
-    # Width of the page within its margins.
     width_mm: float
-    # Font size of the paragraphs.
+    """Width of the page within its margins."""
     text_mm: float
+    """Font size of the paragraphs."""
     picture_scale: float
 
 
 class _Step(NamedTuple):
+    """A step of the instructions."""
+
     title: str
     paragraphs: tuple[str, ...]
     picture: Picture
@@ -275,7 +277,9 @@ def _piles_picture(pen: Pen, kinds: list[str]) -> None:
     # the instructions are page 1
     numbered = groupby(enumerate(names, start=2), key=itemgetter(1))
     piles = [(name, [number for number, _ in pages]) for name, pages in numbered]
-    width, height, gap = 14.0, 19.0, 5.5
+    width = 14.0
+    height = 19.0
+    gap = 5.5
     pitch = width + gap
     scale = min(1.0, _PICTURE_WIDTH_MM / (len(piles) * pitch))
     # piles end at the right edge, and shrink towards the top
@@ -314,18 +318,19 @@ def _draw_thumbnail(pen: Pen, kind: str, width: float, height: float) -> None:
 
 def _start_picture(pen: Pen) -> None:
     """Draw a phone held over the code on a screen."""
-    # the screen and its foot, the phone and its screen
     for x, y, width, height, stroke in (
-        (4, 5, 34, 22, 0.9),
-        (16, 1.5, 10, 3.5, 0.0),
-        (43, 6, 14, 26, 0.9),
-        (45, 20, 10, 8, 0.5),
+        (4, 5, 34, 22, 0.9),  # the screen
+        (16, 1.5, 10, 3.5, 0.0),  # its foot
+        (43, 6, 14, 26, 0.9),  # the phone
+        (45, 20, 10, 8, 0.5),  # its screen
     ):
         pen.rectangle(x, y, width, height, fill=WHITE if stroke else INK, stroke_mm=stroke)
+    # the sign on the screen, the code, and lines of text
     pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
-    pen.modules([bytes(sign == "#" for sign in row) for row in _CODE], 24, 13, 11, fill=INK)
+    pen.modules([bytes(module == "#" for module in row) for row in _CODE], 24, 13, 11, fill=INK)
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width_mm=1.0)
+    # keys of the phone, and the lines along which it sees the code
     for column, row in product(range(3), range(2)):
         pen.rectangle(45 + 3.5 * column, 9 + 4 * row, 3, 3, fill=RULE)
     pen.line((42, 24), (36.5, 20), width_mm=0.35, dash_mm=(1.2, 1.0))
@@ -366,7 +371,9 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     """Draw a tag glued on its block, seen from the front."""
     face = kit.face(kit.pieces[0][0])
     side = side_of(kit, face) or kit.sides[SEATS[0]]
-    width, left, low = 30.0, 12.0, 1.0
+    width = 30.0
+    left = 12.0
+    low = 1.0
     # in proportion to the width of a tag, which is a marker of 7 modules and one of white at each
     # side
     height = max(1.5, min(14.0, width * face.height_mm / (kit.tag_mm * 9 / 7)))
