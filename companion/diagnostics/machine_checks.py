@@ -17,7 +17,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from companion import DEBIAN_HOME, __version__
-from companion.core.clock import EARLIEST_UNIX_S
 from companion.core.i18n import joined, say
 from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, fail, note, ok, warn
@@ -39,6 +38,9 @@ _LOW_VOLTAGE = 0b0001
 _SLOWED = 0b1110
 # The same flags for the time since the start are this many bits further up.
 _SINCE_START_SHIFT = 16
+# Unix time of 1 January 2025: no older date is that of a clock which was ever set, but perhaps that
+# of the card's image.
+_IMAGE_UNIX_S = 1_735_689_600
 
 _SUPPLY_ADVICE = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
@@ -189,7 +191,7 @@ def memory_only_warning(machine: Machine, folder: Path) -> str:
 
 def check_clock(machine: Machine) -> Finding:
     """Check whether the time of day was set. The history needs it, games do not."""
-    if time.time() < EARLIEST_UNIX_S:
+    if time.time() < _IMAGE_UNIX_S:
         text = say("The clock was never set: dates in the history will be wrong, games are not.")
         return note("clock", text)
     now = say("It is {time}.", time=time.strftime("%Y-%m-%d %H:%M %Z"))

@@ -192,13 +192,11 @@ class Streams:
                     last_message_s = time.monotonic()
                 pause()
 
-        is_released = False
+        releasing = threading.Lock()
 
         def release() -> None:
-            nonlocal is_released
             # once, even if the answer is closed several times
-            if not is_released:
-                is_released = True
+            if releasing.acquire(blocking=False):
                 self._return_place(place, address)
                 on_close()
 

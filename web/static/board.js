@@ -328,12 +328,12 @@ import {
   }
 
   function paintUnits() {
-    const row = form().querySelector('.units');
+    const row = form().querySelector('.units'), noOrder = say('no order yet');
     const keys = sheet.units.map(unit => {
       const key = Object.assign(document.createElement('button'), { type: 'button', className: 'key unit' });
       key.dataset.unit = unit.name;
       key.setAttribute('aria-pressed', String(unit.name === chosen));
-      key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: unit.name, note: unit.note, order: orderLabel(unit.name) || say('no order yet') }));
+      key.setAttribute('aria-label', say('{unit}: {note}, {order}', { unit: unit.name, note: unit.note, order: orderLabel(unit.name) || noOrder }));
       key.append(Object.assign(document.createElement('b'), { className: 'mono', textContent: `${unit.name}:${orderText(orders[unit.name], true)}` }));
       key.append(Object.assign(document.createElement('small'), { textContent: unit.note }));
       return key;

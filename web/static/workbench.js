@@ -56,10 +56,11 @@ function show(newWorld) {
   world = newWorld;
   const ids = new Set(newWorld.pieces.map(piece => String(piece.id)));
   for (const shape of [...shapes.children]) if (!ids.has(shape.dataset.id)) shape.remove();
+  const beside = say('beside the board');
   newWorld.pieces.forEach((piece, place) => {
     const shape = shapeOf(piece);
     if (drag?.shape !== shape) shape.setAttribute('points', points(piece.outline));
-    shape.setAttribute('aria-label', `${piece.face}, ${piece.square ?? say('beside the board')}`);
+    shape.setAttribute('aria-label', `${piece.face}, ${piece.square ?? beside}`);
     if (shapes.children[place] !== shape && !drag && document.activeElement !== shape) shapes.insertBefore(shape, shapes.children[place]);
   });
   const handCentre = newWorld.squares[newWorld.hand];
