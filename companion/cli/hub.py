@@ -46,7 +46,7 @@ FOLDER = argument(
     type=Path,
     default=Path("~/.local/share/tabletop-hub"),
     metavar="DIR",
-    help="where the hub keeps all",
+    help="folder in which the hub stores everything",
 )
 # Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
 # serves no table.
@@ -65,7 +65,7 @@ def _add_subcommands(parser: argparse.ArgumentParser) -> None:
     "hub",
     "run a hub of many tables; hub join, hub leave: of this table",
     FOLDER,
-    argument("--name", help="what the room is called"),
+    argument("--name", help="name of the room"),
     argument("--host", default="0.0.0.0", help="address to listen on"),
     argument(
         "--port",
@@ -77,23 +77,36 @@ def _add_subcommands(parser: argparse.ArgumentParser) -> None:
         "--nats-port", type=port_type, default=NATS_PORT, help=f"port for tables ({NATS_PORT})"
     ),
     argument(
-        "--names", action="append", default=[], metavar="NAME", help="further names of the pages"
+        "--names",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="further host name of the pages",
     ),
     argument(
-        "--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them"
+        "--proxies",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="address of a proxy in front of the pages",
     ),
     argument(
-        "--path", default="", metavar="PATH", help="under which a proxy shows them, such as /hub"
+        "--path",
+        default="",
+        metavar="PATH",
+        help="path under which a proxy shows the pages, such as /hub",
     ),
     argument(
         "--delay",
         type=number_type("delay in seconds", 0, 3600),
         metavar="SECONDS",
-        help="how much later spectators see everything",
+        help="delay with which spectators see everything",
     ),
-    argument("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall"),
+    argument(
+        "--language", choices=("auto", *LANGUAGES), default="auto", help="language of the wall"
+    ),
     argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS"),
-    argument("--key", default="", metavar="FILE", help="its key"),
+    argument("--key", default="", metavar="FILE", help="PEM file with the key of the certificate"),
     _add_subcommands,
 )
 def hub(options: argparse.Namespace) -> None:
@@ -158,8 +171,8 @@ def host_key(options: argparse.Namespace) -> None:
     "join",
     "let this table join a hub, by the code on the hub's screen",
     *SETTINGS,
-    argument("address", help="of the hub's pages, such as hub.local:8500"),
-    argument("code", help="on the hub's screen"),
+    argument("address", help="address of the hub's pages, such as hub.local:8500"),
+    argument("code", help="code on the hub's screen"),
     argument("--names", action="store_true", help="show the players' names at the hub"),
     argument(
         "--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by"

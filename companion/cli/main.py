@@ -220,7 +220,7 @@ def calibrate(options: argparse.Namespace) -> int:
 
 def _add_task(parser: argparse.ArgumentParser) -> None:
     task = parser.add_mutually_exclusive_group(required=True)
-    task.add_argument("--game", choices=GAMES, help="which one")
+    task.add_argument("--game", choices=GAMES, help="game to play")
     task.add_argument("--check", metavar="GAME", help="say what a game lacks, for its author")
 
 

@@ -30,9 +30,9 @@ class _Message(
 
 
 class PairOffer(_Message, frozen=True, tag="offer"):
-    """Offers a game in which `name` plays `seat` at the offering table.
+    """A request that offers a game, in which `name` plays `seat` at the offering table.
 
-    `number` is the number of that table's next game.
+    `number` is the number that the next game of that table would have.
     """
 
     game: Text
@@ -44,9 +44,9 @@ class PairOffer(_Message, frozen=True, tag="offer"):
 
 
 class PairAcceptance(_Message, frozen=True, tag="take"):
-    """Accepts the offer with this code.
+    """A request that accepts the offer with this code, for a player called `name`.
 
-    `number` is the number of the accepting table's next game.
+    `number` is the number that the next game of the accepting table would have.
     """
 
     code: Text
@@ -56,21 +56,28 @@ class PairAcceptance(_Message, frozen=True, tag="take"):
 
 
 class PairQuestion(_Message, frozen=True, tag="ask"):
-    """Asks for this table's game at two tables and its own offer."""
+    """A request for this table's game at two tables, and for the code of its own offer."""
 
 
 class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
-    """Withdraws this table's offer."""
+    """A request that withdraws this table's offer."""
 
 
 class SessionClaim(_Message, frozen=True, tag="session"):
-    """Says that the machine `id` is connected as this table. It is repeated every few seconds."""
+    """A request that says that the machine `id` is connected as this table.
+
+    It is repeated every few seconds.
+    """
 
     id: Id
 
 
-# The hub's answer to a claim: the machine is the table (`own`), and another one claims so as well
-# (`shared`); another one is the table (`taken`), or perhaps still is (`open`).
+# The hub's answer to a claim:
+#
+# - `own`: this machine is the table.
+# - `shared`: it is, but another machine claims so as well.
+# - `taken`: another machine is the table.
+# - `open`: another machine was the table, and perhaps still is.
 Session = Literal["", "own", "shared", "taken", "open"]
 
 PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | SessionClaim

@@ -24,18 +24,17 @@ MACHINE_NUMBER = 0
 
 
 class Person(msgspec.Struct, frozen=True):
-    """A person with a card.
-
-    `number` is permanent. `card` identifies the card in tables' records, and `code` is what its
-    owner types. `is_shown` says whether the name may appear on the hub's pages and in exports. Code
-    and name are empty once the person has been forgotten.
-    """
+    """A person with a card. Code and name are empty once the person has been forgotten."""
 
     number: int
+    """Number of the person at the hub, which is permanent."""
     card: str
+    """Id of the card in tables' records."""
     code: str
+    """What the person types at a table to show the card."""
     name: str
     is_shown: bool = True
+    """Whether the name may appear on the hub's pages and in exports."""
 
     @property
     def is_forgotten(self) -> bool:

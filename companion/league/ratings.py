@@ -32,7 +32,10 @@ CAUTION_DEVIATIONS = 2.0
 
 @dataclass(frozen=True)
 class RatingRow:
-    """A row of the rating list: rating, its standard deviation, and games won, drawn and lost."""
+    """A row of the rating list: a person by number, rating, and games won, drawn and lost.
+
+    `deviation` is the standard deviation of the rating.
+    """
 
     person: int
     rating: float

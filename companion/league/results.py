@@ -34,18 +34,16 @@ class Player(msgspec.Struct, frozen=True):
 
 
 class GameResult(msgspec.Struct, frozen=True):
-    """Result of a game, as a table has reported it."""
+    """Result of a game, as a table has reported it. Its times are by the hub's clock."""
 
     table: str
-    """Name of the table in subjects."""
     key: str
     """Text that identifies the game (see the module)."""
     game: str
     options: Mapping[str, Any]
     began_s: float
-    """Unix time of the beginning by the hub's clock."""
+    """Unix time of the beginning."""
     ended_s: float
-    """Unix time of the end by the hub's clock."""
     south: Player
     north: Player
     winner: Seat | None
@@ -67,7 +65,6 @@ class StoredResult(msgspec.Struct, frozen=True):
     south: int | None
     """Number of South's player in the league, 0 for a machine. None without a card."""
     north: int | None
-    """The same for North."""
     is_void: bool = False
     """Whether the owner has excluded the result from ratings."""
 
@@ -82,18 +79,18 @@ class StoredResult(msgspec.Struct, frozen=True):
 
 
 class TableProgress(msgspec.Struct, frozen=True):
-    """How far a table's records have been processed, with the result of the current game."""
+    """How far a table's records have been processed, with the result of the current game.
+
+    `epoch` and `entry` are those of the last record (see `PublicRecord`). `key` and `began_s` are
+    those of the current game (see `GameResult`).
+    """
 
     epoch: int = 0
-    """`PublicRecord.epoch` of the last record."""
     entry: int = 0
-    """`PublicRecord.entry` of the last record."""
     number: int = -1
     """Number of the current game at the table, -1 before the first record."""
     key: str = ""
-    """Text that identifies the current game, as `GameResult.key`."""
     began_s: float = 0.0
-    """Unix time at which the current game began, by the hub's clock."""
     result: GameResult | None = None
     """The result that the current game has now. None while it goes on."""
 

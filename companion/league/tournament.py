@@ -63,20 +63,19 @@ BoardPlace = tuple[int, int, int]
 
 
 class MatchBoard(msgspec.Struct, frozen=True):
-    """One game of a match, with its two people by number and the verdict.
-
-    `table` is the table's name in subjects, empty until one is assigned.
-    `key` identifies the game that decided the board. It is empty if none was played or the director
-    decided. `refused` is the reason why the last result of its table does not count, as a packed
-    sentence (see `companion.core.i18n.pack`).
-    """
+    """One game of a match, with its two people by number and the verdict."""
 
     south: int
     north: int
     table: str = ""
+    """Name of its table in subjects. Empty until one is assigned."""
     verdict: BoardEnd | None = None
     key: str = ""
+    """`GameResult.key` of the game that decided the board. Empty if none did."""
     refused: Any = ""
+    """Why the last result of its table does not count, as a packed sentence (see
+    `companion.core.i18n.pack`). Empty if it does.
+    """
 
     @property
     def is_played(self) -> bool:
@@ -113,9 +112,10 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A round, with the Unix times of its pairing and of its end by the hub's clock.
+    """A round of matches.
 
-    `ends_s` is 0 if the round has no time limit.
+    `begun_s` is the Unix time of its pairing by the hub's clock. `ends_s` is the time at which it
+    should end, 0 if it has no time limit.
     """
 
     number: int
@@ -137,9 +137,9 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Entrant(msgspec.Struct, frozen=True):
-    """A participant of a tournament: `people` has the number of one person.
+    """A participant of a tournament. It is one person, or in earlier versions a team.
 
-    Tournaments of earlier versions have teams: several people, first board first. `since` is the
+    `people` has the number of the person, or those of a team, first board first. `since` is the
     number of the first round it plays, `until` that of the last one (0: it stays to the end).
     """
 

@@ -68,8 +68,9 @@ class MqttAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """Return the state of the connection as a sentence, for the Health page. Empty if MQTT is
-        off.
+        """Return the state of the connection as a sentence, for the Health page.
+
+        Empty if MQTT is off.
         """
         return self.line.sentence if self.line else ""
 

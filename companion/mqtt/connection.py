@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ONLINE, OFFLINE = b"online", b"offline"
+# Payloads of the topic that says whether the table is online.
+ONLINE = b"online"
+OFFLINE = b"offline"
 # Pause in seconds after the first failure, and maximum pause. It doubles each time.
-MIN_PAUSE_S, MAX_PAUSE_S = 1, 60
+MIN_PAUSE_S = 1
+MAX_PAUSE_S = 60
 # Maximum size of a command in bytes. Longer messages are ignored.
 MAX_COMMAND_BYTES = 64
 # Timeout in seconds for each of the last messages before a disconnect.
@@ -48,8 +51,9 @@ class BrokerRefused(CompanionError, ConnectionError):
 
 
 def new_client(settings: MqttSettings) -> Client:
-    """Return a client with user, password and TLS context. Raises `BrokerRefused` if that is
-    impossible.
+    """Return a client with user, password and TLS context.
+
+    Raises `BrokerRefused` if that is impossible.
     """
     try:
         from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time

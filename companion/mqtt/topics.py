@@ -38,8 +38,10 @@ PAUSED_SET = "paused/set"
 # Retained topics, which are cleared when MQTT is switched off.
 RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 
-# The turn's colour while the table waits for both seats (the sign's yellow), and for no seat.
-BOTH_COLOUR, NOBODYS_COLOUR = SIGN, "#FFFFFF"
+# Colour of the turn while the table waits for both seats: the sign's yellow.
+BOTH_COLOUR = SIGN
+# Colour of the turn while it waits for no seat, and of a seat without a game.
+NOBODYS_COLOUR = "#FFFFFF"
 
 # Public cues of the table: those that lamps and tones show to everybody. The cues of a pad's keys
 # are private. The cues of games' events are published as well, see `event_types`.
@@ -185,8 +187,9 @@ def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
 
 
 def cue_event(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
-    """Return the event of a cue, with the text of the sign. None for a cue that is not
-    published.
+    """Return the event of a cue, with the text of the sign.
+
+    None for a cue that is not published.
     """
     if isinstance(signal.cue, Cue) and signal.cue not in PUBLIC_CUES:
         return None

@@ -52,8 +52,7 @@ class SystemJournal(logging.Handler):
 
     A line that the journal does not accept at once is dropped. It uses the journal's native
     protocol: a datagram of `NAME=value` lines, with the length of values of several lines
-    (systemd.io/JOURNAL_NATIVE_PROTOCOL). Making one raises `OSError` without a
-    journal.
+    (systemd.io/JOURNAL_NATIVE_PROTOCOL). Making one raises `OSError` without a journal.
     """
 
     def __init__(self, path: str = JOURNAL_SOCKET) -> None:

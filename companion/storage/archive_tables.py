@@ -90,8 +90,9 @@ class ArchiveTables:
         return _fingerprint(*rows[0]) if rows and game > 0 else None
 
     def last_entry_times(self) -> list[tuple[int, float]]:
-        """Return the number of each game played here and the Unix time of its last entry, oldest
-        first.
+        """Return number and time of the last entry of each game played here, oldest first.
+
+        The number is that of the game, the time is a Unix time in seconds.
         """
         return sorted((int(game), float(at)) for game, _, at in self._database.read(_LAST_ENTRIES))
 

@@ -184,8 +184,9 @@ class Row(NamedTuple):
 
 
 def link_of(before: bytes, row: Row) -> bytes:
-    """Return the link of an entry: 16 bytes of BLAKE2b over the link `before` it in its game and
-    its own fields.
+    """Return the link of an entry, of 16 bytes.
+
+    It is BLAKE2b over the link `before` it in its game and its own fields.
     """
     digest = hashlib.blake2b(before, digest_size=16)
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from companion.core.i18n import say
 
-# Minimum free bytes for photographs, and for starting a game. The longest game takes 0.1 MB, so
-# every game that has begun can end.
-SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
+# Free bytes below which no photographs are taken.
+SHORT_BYTES = 64_000_000
+# Free bytes below which no game can start. The longest game takes 0.1 MB, so every game that has
+# begun can end.
+FULL_BYTES = 24_000_000
 # Factor on the limits for returning to a better level, so that a disk near the limit does not
 # switch with every file.
 _RECOVERY_FACTOR = 1.25
@@ -35,9 +37,9 @@ def free_bytes(folder: Path) -> int:
 
 
 class DiskSpace:
-    """The free space on the disk of one folder. The service measures it now and then.
+    """The free space on the disk of one folder, in three levels. The service measures it regularly.
 
-    `count_free` returns the free bytes of a folder's disk.
+    :param count_free: returns the free bytes of a folder's disk. Tests replace it
     """
 
     def __init__(self, folder: Path, count_free: Callable[[Path], int] = free_bytes) -> None:

@@ -116,8 +116,9 @@ def other_format_error(path: Path, version: int) -> JournalError:
 
 
 def free_name(path: Path, what: str) -> Path:
-    """Return an unused name beside a file, such as `journal.damaged.sqlite` or
-    `journal.damaged-2.sqlite`.
+    """Return an unused name beside a file.
+
+    It is `journal.damaged.sqlite`, or if that exists `journal.damaged-2.sqlite`.
     """
     candidate = path.with_name(f"{path.stem}.{what}{path.suffix}")
     number = 1

@@ -234,8 +234,9 @@ class Journal(Closeable):
     # ---- keys ------------------------------------------------------------------------------------
 
     def key(self, name: str, length: int = 32) -> bytes:
-        """Return a random key of this installation. It is created at the first use, or if damage
-        has destroyed it.
+        """Return a random key of this installation.
+
+        It is created at the first use, or if damage has destroyed it.
         """
         value = dict(self.keys()).get(name, b"")
         return value if len(value) == length else self.renew_key(name, length)

@@ -173,16 +173,18 @@ def _is_damaged(path: Path) -> bool:
 
 
 def _can_be_written(path: Path) -> bool:
-    """Return whether the header marks the file as writable (sqlite.org/fileformat.html, 1.3: both
-    versions are 1 or 2).
+    """Return whether the header marks the file as writable.
+
+    Both versions in it must be 1 or 2 (sqlite.org/fileformat.html, 1.3).
     """
     with path.open("rb") as file:
         return file.read(20)[18:] in (b"\1\1", b"\2\2", b"\1\2", b"\2\1")
 
 
 def _may_be_ours(db: sqlite3.Connection) -> bool:
-    """Return whether another version of this program may have written a file: it has entries and a
-    valid format.
+    """Return whether another version of this program may have written a file.
+
+    Such a file has entries and a valid format.
     """
     has_entries = db.execute(
         "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries')"

@@ -194,12 +194,11 @@ def hand_moves(
     reading: Reading = NO_READING,
     touched: Collection[Square] = (),
 ) -> tuple[HandMove, ...]:
-    """Return the moves that turn one layout into another, each with whether the reading already
-    shows it.
+    """Return the moves of hands that turn one layout into another.
 
-    Equal pieces are matched first on the same square, then in the order of their squares. Pieces
-    with the same origin and target make one move. A turn below another piece counts as done,
-    because no picture shows it.
+    Each says whether the reading already shows it. Equal pieces are matched first on the same
+    square, then in the order of their squares. Pieces with the same origin and target make one
+    move. A turn below another piece counts as done, because no picture shows it.
     """
     # A large piece counts as one face on its anchor square.
     before, after = kit.anchored(before), kit.anchored(after)
@@ -319,11 +318,11 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
 
 
 def _is_wrong(kit: Kit, face: str | None, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    """Return whether a square must not show this face (None for an empty square) while hands turn
-    the old stack into the new one.
+    """Return whether a square is wrong if it shows this face (None: it is empty).
 
-    It may show either face of any piece of both stacks, and may be empty while a piece is moved. It
-    must not show a piece that was laid on top of the one that belongs there.
+    Hands are turning the old stack of the square into the new one. It may show either face of any
+    piece of both stacks, and may be empty while a piece is moved. It must not show a piece that was
+    laid on top of the one that belongs there.
     """
     if old == new:
         return face != _top(new)
@@ -387,11 +386,11 @@ def _problem_off_square(
 def match_actions(
     candidates: ActionLayouts, reading: Reading, before: BoardBefore
 ) -> tuple[list[Any], list[Any]]:
-    """Return the actions that the reading shows, and those that may have been taken out of the
-    camera's sight.
+    """Return the actions that the reading shows, and those that may be hidden from it.
 
-    Pieces that an action does not move may be hidden. A piece that is gone may have left the board,
-    or may lie under a carried piece such as a ball.
+    A piece of the latter may have been taken out of the camera's sight. Pieces that an action
+    does not move may be hidden. A piece that is gone may have left the board, or may lie under a
+    carried piece such as a ball.
     """
     shown, possible = [], []
     for action, layouts in candidates:
@@ -421,11 +420,10 @@ def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) 
 
 
 def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
-    """Return the squares where a piece is laid on one that looks the same, so that only its marker
-    shows the change.
+    """Return the squares where a piece is laid on one that looks the same.
 
-    A piece that goes under a carried one, such as a ball, counts if nothing else of the change is
-    visible.
+    Only its marker shows the change there. A piece that goes under a carried one, such as a ball,
+    counts if nothing else of the change is visible.
     """
     is_all_hidden = top_faces(before.layout) == top_faces(after)
     squares = []

@@ -64,18 +64,17 @@ class BoardFollower:
         self.judge_again()
 
     def judge_again(self) -> None:
-        """Judge the last reading again if the game has moved on, and continue if it shows what is
-        due.
+        """Judge the last reading again if the game has moved on.
 
-        The board may already have been right when the table asked for it, and then no new reading
-        comes.
+        Then continue if it shows what is due. The board may already have been right when the table
+        asked for it, and then no new reading comes.
         """
         live, session = self._store.live, self._store.session
         has_use_for_board = live.sees_board or session.is_between_games
         if has_use_for_board and self._judged_stage_key != (session.stage_key, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
-            self.tick_off()
+            self._end_finished_stage()
         if self._store.live.early_press:
             self._settle_early_press()
 
@@ -88,6 +87,7 @@ class BoardFollower:
         reading = live.reading
         self._judged_stage_key = (session.stage_key, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between_games else None
+        # False while the camera does not see the board, because `still_reading` is then empty.
         is_action_due = live.still_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_action_due and not reading.unknown else {}
         live = replace(live, suggested_game=suggested, laid_actions=laid, possible_actions=())
@@ -123,8 +123,8 @@ class BoardFollower:
             signals = (Signal(Cue.BOARD_AGREES, BOTH),)
         self._store.publish(live, signals)
 
-    def tick_off(self) -> None:
-        """Accept the set-up or the stage that the camera shows as finished."""
+    def _end_finished_stage(self) -> None:
+        """End the set-up or the stage if the camera shows it as finished."""
         live = self._store.live
         session = live.session
         if session.expected_layout is None or not live.sees_board or session.awaits_other_table:
@@ -137,11 +137,12 @@ class BoardFollower:
             end_stage(self._store, "camera")
             # The same reading may also show the next stage as finished.
             if self._store.session.phase is Phase.STAGES:
-                self.tick_off()
+                self._end_finished_stage()
 
     def _is_stage_shown(self) -> bool:
-        """Return whether the board shows the current stage as done, or a later stage of a turn of
-        one seat.
+        """Return whether the board shows the current stage as done.
+
+        In a turn of one seat, a later stage will do as well.
         """
         live, session = self._store.live, self._store.session
         if live.headline:
@@ -154,8 +155,9 @@ class BoardFollower:
         return is_of_one_seat and any(live.shows_layout(stage.expected) for stage in later_stages)
 
     def _is_played_on(self) -> bool:
-        """Return whether hands have finished the last stage of one seat and already made the next
-        action on the board.
+        """Return whether hands have already made the next action on the board.
+
+        Then the last stage of the previous seat's turn is finished, too.
         """
         session = self._store.session
         is_last = session.stage_index == len(session.stages) - 1
@@ -235,8 +237,9 @@ class BoardFollower:
     # ---- a clock pressed while hands are still at the board --------------------------------------
 
     def _settle_early_press(self) -> None:
-        """Judge an early press of the clock, by its own time stamp, as soon as the board is
-        still.
+        """Judge an early press of the clock as soon as the board is still.
+
+        It counts from its own time stamp.
         """
         live, now_s = self._store.live, self._store.now_s()
         session = live.session

@@ -77,8 +77,9 @@ class Listeners:
         listener.on_game(0 if live.session.is_between_games else live.session.number, 0)
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table's version differs from `version`, until the timeout, or until the
-        table closes. Return the newest version.
+        """Wait until the table's version differs from `version`, and return the newest one.
+
+        Returns earlier after the timeout, or if the table closes.
         """
         with self._changed:
             if self._version == version and not self._closed:
@@ -91,8 +92,9 @@ class Listeners:
             listener.on_rows(wanted)
 
     def show(self, live: TableState, signals: Signals = ()) -> None:
-        """Show a state: first lamps, alarms and cues, because a finger waits for them, then
-        pages.
+        """Show a state on lamps, by alarms and cues, and then on pages.
+
+        Pages come last, because a finger waits for the others.
         """
         session, turn_count_before = live.session, self._turn_count
         south, north = SEATS

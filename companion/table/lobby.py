@@ -150,8 +150,9 @@ def _require_disk_space(store: TableStore) -> None:
 
 
 def _options_of(store: TableStore, game: str) -> GameOptions:
-    """Return the options for starting a game by key: the owner's last choice, else its last
-    preset.
+    """Return the options for starting a game by key.
+
+    They are the owner's last choice, or else the game's last preset.
     """
     rules, options = game_named(game), store.last_choices.options(game)
     # An older version of the program may have had other options.

@@ -80,8 +80,9 @@ from companion.table.undo import ask_back, decline, take_back, undo, with_lastin
 
 
 def fold(session: Session, record: AnyRecord) -> Advance:
-    """Return the session after a record in a game with both seats at this table, and the cues that
-    announce it.
+    """Return the session after a record, and the cues that announce it.
+
+    Both seats are played at this table.
 
     Raises a `CompanionError` and changes nothing if the record is refused.
     """
@@ -250,10 +251,9 @@ def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
 
 
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
-    """Return the session in which an action counts that was given in time but arrives after the
-    time-out.
+    """Return the session before the time-out, for an action that was given in time.
 
-    None if the action was late.
+    The action has arrived only after the time-out. None if it was given too late.
     """
     earlier = session.before_turn
     if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS:

@@ -220,11 +220,11 @@ class Session:
 
     @property
     def moment(self) -> str:
-        """Return the moment that an action must name to be in time, such as `3.2` for the second
-        decision of game 3.
+        """Return the moment that an action must name to be in time.
 
-        It changes when another decision is due, when a turn is taken back, and when the game ends.
-        It stays while the stages of a turn are shown, and while one of two seats has handed in.
+        It is `3.2` for the second decision of game 3. It changes when another decision is due, when
+        a turn is taken back, and when the game ends. It stays while the stages of a turn are shown,
+        and while one of two seats has handed in.
         """
         return f"{self.number}.{self.tick}"
 
@@ -235,8 +235,9 @@ class Session:
 
     @property
     def stage_key(self) -> tuple[int, int, Phase, int]:
-        """Return what identifies the shown stage, set-up or decision: both numbers of the moment,
-        the phase and the index of the stage.
+        """Return what identifies the shown stage, set-up or decision.
+
+        It is made of both numbers of the moment, the phase and the index of the stage.
         """
         return self.number, self.tick, self.phase, self.stage_index
 
@@ -265,8 +266,9 @@ class Session:
 
     @property
     def rng(self) -> Random:
-        """Return the random generator of the turn that is due. A turn that was taken back draws the
-        same again.
+        """Return the random generator of the turn that is due.
+
+        A turn that was taken back draws the same again.
         """
         number = stream_number(self.chance, self.is_seed_chosen, len(self.turns) + 1, self.tick)
         return turn_random(self.seed, number)
@@ -289,8 +291,9 @@ class Session:
         return sitter.door if sitter else ""
 
     def nonce_of(self, seat: Seat) -> str | None:
-        """Return the nonce that the token of a seat's player must carry. None if the seat is
-        free.
+        """Return the nonce that the token of a seat's player must carry.
+
+        None if the seat is free.
         """
         sitter = self.seats.get(seat)
         return sitter.nonce if sitter else None
@@ -317,8 +320,9 @@ class Session:
         )
 
     def had_remote_player(self, seat: Seat) -> bool:
-        """Return whether this seat was played at another table, in a game that is over. Anybody may
-        take it then.
+        """Return whether this seat was played at another table, in a game that is over.
+
+        Anybody may take it then.
         """
         return self.phase is Phase.OVER and self.door_of(seat) == REMOTE
 
@@ -329,8 +333,9 @@ class Session:
         return not self.is_machine_seat(seat)
 
     def piece_mover(self, seat: Seat) -> Seat:
-        """Return the seat whose player moves this seat's pieces: its own, or the one opposite if it
-        has no person at this table.
+        """Return the seat whose player moves this seat's pieces.
+
+        It is this seat itself, or the one opposite if only that has a person at this table.
         """
         is_own = self.is_played_here(seat) or not self.is_played_here(seat.other)
         return seat if is_own else seat.other
@@ -349,8 +354,9 @@ class Session:
 
     @property
     def due_turn_number(self) -> int:
-        """Return the game's number of the turn for which actions are collected. 0 during the game's
-        set-up.
+        """Return the game's number of the turn for which actions are collected.
+
+        0 during the game's set-up.
         """
         number = self.game.turn_number(self.state) if self.game and self.state is not None else None
         return len(self.turns) + 1 if number is None else number
@@ -383,8 +389,9 @@ class Session:
 
     @property
     def open_actions(self) -> frozenset[str]:
-        """Return the actions that anybody at the table may take for the seat on turn, if that seat
-        is played here.
+        """Return the actions that anybody at the table may take for the seat on turn.
+
+        Empty if that seat is not played here.
         """
         if self.game is None or not any(map(self.is_played_here, self.awaited)):
             return frozenset()
@@ -395,10 +402,9 @@ class Session:
 
     @property
     def idle_since_s(self) -> float | None:
-        """Return since when the clock has been running for nobody, after two time-outs in a row for
-        each seat.
+        """Return since when the clock has been running for nobody.
 
-        None if somebody is playing.
+        That is the case after two time-outs in a row for each seat. None if somebody is playing.
         """
         # Somebody who resumes the clock is present, so the count starts again.
         last_turns = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
@@ -424,8 +430,9 @@ class Session:
         return None
 
     def is_repeated_press(self, seat: Seat, moment: str, action: str) -> bool:
-        """Return whether this press of the chess clock has already counted, for this moment or a
-        later one.
+        """Return whether this press of the chess clock has already counted.
+
+        It may have counted for this moment or a later one.
         """
         # The turns since that moment, up to the first one of the other seat.
         turns_since = dropwhile(lambda turn: turn.moment != moment, self.turns)
@@ -445,10 +452,10 @@ class Session:
         return self.turns[:-1] if is_last_hidden else self.turns
 
     def own_turn_indices(self, seat: Seat) -> tuple[int, ...]:
-        """Return the indices in `turns` of all open turns in which the present player of a seat has
-        acted.
+        """Return the indices in `turns` of the turns in which a seat's present player has acted.
 
-        An action of an earlier player of this seat stays a secret of theirs.
+        Only turns that are open count. An action of an earlier player of this seat stays a secret
+        of theirs.
         """
         nonce, indices = self.nonce_of(seat), []
         for index, turn in enumerate(self.opened_turns):
@@ -480,8 +487,9 @@ class Session:
 
     @property
     def expected_layout(self) -> Layout | None:
-        """Return the layout that is expected when hands are done. None if nothing is checked
-        now.
+        """Return the layout that is expected when hands are done.
+
+        None if nothing is checked now.
         """
         if self.phase is Phase.STAGES:
             return self.stages[self.stage_index].expected
@@ -499,8 +507,9 @@ class Session:
 
     @property
     def awaits_other_table(self) -> bool:
-        """Return whether this table waits for the other one: it has reported that its board shows
-        the current stage, or has asked a question.
+        """Return whether this table waits for the other one.
+
+        It has reported that its board shows the current stage, or has asked a question.
         """
         return self.remote is not None and (
             self.remote.has_reported_stage or bool(self.remote.open_question)
@@ -517,25 +526,27 @@ class Session:
 
     @property
     def is_void(self) -> bool:
-        """Return whether the game has no result that counts: a lesson, a game that the owner ended,
-        a replayed draw.
+        """Return whether the game has no result that counts.
+
+        That is a lesson, a game that the owner has ended, or a draw that is replayed.
         """
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
     def lobby(self) -> Session:
-        """Return the lobby that follows: the people at this table, without the last game and the
-        other table's player.
+        """Return the lobby that follows, which has only the people at this table.
 
-        It needs no record in the journal: all that follows folds the same from the end of the game.
+        The last game and the other table's player are gone. It needs no record in the journal: all
+        that follows folds the same from the end of the game.
         """
         return Session(seats=self.seats_here, commitment=self.commitment)
 
     def is_replaced_by_lobby(self, before: Session) -> bool:
-        """Return whether the lobby replaces the end of this game: the owner has ended it, or
-        another person has taken a seat since the session `before`.
+        """Return whether the lobby replaces the end of this game.
 
-        A game at two tables stays, because the other table has yet to learn its end.
+        It does if the owner has ended the game, or if another person has taken a seat since the
+        session `before`. A game at two tables stays, because the other table has yet to learn its
+        end.
         """
         if self.remote is not None:
             return False
@@ -556,8 +567,9 @@ Advance = tuple[Session, Signals]
 
 
 def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
-    """Return the player of each side, by the side's name. Empty if both players have the same
-    name.
+    """Return the player of each side, by the side's name.
+
+    Empty if both players have the same name.
     """
     people: dict[str, str] = {}
     if game is None or len(set(names.values())) < len(names):

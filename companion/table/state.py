@@ -184,8 +184,9 @@ class TableState:
         return board_check.are_lookalikes_proven(before, layout, self.reading)
 
     def laid_action_for(self, viewer: Viewer) -> str | None:
-        """Return the action that lies open on the table, if the viewer may confirm it. None if
-        there is none.
+        """Return the action that lies open on the table, if the viewer may confirm it.
+
+        None if there is none.
 
         In an open game everybody may confirm and see it.
         """
@@ -207,8 +208,9 @@ class TableState:
 
     @property
     def sees_board(self) -> bool:
-        """Return whether the camera sees this game's board, so that it can tick off
-        instructions.
+        """Return whether the camera sees this game's board.
+
+        Then it can tick off instructions.
         """
         game = self.session.game
         return game is not None and self.reading.game == game.name

@@ -55,7 +55,8 @@ LESSON_READING_FACTOR = 3
 # late. Shorter: an idle table takes more of the processor.
 BEAT_S = 0.05
 # Reading time in seconds with the default setting: to find a sentence, and for each of its words.
-FIND_SENTENCE_S, READ_WORD_S = 1.0, 0.3
+FIND_SENTENCE_S = 1.0
+READ_WORD_S = 0.3
 # Default of the setting `reading_time_s`. The setting scales the other times relative to it.
 DEFAULT_READING_TIME_S = 3.0
 # Seconds for which pages show pieces that move and then rest, before the sign shows the effect.
@@ -204,8 +205,9 @@ class TableStore:
 
     @contextmanager
     def hold_for_device(self) -> Iterator[None]:
-        """Hold the table for a device's input. Errors are logged, because they must not stop the
-        device.
+        """Hold the table for a device's input.
+
+        Errors are logged, because they must not stop the device.
         """
         try:
             with self._lock_table():
@@ -229,8 +231,9 @@ class TableStore:
         return method
 
     def as_input(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
-        """Return a function as a public method for a device, which holds the table and never
-        raises.
+        """Return a function as a public method for a device.
+
+        The method holds the table and never raises.
         """
 
         def method(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
@@ -307,11 +310,10 @@ class TableStore:
     # ---- accepting -------------------------------------------------------------------------------
 
     def accept(self, *records: AnyRecord) -> None:
-        """Check records of one game or of the seats, write and sync them, and only then show their
-        effect.
+        """Check records, write and sync them, and only then show their effect.
 
-        If it raises a `CompanionError`, nothing has happened. Nobody ever sees a state between two
-        of the records.
+        They are all of one game, or all about seats. If it raises a `CompanionError`, nothing has
+        happened. Nobody ever sees a state between two of the records.
         """
         if self._is_closed:
             raise Stale(say("The companion is shutting down"))

@@ -131,8 +131,9 @@ class Table(Closeable):
         return players_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:
-        """Return the nonce that the token of a seat's player must carry. None if the seat is
-        free.
+        """Return the nonce that the token of a seat's player must carry.
+
+        None if the seat is free.
         """
         return self._store.session.nonce_of(seat)
 
@@ -244,8 +245,9 @@ class Table(Closeable):
             store.note_clock()
 
     def _stamp(self, at_s: float | None) -> float:
-        """Return the monotonic time at which an input counts: when it came in, but never in the
-        future.
+        """Return the monotonic time at which an input counts.
+
+        That is the time at which it came in, but never one in the future.
         """
         now_s = self.now_s()
         return now_s if at_s is None else min(at_s, now_s)
@@ -253,8 +255,9 @@ class Table(Closeable):
     # ---- seats -----------------------------------------------------------------------------------
 
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
-        """Take a seat. Return the nonce for the seat's token. Raises `Illegal` if the seat is
-        taken.
+        """Take a seat.
+
+        Return the nonce for the seat's token. Raises `Illegal` if the seat is taken.
         """
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
         self._store.submit(record)
@@ -361,8 +364,10 @@ class Table(Closeable):
             self._store.set_notice("disk", sentence)
 
     def set_round(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
-        """Set the tournament's round at this table: its players, as a sentence, and its game with
-        options. An empty sentence and None if there is none.
+        """Set the tournament's round at this table.
+
+        It has its players, as a sentence, and its game with options. Without a round they are empty
+        and None.
         """
         with self._store.hold_for_device():
             self._store.round_game = game

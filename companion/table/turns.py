@@ -30,8 +30,9 @@ CAMERA_ANSWER_TIMEOUT_S = 12.0
 
 
 def hand_in(store: TableStore, order: HandIn) -> str:
-    """Seal a seat's action. Return its receipt, or an empty string while it waits for a still
-    board.
+    """Seal a seat's action.
+
+    Return its receipt, or an empty string while it waits for a still board.
 
     The same order with the same salt may be sent again and gets the same answer. A second press of
     a chess clock has no effect and no receipt. A missing salt and the time of day are filled in.
@@ -145,8 +146,9 @@ def read_headline(store: TableStore, by: str, moment: str, stage: int, number: i
 
 
 def show_next_headline(store: TableStore, by: str) -> None:
-    """Show the next headline, or end a stage after its last headline if hands have nothing to
-    do.
+    """Show the next headline of the stage.
+
+    After the last one, end the stage if hands have nothing to do.
     """
     session, headline = store.session, store.live.headline
     following = store.start_headline(session, headline.number + 1) if headline else None

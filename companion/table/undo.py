@@ -125,8 +125,9 @@ def decline(session: Session, record: Decline) -> Advance:
 
 
 def with_lasting_parts(session: Session, earlier: Session) -> Session:
-    """Return the earlier session with the parts that are never undone: seats, commitment,
-    coaching.
+    """Return the earlier session with the parts that are never undone.
+
+    These are seats, commitment and coaching.
     """
     return replace(
         earlier,

@@ -266,8 +266,9 @@ def _board_ui(live: TableState, viewer: Viewer) -> BoardUi | None:
 
 
 def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square, Badge]:
-    """Return the badges on the pieces after the stage that is shown. `before` has those before the
-    turn.
+    """Return the badges on the pieces after the stage that is shown.
+
+    `before` has those before the turn.
     """
     badges = session.shown_stage.badges
     # Pieces that hands have not moved yet keep their badges on their old squares.

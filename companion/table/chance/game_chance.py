@@ -56,11 +56,10 @@ def _fair_chance(store: TableStore) -> FairChance:
 
 
 def commit_to_next_game(store: TableStore) -> None:
-    """Commit to the next game's chance between games, unless the present commitment's secret still
-    exists.
+    """Commit to the next game's chance, if no game is running.
 
-    An error of the disk is ignored here: it is shown when a game is to begin, which needs the
-    commitment.
+    A commitment stays as long as its secret exists. An error of the disk is ignored here: it is
+    shown when a game is to begin, which needs the commitment.
     """
     session = store.session
     if session.is_between_games:

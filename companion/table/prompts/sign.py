@@ -330,8 +330,9 @@ _PAUSE_REASONS = {
 
 
 def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
-    """Return what the game itself says that it waits for, or that its clock is stopped, or which
-    seat has yet to hand in.
+    """Return the sign of a game that says itself what it waits for.
+
+    It may also say that the clock is stopped, or which seat has yet to hand in.
     """
     session = live.session
     if action := live.laid_action_for(viewer):

@@ -26,7 +26,8 @@ from companion.table.session import Phase
 
 # Maximum nesting of sentences, and maximum number of uses of a part in a pattern. Both bound how
 # large a small message can become once its parts are filled in.
-_MAX_DEPTH, _MAX_PART_USES = 8, 2
+_MAX_DEPTH = 8
+_MAX_PART_USES = 2
 
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
 # The integers that both SQLite and a browser represent exactly, and one more.

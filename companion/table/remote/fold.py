@@ -256,7 +256,7 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
     remote, now_s = remote_of(session), record.now_s
     match record.message:
         case ActionSealed() as sealed:
-            _require(session, sealed.tick, Phase.ORDERS, is_shared=True)
+            _require_expected(session, sealed.tick, Phase.ORDERS, is_shared=True)
             if remote.sealed_action:
                 raise unexpected_message()
             bound = _send_own_action(with_remote(session, sealed_action=sealed))
@@ -266,7 +266,7 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
         case StageShown() as shown:
             return _receive_stage(session, remote, shown, now_s)
         case TimeIsOver() as over:
-            _require(session, over.tick, Phase.ORDERS, is_shared=False)
+            _require_expected(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
                 raise unexpected_message()
             stopped = replace(
@@ -298,7 +298,7 @@ def _receive_action(
     """Process the action of the other table's seat. It must match its receipt, if it has one."""
     game = session.require_game()
     is_shared = session.phase is Phase.ORDERS and len(game.to_act(session.state)) > 1
-    _require(session, opened.tick, Phase.ORDERS, is_shared=is_shared)
+    _require_expected(session, opened.tick, Phase.ORDERS, is_shared=is_shared)
     # Only one spelling is valid, because the receipt is that of the text.
     if game.format(game.parse(opened.action)) != opened.action:
         raise unexpected_message()
@@ -327,7 +327,7 @@ def _receive_stage(
 ) -> Advance:
     """Note that the other table's board shows the current stage, or the set-up."""
     is_setup = shown.stage == SETUP_STAGE
-    _require(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
+    _require_expected(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.their_seat in remote.reported_seats or not (
         is_setup or shown.stage == session.stage_index
     ):
@@ -341,7 +341,7 @@ def _receive_stage(
 
 def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: float) -> Advance:
     """Stop or start the clock of the other table's seat, as that table has done."""
-    _require(session, clock.tick, Phase.ORDERS, is_shared=False)
+    _require_expected(session, clock.tick, Phase.ORDERS, is_shared=False)
     countdown = session.countdown
     if countdown is None:
         raise unexpected_message()
@@ -383,8 +383,10 @@ def _receive_answer(
     return _receive_action(session, remote_of(session), remote.waiting_action, now_s)
 
 
-def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:
-    """Raise `Malformed` unless a message may arrive now.
+def _require_expected(
+    session: Session, tick: int, phase: Phase, is_shared: bool | None = None
+) -> None:
+    """Raise `Malformed` unless a message of this tick and phase may arrive now.
 
     `is_shared` requires that both seats act (True), or only the other table's seat (False).
     """

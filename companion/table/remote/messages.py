@@ -170,8 +170,9 @@ class RemoteGame:
         return self.remote_seat.seat.other
 
     def payload(self, number: int) -> bytes:
-        """Return the message of this number, counted from 1, encoded. Equal messages give equal
-        bytes.
+        """Return the message of this number, counted from 1, encoded.
+
+        Equal messages give equal bytes.
         """
         return _encode(_Envelope(self.remote_seat.id, number, self.sent_messages[number - 1]))
 

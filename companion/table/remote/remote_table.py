@@ -85,8 +85,9 @@ class RemoteTable:
             self._store.accept(record)
 
     def receive(self, game: str, number: int, payload: bytes) -> None:
-        """Process the message of this number from the other table. A repeated message changes
-        nothing.
+        """Process the message of this number from the other table.
+
+        A repeated message changes nothing.
 
         Raises `Malformed` if it is not valid or does not fit. Then the game cannot continue.
         """

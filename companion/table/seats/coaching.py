@@ -76,8 +76,8 @@ def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
     """Return the indices in `Session.turns` of the actions that a machine gives reasons for.
 
     Only those of its last turn with reasons, which may have several actions. Empty if nothing may
-    be shown. Reasons reveal the action, so those of a sealed action stay
-    secret. In a game with hidden information they are shown only after the game.
+    be shown. Reasons reveal the action, so those of a sealed action stay secret. In a game with
+    hidden information they are shown only after the game.
     """
     session, game = live.session, live.session.game
     if game is None or not session.is_machine_seat(seat) or session.remote is not None:
@@ -102,8 +102,9 @@ class Coaching:
         self._store = store
 
     def subjects(self, seat: Seat) -> tuple[CoachSubject, ...]:
-        """Return what a seat may ask about now: the coach's answers, then the reasons of the
-        machine opposite.
+        """Return what a seat may ask about now.
+
+        First come questions to the coach, then the reasons of the machine opposite.
         """
         live = self._store.live
         subjects = _coach_subjects(live.session, seat, self._store.settings.coach)

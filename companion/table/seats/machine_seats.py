@@ -80,10 +80,9 @@ class MachineSeats:
         return tuple(machine_turn(session, seat) for seat in SEATS if session.is_machine_seat(seat))
 
     def store_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
-        """Store a machine's reasons for the action that it is about to hand in, until that turn is
-        open.
+        """Store a machine's reasons for the action that it is about to hand in.
 
-        They are only in memory and are lost in a restart.
+        They stay secret until that turn is open. They are only in memory and are lost in a restart.
         """
         with self._store.hold():
             live = self._store.live

@@ -119,8 +119,9 @@ def _due_pad(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, st
 
 
 def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
-    """Take back what pressing ready did, and hand in what holding it means, for the same turn and
-    time.
+    """Take back what pressing Ready has done, and hand in what holding it means.
+
+    The action is for the same turn, and counts from the time of the press.
     """
     earlier = session.before_turn
     # The press that began this hold has the same time. It must have ended the last turn.

@@ -75,8 +75,9 @@ def move_seat(session: Session, record: MoveSeat) -> Advance:
 
 
 def show_card(session: Session, record: ShowCard) -> Advance:
-    """Show a player's card at a seat, or remove it. Raises `Illegal` if no person sits there, or if
-    the other seat has the card.
+    """Show a player's card at a seat, or remove it.
+
+    Raises `Illegal` if no person sits there, or if the other seat has the card.
     """
     sitter = session.seats.get(record.seat)
     if sitter is None or sitter.door == MACHINE:

@@ -66,8 +66,9 @@ def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None
 
 
 def free_lone_machines(store: TableStore) -> None:
-    """Free the seats of machines that are alone between two games, because their opponents have
-    left.
+    """Free the seats of machines that are alone between two games.
+
+    Their opponents have left.
     """
     session = store.session
     if session.is_between_games and session.doors == {MACHINE}:

@@ -23,8 +23,8 @@ class Call(StrEnum):
 class StaffBell:
     """The bell by which players call the staff. It handles one call at a time.
 
-    Pages ring it. A broker or a hub listens and answers. Its methods may be called
-    from any thread. `on_change` is called after every change, in the thread that made it.
+    Pages ring it. A broker or a hub listens and answers. Its methods may be called from any thread.
+    `on_change` is called after every change, in the thread that made it.
 
     - `call`: the state of the call.
     - `caller`: who has called: a seat, `table` or `host` (the owner). Empty without a call.
@@ -64,8 +64,9 @@ class StaffBell:
         self.on_change()
 
     def ring(self, by: str) -> None:
-        """Call the staff. An open call stays as it is. Raises `Illegal` if nobody would hear the
-        call.
+        """Call the staff.
+
+        An open call stays as it is. Raises `Illegal` if nobody would hear the call.
         """
         if not self.has_listener:
             raise wrong_phase(say("Nobody can be called from here now: ask somebody in person."))
