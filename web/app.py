@@ -54,7 +54,13 @@ from web.templating.environment import CompiledTemplates, prepare_templates
 
 # Maximum size of a request. Routes for pictures and files set a larger one themselves.
 MAX_BODY_BYTES = 16 * 1024
-
+# Paths whose answers contain names of players.
+PATHS_WITH_PLAYERS = ("/api/seat/", "/api/table/")
+# Paths of the shared screen, which has its own language.
+SCREEN_PATHS = ("/", "/live/table", "/live/wall")
+# Token that a page sends with a request for a file that takes long to make, see `page.js`.
+_WAIT_TOKEN = re.compile(r"[0-9a-z]{1,12}")
+# Content security policy of pages that do not set one of their own.
 _SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'"
@@ -189,12 +195,6 @@ def _translate_all(value: Any) -> Any:
     return value
 
 
-# Paths whose answers contain names of players.
-PATHS_WITH_PLAYERS = ("/api/seat/", "/api/table/")
-# Paths of the shared screen, which has its own language.
-SCREEN_PATHS = ("/", "/live/table", "/live/wall")
-
-
 def create_base_app(
     site: Site,
     guard: Auth,
@@ -263,10 +263,6 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
         raise BadRequest
     if request.endpoint not in ("pages.static", "pages.favicon") and not names.knows(host):
         raise UnknownName(join_urls()[0])
-
-
-# Token that a page sends with a request for a file that takes long to make, see `page.js`.
-_WAIT_TOKEN = re.compile(r"[0-9a-z]{1,12}")
 
 
 def _set_headers(answer: Response) -> Response:

@@ -34,6 +34,8 @@ from web.templating.phrases import end_words, rule_words
 # Seconds without a stream after which a seat's phone counts as gone. Phones that reload a page, or
 # change their network, need a few.
 GONE_AFTER_S = 30.0
+# Names of the choices for whom the coach advises.
+_COACH_CHOICES = WORDS["table.coach"].choices
 
 
 class Presence:
@@ -103,10 +105,6 @@ class FragmentKey(NamedTuple):
     language: str
     root: str
     """Prefix of all addresses, see `request.script_root`."""
-
-
-# Names of the choices for whom the coach advises.
-_COACH_CHOICES = WORDS["table.coach"].choices
 
 
 @dataclass

@@ -57,7 +57,7 @@ LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the tabl
         ),
     ],
 )
-def test_the_headline_leads_where_it_is_put_right(
+def test_the_first_advice_leads_where_it_is_put_right(
     place: Place, found: tuple[Finding, ...], text: str, href: str
 ) -> None:
     place.health.found = found

@@ -29,6 +29,8 @@ _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 
 # Name of a table that joins.
 TableName = Annotated[str, Meta(max_length=64)]
+# Seconds for which the code for joining is valid.
+TABLE_CODE_S = 600.0
 
 
 class CallAnswer(Body, frozen=True):
@@ -71,10 +73,6 @@ class HubActions(Protocol):
 
     def set_delay(self, delay_s: float) -> None:
         """Set the delay in seconds for spectators."""
-
-
-# Seconds for which the code for joining is valid.
-TABLE_CODE_S = 600.0
 
 
 class TableJoinCode:

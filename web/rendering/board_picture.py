@@ -83,15 +83,15 @@ def picture_of_view(view: TableView) -> BoardPicture | None:
     )
 
 
-def picture_of_replay(kit: Kit, step: ReplayStep) -> BoardPicture:
-    """Return the picture of one step of a replay, with the origins of moved pieces."""
+def picture_of_replay(kit: Kit, scene: ReplayStep) -> BoardPicture:
+    """Return the picture of one scene of a replay, with the origins of moved pieces."""
     return BoardPicture(
         kit,
-        step.layout,
-        events=step.events,
-        origins=frozenset(origin for origin, _ in step.moves),
-        badges=step.badges,
-        finished_moves=step.moves,
+        scene.layout,
+        events=scene.events,
+        origins=frozenset(origin for origin, _ in scene.moves),
+        badges=scene.badges,
+        finished_moves=scene.moves,
     )
 
 

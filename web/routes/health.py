@@ -22,6 +22,7 @@ from web.routes.owner.check import cues
 from web.routes.route import PageGroup, download, get, host_only, host_page
 from web.server.sse import Audience
 
+# Address of the page.
 PAGE = "/host/health"
 # Interval in seconds between two examinations of the machine for an open page. Each runs commands
 # and takes up to some seconds.
@@ -49,7 +50,7 @@ TOPICS: Mapping[str, str] = {
     "versions": say("Versions"),
 }
 # Problems by topic, in the owner's words.
-HEADLINES: Mapping[str, str] = {
+PROBLEMS: Mapping[str, str] = {
     "camera": say("The camera has a problem"),
     "pins": say("A pad has a problem"),
     "machine": say("The machine is short of memory"),
@@ -175,7 +176,7 @@ class HealthPages(PageGroup):
         return {
             "report": report,
             "locks": (eye.link.locks if eye else None) or (None, None),
-            "headline": headline_of(findings, report),
+            "first_advice": first_advice(findings, report),
             "grave_topics": {finding.topic for finding in findings if finding.grade in GRAVE},
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel,
@@ -191,18 +192,19 @@ def is_unreachable(findings: tuple[Finding, ...]) -> bool:
     return bool(grades) and grades[0] is not Grade.OK
 
 
-def headline_of(findings: tuple[Finding, ...], report: CameraReport) -> FirstAdvice | None:
+def first_advice(findings: tuple[Finding, ...], report: CameraReport) -> FirstAdvice | None:
     """Return the most urgent problem, or else the camera's advice, or None."""
     for grade in GRAVE:
         for finding in findings:
             if finding.grade is grade:
-                return _headline(finding.topic)
+                return _advice_about(finding.topic)
     if is_unreachable(findings):
-        return _headline("network")
+        return _advice_about("network")
     return FirstAdvice(report.todo) if report.todo else None
 
 
-def _headline(topic: str) -> FirstAdvice:
+def _advice_about(topic: str) -> FirstAdvice:
+    """Return the problem of a topic, and the link to its solution or to the page's details."""
     name = TOPICS.get(topic, topic)
-    text = HEADLINES.get(topic) or say("{thing} needs attention", thing=name)
+    text = PROBLEMS.get(topic) or say("{thing} needs attention", thing=name)
     return FirstAdvice(text, *SOLUTIONS.get(topic, (say("What to do"), f"{PAGE}#details")))

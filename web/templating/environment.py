@@ -61,6 +61,13 @@ from web.templating.phrases import (
     upper_first,
 )
 
+# Cache of the latest boards: everything on which a drawing depends, and the drawing.
+#
+# Twelve are enough for four kinds of pages (two seats, table screen, spectators) in three
+# languages. With fewer, a board that several people look at may be drawn more than once, which
+# takes 0.1 ms.
+_BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
+
 
 def prepare_templates(app: Flask) -> None:
     """Set up an application's templates: functions, filters, and how values are rendered."""
@@ -112,14 +119,6 @@ def prepare_templates(app: Flask) -> None:
         t=translate,
         to_owner=to_owner,
     )
-
-
-# Cache of the latest boards: everything on which a drawing depends, and the drawing.
-#
-# Twelve are enough for four kinds of pages (two seats, table screen, spectators) in three
-# languages. With fewer, a board that several people look at may be drawn more than once, which
-# takes 0.1 ms.
-_BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
 
 
 @cache

@@ -19,6 +19,8 @@ PLAIN_SIDES = {
     Seat.SOUTH: Side(say("South"), "ink", "#1B1814", "disc"),
     Seat.NORTH: Side(say("North"), "bare", "#1B1814", "diamond"),
 }
+# Maximum number of digits of a whole number. More would not fit into 32 bits.
+MAX_DIGITS = 9
 
 
 def side_of(view: TableView, seat: Seat) -> Side:
@@ -56,10 +58,6 @@ def rule_words(game: Game[Any, Any], rule: str) -> str:
         if paragraph.id == rule:
             return say("Rule {number}, {title}", number=number, title=paragraph.title)
     return say("Rules")
-
-
-# Maximum number of digits of a whole number. More would not fit into 32 bits.
-MAX_DIGITS = 9
 
 
 def whole_number(text: str) -> int | None:
