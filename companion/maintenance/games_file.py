@@ -22,7 +22,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.messages import is_dense
 from companion.core.names import is_printable
-from companion.storage.database import COLUMNS, START, is_intact, link_all, rows_of
+from companion.storage.database import COLUMNS, NO_LINK, is_intact, link_all, rows_of
 from companion.storage.format import create_tables
 from companion.storage.journal import Journal
 from companion.table.records import AnyRecord, MoveSeat, TakeSeat
@@ -150,7 +150,7 @@ def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
 
 def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
     """Yield the inputs of a game up to the first one that was altered."""
-    before = START
+    before = NO_LINK
     for row in rows_of(journal.database.connection, game):
         if not is_intact(before, row):
             return

@@ -36,9 +36,8 @@ MEMBERSHIP_FILE = "hub.json"
 class HubLink(Closeable):
     """Joins and leaves a hub while the service runs. `close` may be called twice.
 
-    Pages and command line use it from any thread. `health` returns the worst finding about the
-    machine as a sentence. `change_settings` changes settings by dotted name, and returns the result
-    as a sentence.
+    Pages and command line use it from any thread. `health` and `change_settings` are as in
+    `HubAdapter`.
     """
 
     def __init__(

@@ -31,8 +31,8 @@ from companion.table.records import AnyRecord
 
 # Timeout in milliseconds for a write while another program writes, such as a backup.
 BUSY_MS = 5000
-# Link that stands before the first entry of a game.
-START = bytes(16)
+# What the first entry of a game is linked to, because it has no entry before it.
+NO_LINK = bytes(16)
 # Columns of the table `entries`, in the order of `Row`.
 COLUMNS = "id, game, at, run, now_s, record, link"
 
@@ -221,7 +221,7 @@ def link_all(db: sqlite3.Connection) -> None:
     links = []
     for values in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
         row = Row(*values)
-        count, before = ends.get(row.game, (0, START))
+        count, before = ends.get(row.game, (0, NO_LINK))
         link = link_of(before, row)
         ends[row.game] = (count + 1, link)
         links.append((link, row.id))
@@ -238,17 +238,17 @@ def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
     return [Row(*values) for values in db.execute(query, (game,))]
 
 
-def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
-    """Return the number of entries written for a game, and the last link."""
+def end_of_game(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
+    """Return the number of entries written for a game, and the link of the last one."""
     row = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
-    return (0, START) if row is None else (row[0], row[1])
+    return (0, NO_LINK) if row is None else (row[0], row[1])
 
 
 def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
     """Return whether no entry of a game is missing or changed."""
-    count, before = 0, START
+    count, before = 0, NO_LINK
     for row in rows_of(db, game):
         if not is_intact(before, row):
             return False
         count, before = count + 1, row.link
-    return (count, before) == end_of(db, game)
+    return (count, before) == end_of_game(db, game)

@@ -33,10 +33,10 @@ from companion.core.ports import Closeable
 from companion.storage.archive_tables import ArchiveTables
 from companion.storage.database import (
     COLUMNS,
-    START,
+    NO_LINK,
     Database,
     Row,
-    end_of,
+    end_of_game,
     is_chain_intact,
     is_intact,
     link_of,
@@ -116,7 +116,7 @@ class Journal(Closeable):
 
         def add(db: sqlite3.Connection) -> None:
             # Continue the game's chain of links at its end.
-            count, link = end_of(db, game)
+            count, link = end_of_game(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, record in enumerate(records, first):
                 content = _encode(record)
@@ -170,7 +170,7 @@ class Journal(Closeable):
         for values in self.database.read(f"{_READ} {condition} ORDER BY id", games):
             row = Row(*values)
             entry = _entry_of(row)
-            if entry is None or not is_intact(links.get(row.game, START), row):
+            if entry is None or not is_intact(links.get(row.game, NO_LINK), row):
                 return entries, row.id
             links[row.game] = row.link
             entries.append(entry)
