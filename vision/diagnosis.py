@@ -310,7 +310,8 @@ def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
     left, bottom, right, top = area_mm
     scale = _PHOTOGRAPH_PX / max(right - left, top - bottom)
     top_view = pose.top_view((left, bottom), (right, top), 0.0, scale)
-    view, colours = top_view.rectify(frame.luma), _colours_of(frame)
+    view = top_view.rectify(frame.luma)
+    colours = _colours_of(frame)
     if colours is None:
         return view
     # Colours have a lower resolution.
@@ -322,7 +323,8 @@ def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) ->
     """Return a view of an area with hidden squares in grey, and half of the gaps around them."""
     left_mm, _, right_mm, top_mm = area_mm
     scale = view.shape[1] / (right_mm - left_mm)
-    covered, board = view.copy(), kit.board
+    covered = view.copy()
+    board = kit.board
     half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2
     for square in hidden:
         x_mm, y_mm = board.centre_mm(square)

@@ -119,7 +119,8 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     high = (np.ceil(quads.max(axis=1)) + 3).clip(0, pose.size).astype(int)
 
     # Edges as they are, and after a known blur.
-    slopes, reblurred = _slopes(luma), _slopes(_reblur(luma))
+    slopes = _slopes(luma)
+    reblurred = _slopes(_reblur(luma))
     centres_mm = at_height(np.array([board.centre_mm(square) for square in squares]))
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     modules_px = module_mm * pose.px_per_mm(centres_mm)

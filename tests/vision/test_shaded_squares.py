@@ -48,7 +48,7 @@ def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
     monkeypatch: pytest.MonkeyPatch, name: str, grey: int
 ) -> None:
     back = np.full((120, 120, 3), grey, np.uint8)
-    monkeypatch.setattr("vision.simulation.pieces.unpacked", lambda *_, **__: back)
+    monkeypatch.setattr("vision.simulation.pieces.decode_png", lambda *_, **__: back)
     tally = tally_of(name)
     assert tally.wrong == []
     assert tally.bare, "the board is found"

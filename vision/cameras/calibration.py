@@ -106,7 +106,8 @@ class Calibration:
             pixels = f"{size[0]} x {size[1]}"
             return f"This picture is {pixels}, the others are not: take all with one camera"
         view = self._find_page(luma, size)
-        before, self._last = self._last, view if isinstance(view, _View) else None
+        before = self._last
+        self._last = view if isinstance(view, _View) else None
         if isinstance(view, str):
             return view
         if before is None or _distance_px(view, before) > _MAX_STILL_PX:

@@ -98,7 +98,9 @@ class CameraLink:
         `source` is written as in `[camera] source`, empty for that of the settings.
         """
         with self._request_lock:
-            self._source, self._is_source_new, self._requested_locks = source, True, None
+            self._source = source
+            self._is_source_new = True
+            self._requested_locks = None
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
@@ -132,10 +134,12 @@ class CameraLink:
     def exchange_if_chosen(self) -> bool:
         """Close the camera if another one was chosen. Return whether that was so."""
         with self._request_lock:
-            is_new, self._is_source_new = self._is_source_new, False
+            is_new = self._is_source_new
+            self._is_source_new = False
         if is_new:
             self.drop()
-            self._faults, self._last_luma = 0, None
+            self._faults = 0
+            self._last_luma = None
         return is_new
 
     def grab(self) -> Frame:
@@ -199,8 +203,10 @@ class CameraLink:
 
     def drop(self) -> None:
         """Close the camera. Does nothing if none is open."""
-        camera, self._camera = self._camera, None
-        self._light, self._locks = None, None
+        camera = self._camera
+        self._camera = None
+        self._light = None
+        self._locks = None
         if camera is not None:
             if self._cameras.lenses:
                 self._cameras.lenses.update(camera, self._reader.lens_tuner, self._reader.pose)
@@ -220,7 +226,8 @@ class CameraLink:
         if device is None:
             return
         with self._request_lock:
-            locks, self._requested_locks = self._requested_locks, None
+            locks = self._requested_locks
+            self._requested_locks = None
         if locks is not None:
             device.lock(locks.focus, locks.exposure)
             if self._light and locks.exposure is not None:

@@ -58,8 +58,10 @@ class ExposureControl:
         if light == "good":
             self._adjusted_for = self.sentence = ""
         elif self._adjust(light):
-            self._adjusted_for, self.sentence = light, ""
-            self._checks, self._next_s = [], now_s + _SETTLE_S
+            self._adjusted_for = light
+            self.sentence = ""
+            self._checks = []
+            self._next_s = now_s + _SETTLE_S
         elif light == "dark":
             self.sentence = DARK_WORDS
         else:

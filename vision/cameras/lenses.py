@@ -111,7 +111,8 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
     """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
-    lens_name, zoom = "webcam", 1.0
+    lens_name = "webcam"
+    zoom = 1.0
     if isinstance(camera, Device):
         lens_name, zoom = camera.lens_name, camera.zoom
     lens = LENSES[lens_name if settings.model == "auto" else settings.model]

@@ -56,7 +56,8 @@ def usb_devices() -> tuple[UsbDevice, ...]:
     """
     devices = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
-        number, path = entry.name.removeprefix("video"), str(entry.resolve())
+        number = entry.name.removeprefix("video")
+        path = str(entry.resolve())
         # A camera has several device files. The first one gives the pictures, others metadata.
         if not number.isdecimal() or _read_line(entry / "index") not in ("", "0"):
             continue

@@ -306,7 +306,8 @@ def _join_readings(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
     """Return the fan on which all readings of a zone agree. None if they differ."""
     if len({len(reading) for reading in readings}) > 1:
         return None
-    fan, named = [], list[str]()
+    fan = []
+    named = list[str]()
     for names in zip(*readings, strict=True):
         # The names that were read at this position.
         read_names = set(names) - {UNREAD}

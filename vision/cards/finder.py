@@ -137,7 +137,8 @@ class CardFinder:
         quads_mm = {}
         for name, quads in quads_by_name.items():
             quads_mm[name] = [view.top_view.to_board(quad) for quad in quads]
-        cards, duplicates = [], set()
+        cards = []
+        duplicates = set()
         for name, card in cards_of_markers(self._deck, quads_mm).items():
             if card is not None:
                 cards.append(card)

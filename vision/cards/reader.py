@@ -64,7 +64,8 @@ class CardReader:
         """The zones in which fans lie."""
         self.markers = frozenset(card.marker for card in deck.cards)
         """Ids of all cards' markers."""
-        self._finder, self._cover_detector = CardFinder(deck), CoverDetector(kit.board, deck)
+        self._finder = CardFinder(deck)
+        self._cover_detector = CoverDetector(kit.board, deck)
         # The view for the last pose, and which of its pixels are inside the picture.
         self._top_view: tuple[Pose, TopView, Mask] | None = None
 
@@ -113,7 +114,8 @@ class CardReader:
         A zone is doubtful if a card lies between it and another one, or at its edge.
         """
         by_zone: dict[Square, list[OpenCard]] = defaultdict(list)
-        doubtful, beside = set[Square](), []
+        doubtful = set[Square]()
+        beside = []
         for card in cards:
             # Sample the positions that the card may have, given the uncertainty of the pose.
             spread_mm = float(pose.spread_mm(at_height(card.middle, CARD_Z_MM))[0])

@@ -256,7 +256,8 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
 def scan_parts(luma: Luma, boxes: Iterable[Box], min_side_px: float) -> list[Sighting]:
     """Return the markers in boxes of a picture, with sides of at least `min_side_px`."""
     # Parts are small, so one threshold window is enough.
-    finder, sightings = MarkerFinder(is_quick=True), []
+    finder = MarkerFinder(is_quick=True)
+    sightings = []
     for rows, columns in boxes:
         # OpenCV needs contiguous memory, not a view of a larger picture.
         part = np.ascontiguousarray(luma[rows, columns])

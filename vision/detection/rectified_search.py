@@ -109,11 +109,11 @@ def read_from_above(
     pose: Pose,
     luma: Luma,
     *,
-    known: Collection[int],
+    known_ids: Collection[int],
     squares: Collection[Square],
     preparations: Sequence[Preparation],
 ) -> tuple[Sighting, ...]:
-    """Return markers other than the `known` ids on and around these squares of a picture.
+    """Return markers other than the `known_ids` on and around these squares of a picture.
 
     Each view is searched after each of the `preparations`, which are `PLAIN` or `ENHANCED`.
     """
@@ -122,7 +122,7 @@ def read_from_above(
         for height_mm in _heights_mm(kit):
             # Markers of one height are in one plane.
             view = _view_of(kit, pose, luma, area, height_mm)
-            wanted_ids = view.markers - set(known) - set(sightings)
+            wanted_ids = view.markers - set(known_ids) - set(sightings)
             for sighting in _sightings_in(view, wanted_ids, view.is_in_area, preparations):
                 # From the view to the board, and from there to the picture.
                 corners_mm = at_height(view.top_view.to_board(sighting.corners_px), height_mm)
@@ -177,18 +177,18 @@ def find_lost_corners(
 def _sightings_in(
     view: _View,
     wanted_ids: set[int],
-    is_searched: Callable[[Points], bool],
+    may_guess: Callable[[Points], bool],
     preparations: Sequence[Preparation],
 ) -> Iterator[Sighting]:
     """Yield each marker with a wanted id once, in pixels of the view.
 
     The view is searched after each of the `preparations`, until all are found. Markers that do not
-    decode are guessed where `is_searched` holds for their corners (4, 2) px.
+    decode are guessed where `may_guess` holds for their corners (4, 2) px.
     """
     for prepare in preparations:
         picture = prepare(view.luma)
         result = _FINDER.find(picture, _MIN_SIDE_SHARE * view.side_px)
-        guesses = _guesses(picture, result, view.side_px, wanted_ids, is_searched)
+        guesses = _guesses(picture, result, view.side_px, wanted_ids, may_guess)
         for sighting in (*result.sightings, *guesses):
             if sighting.marker in wanted_ids:
                 wanted_ids = wanted_ids - {sighting.marker}
@@ -223,7 +223,7 @@ def _small_print(marker: int) -> Luma:
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
 
 
-def _unchanged(view: Luma) -> Luma:
+def _leave_unchanged(view: Luma) -> Luma:
     return view
 
 
@@ -235,7 +235,7 @@ def _remove_shadows(view: Luma) -> Luma:
 Preparation = Callable[[Luma], Luma]
 
 # For views in which most markers decode.
-PLAIN: Sequence[Preparation] = (_unchanged,)
+PLAIN: Sequence[Preparation] = (_leave_unchanged,)
 
 # For markers that are out of focus or under shadows with edges.
 ENHANCED: Sequence[Preparation] = (sharpen, _remove_shadows)
@@ -243,10 +243,12 @@ ENHANCED: Sequence[Preparation] = (sharpen, _remove_shadows)
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:
     """Return the squares in connected groups, so that each group needs only one view."""
-    remaining, areas = set(squares), []
+    remaining = set(squares)
+    areas = []
     while remaining:
         # Flood fill over the eight neighbours of each square.
-        area, pending = set[Square](), [remaining.pop()]
+        area = set[Square]()
+        pending = [remaining.pop()]
         while pending:
             square = pending.pop()
             area.add(square)
@@ -286,7 +288,7 @@ def _guesses(
     result: FinderResult,
     side_px: float,
     wanted_ids: Collection[int],
-    is_searched: Callable[[Points], bool],
+    may_guess: Callable[[Points], bool],
 ) -> Iterator[Sighting]:
     """Yield the likely markers among the rejected quadrangles that have the size of a marker.
 
@@ -294,7 +296,7 @@ def _guesses(
     """
     low, high = _SIDE_RATIOS
     for quad in result.rejected:
-        if not is_searched(quad):
+        if not may_guess(quad):
             continue
         # The size has to match a marker, or one with its quiet zone.
         ratios = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1) / side_px

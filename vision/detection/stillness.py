@@ -304,7 +304,8 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
     Blocks that `moved` are excluded, unless the movement is noise itself. None means that none
     moved.
     """
-    size, before = np.abs(residual), noise.mean_square
+    size = np.abs(residual)
+    before = noise.mean_square
     if moved is not None and is_incoherent(residual, moved):
         # The movement is only noise.
         moved = None

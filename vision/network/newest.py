@@ -60,7 +60,8 @@ class Newest(Generic[T]):
         """
         with self._change:
             self._change.wait_for(lambda: self._is_fresh() or self._error is not None, timeout_s)
-            newest, self._newest = self._newest, None
+            newest = self._newest
+            self._newest = None
             if newest is None and self._error:
                 raise self._error
             self.is_overdue = newest is None

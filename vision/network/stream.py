@@ -96,15 +96,17 @@ class NetworkCamera(Device):
 
     def _read(self, video: Any) -> None:
         """Put pictures into `_newest` until the camera is closed. Raises `CameraError`."""
-        # The number of pictures in the current second.
-        second_s, count = time.monotonic(), 0
+        # The start of the current second, and the number of pictures in it.
+        second_s = time.monotonic()
+        count = 0
         while not self._closed:
             is_good, picture = video.read()
             if not is_good or picture is None:
                 raise self._too_slow()
             now_s = time.monotonic()
             if now_s - second_s >= 1:
-                second_s, count = now_s, 0
+                second_s = now_s
+                count = 0
             count += 1
             if count > MAX_PICTURES_PER_S:
                 raise CameraError(

@@ -101,7 +101,9 @@ def _extend_pair(
             # A pose of all corners has to fit all of them.
             joint_pose, joint_rms_px = _fit_group(board, [*group, sighting], lens, size)
             if joint_pose is not None:
-                group, pose, rms_px = [*group, sighting], joint_pose, joint_rms_px
+                group = [*group, sighting]
+                pose = joint_pose
+                rms_px = joint_rms_px
     return group, rms_px
 
 

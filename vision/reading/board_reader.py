@@ -223,7 +223,8 @@ class BoardReader:
     def _store_details(self, look: Look) -> None:
         """Store the details of a picture that was read, with advice in sentences."""
         location, pose, mirror = self.memory.location, look.pose, self.mirror
-        advice, notes = list[Advice](), [location.twin_advice]
+        advice = list[Advice]()
+        notes = [location.twin_advice]
         if look.joint_vote.game is not None:
             mirror.is_proven = True
             mirror.is_inverted = False

@@ -156,7 +156,8 @@ def _add_lost_corners(
     # A rough pose from the corners that were found predicts where to search.
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
-    points_px, lens = np.vstack(list(corners.values())), memory.location.tuner.lens
+    points_px = np.vstack(list(corners.values()))
+    lens = memory.location.tuner.lens
     pose = fit_pose(points_mm, points_px, lens, size)
     more = find_lost_corners(kit.board, pose, luma, corners) if pose else ()
     sightings = (*sightings, *more)

@@ -175,7 +175,7 @@ def _search_markers(
         pieces.kit,
         pieces.pose,
         look.luma,
-        known=known_ids,
+        known_ids=known_ids,
         squares=squares,
         preparations=preparations,
     )

@@ -324,7 +324,8 @@ def _solve(
                 board=board.name,
             )
             return replace(location, problem=problem)
-        pose, tuner = fit.pose, LensTuner.of(location.nominal)
+        pose = fit.pose
+        tuner = LensTuner.of(location.nominal)
         tuner = tuner.with_fit(pose.lens, _CORNERS_COVARIANCE, by_lines=False)
 
     # The printed lines have not been compared with this pose yet.

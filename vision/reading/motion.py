@@ -229,7 +229,8 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
 
 def _light_ratios(past: Background, current: BlockMeans) -> tuple[float, ...]:
     """Return the brightness of the last pictures, relative to when the whole picture was read."""
-    ratio, ratios = 1.0, past.light_ratios
+    ratio = 1.0
+    ratios = past.light_ratios
     if past.whole_as_read is not None:
         # The median over the blocks. One level more avoids division by zero in black blocks.
         some = slice(None, None, LIGHT_SAMPLING)
@@ -248,7 +249,8 @@ def _learn_still_picture(background: Background, residual: BlockMeans) -> Backgr
     """
     assert background.as_read is not None
     assert background.averaged_pictures is not None
-    calm, noise = background.calm_pictures + 1, background.noise
+    calm = background.calm_pictures + 1
+    noise = background.noise
     as_read, averaged = background.as_read, background.averaged_pictures
     if calm < _LEARNING_FRAMES or calm % _LEARNING_INTERVAL == 0:
         noise = learn_noise(noise, residual, None)

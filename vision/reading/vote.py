@@ -151,7 +151,9 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
         return last, True
 
     recently_unknown = votes[-2].unknown | last.unknown
-    beside, strangers, guessed = last.beside, set(last.strangers), last.guessed_squares
+    beside = last.beside
+    strangers = set(last.strangers)
+    guessed = last.guessed_squares
     occupied = set[Square]()
     fans = list[Layout]()
     for vote in votes:

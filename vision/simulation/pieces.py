@@ -181,7 +181,8 @@ class Tags(MovablePieces):
 
     def square_of(self, piece: Piece) -> Square | None:
         """Return the lower left square of those that a piece covers best."""
-        board, size = self._kit.board, self._kit.face(piece.top.name).turned_size(piece.turn_deg)
+        board = self._kit.board
+        size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
             return board.square_at(piece.x_mm, piece.y_mm)
         first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
@@ -201,7 +202,8 @@ class Tags(MovablePieces):
 
         Pieces are in columns from South to North, the first column next to the board.
         """
-        board, top_mm = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
+        board = self._kit.board
+        top_mm = self._kit.tag_mm * TOP_TO_TAG
         gap = 0.2 * top_mm
         # Distance of the present column from the board.
         column = 0.3 * top_mm
@@ -283,7 +285,8 @@ class Cards(MovablePieces):
 
     def all(self) -> list[Piece]:
         """Return the deck, face down."""
-        deck, white = self._deck, "#d8d8d4"
+        deck = self._deck
+        white = "#d8d8d4"
         size = deck.width_mm, deck.height_mm, CARD_THICKNESS_MM
         back = RenderedFace(BACK, lambda: decode_png(self._printed().back), white, *size)
         faces = [
@@ -339,7 +342,8 @@ class Cards(MovablePieces):
         If cards are exactly on top of each other, only the uppermost is visible.
         """
         centres = np.array([(piece.x_mm, piece.y_mm) for piece in pieces]).reshape(-1, 2)
-        deck, blocks = self._deck, []
+        deck = self._deck
+        blocks = []
         occupied: set[tuple[float, float, float]] = set()
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
@@ -354,7 +358,8 @@ class Cards(MovablePieces):
 
 def _block(piece: Piece, z_mm: float) -> RenderedBlock:
     """Return the block of a piece at this base height."""
-    top, position = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
+    top = piece.top
+    position = (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
     return RenderedBlock(
         piece.id, top.picture, top.side_colour, top.width_mm, top.depth_mm, top.height_mm, *position
     )

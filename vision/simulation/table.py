@@ -90,7 +90,8 @@ class SimulatedTable:
     def set_view(self, view: View) -> None:
         """Move the camera, change the light, or shift the board."""
         with self._lock:
-            self._view, self._is_default_view = view, False
+            self._view = view
+            self._is_default_view = False
             self._rng = np.random.default_rng(view.seed)
             self._noise = None
             self._discard_lit_table()
@@ -297,7 +298,8 @@ class SimulatedTable:
 
     def _with_sensor_effects(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the picture with flicker and noise."""
-        picture, noise = self._with_flicker(picture), self._next_noise()
+        picture = self._with_flicker(picture)
+        noise = self._next_noise()
         if noise is None:
             return picture
         noise = np.repeat(noise[..., None], picture.size // noise.size, axis=2)

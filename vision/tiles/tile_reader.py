@@ -231,7 +231,8 @@ class TileWatch:
             return None
         if wanted.number != self._number:
             # Other rows were requested meanwhile.
-            self._number, self._last = wanted.number, {}
+            self._number = wanted.number
+            self._last = {}
             self._agreeing = self._pictures = 0
 
         # Count the pictures in a row that agree.
@@ -246,7 +247,8 @@ class TileWatch:
             # A row without a fault may be wrong too, so its first place is reported as missing.
             missing = RowSeen(fault=RowFault.MISSING, place=1)
             rows = {seat: row if row.fault else missing for seat, row in rows.items()}
-        self._wanted, self._last = None, {}
+        self._wanted = None
+        self._last = {}
         return RowsSeen(wanted.number, rows)
 
 
@@ -270,7 +272,8 @@ class _RowAxes:
         This is a rigid motion without a scale (Kabsch 1976).
         """
         # The rotation follows from the singular vectors of both sets around their means.
-        printed_mean, mean = printed.mean(axis=0), measured.mean(axis=0)
+        printed_mean = printed.mean(axis=0)
+        mean = measured.mean(axis=0)
         left, _, right = np.linalg.svd((measured - mean).T @ (printed - printed_mean))
         # A negative determinant would be a reflection.
         rotation = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right

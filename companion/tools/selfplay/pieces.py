@@ -30,8 +30,10 @@ MAX_OFFSET_SHARE_BESIDE = 0.06
 MAX_ANGLE_DEG = 40.0
 # The same for a piece beside others.
 MAX_ANGLE_BESIDE_DEG = 10.0
-# Maximum offset and rotation of a piece that covers several squares.
-MAX_BIG_OFFSET_MM, MAX_BIG_ANGLE_DEG = 2.0, 5.0
+# Maximum offset of a piece that covers several squares.
+MAX_BIG_OFFSET_MM = 2.0
+# Maximum rotation of such a piece.
+MAX_BIG_ANGLE_DEG = 5.0
 # Probability that a piece is put on a wrong square. Larger: longer games. Smaller: some games
 # without a mistake.
 WRONG_SQUARE_CHANCE = 0.15
