@@ -25,8 +25,6 @@ from web.server.sse import Audience
 
 # Public key of a user in NATS (NKey).
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
-
-
 # Name of a table that joins.
 TableName = Annotated[str, Meta(max_length=64)]
 # Seconds for which the code for joining is valid.
@@ -214,15 +212,16 @@ class HubHostPages(HubGroup):
         No numbers stand for all tables. Raises `Illegal` if a chosen one is not connected.
         """
         now_s = self._room.now_s()
-        wanted = [self._require_table(number) for number in numbers]
-        if lost := [str(table.number) for table in wanted if table.is_lost(now_s)]:
+        chosen = [self._require_table(number) for number in numbers]
+        lost = [str(table.number) for table in chosen if table.is_lost(now_s)]
+        if lost:
             raise wrong_phase(
                 say(
                     "Not connected: table {numbers}. Send it again once it is there.",
                     numbers=", ".join(lost),
                 )
             )
-        for table in wanted or self._room.tables():
+        for table in chosen or self._room.tables():
             self._actions.change_settings(table.id, values)
 
     @post("/api/hub/delay", guard=host_only)

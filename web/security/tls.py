@@ -51,8 +51,8 @@ _PLAIN_REQUEST = re.compile(
     rb"(?:[^\r\n]+\r\n)*?(?i:host):[ \t]*(?P<host>[^\r\n]+?)[ \t]*\r\n"
 )
 
-# Both directions of one connection.
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+# Both directions of one connection: what reads from it, and what writes to it.
+StreamPair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class BadCertificate(SystemTrouble):
@@ -205,7 +205,7 @@ class TlsTerminator:
     async def _serve(self, conn: socket.socket, tls_end: socket.socket, is_own: bool) -> None:
         """Serve one connection from its first byte to its end."""
         conn.setblocking(False)
-        ends: list[Streams] = []
+        ends: list[StreamPair] = []
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 # the first byte of a handshake occurs in no plain request
@@ -247,7 +247,9 @@ class TlsTerminator:
         finally:
             self._loop.remove_reader(conn)
 
-    async def _open_streams(self, conn: socket.socket, context: ssl.SSLContext | None) -> Streams:
+    async def _open_streams(
+        self, conn: socket.socket, context: ssl.SSLContext | None
+    ) -> StreamPair:
         """Return the streams of a connection, after the handshake if it uses TLS."""
         reader = asyncio.StreamReader(limit=CHUNK_BYTES, loop=self._loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=self._loop)
@@ -301,7 +303,7 @@ def https_address(head: bytes) -> bytes:
     return b"https://" + request["host"] + request["path"]
 
 
-async def _relay(outer: Streams, inner: Streams) -> None:
+async def _relay(outer: StreamPair, inner: StreamPair) -> None:
     """Copy bytes in both directions until one side ends."""
     copies = [
         asyncio.ensure_future(_copy(outer[0], inner[1])),

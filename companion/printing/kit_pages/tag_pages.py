@@ -95,12 +95,13 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
     """
     empty_page_mm = area.height - _HEAD_MM
     pages: list[TagPage] = []
-    last_section = ""
+    previous_section = ""
     for section, row in _rows(kit, area.width):
         tags_mm = max(tag.height for tag in row)
         # the first row of a section, and the first on a page, has the section's title above it
-        title_mm = 0.0 if section == last_section else _SECTION_MM
+        title_mm = 0.0 if section == previous_section else _SECTION_MM
         if pages:
+            # between this row and the one above
             pages[-1].leave_gap(_TAG_GAP_MM / 2)
         if not pages or pages[-1].free_mm < title_mm + tags_mm:
             pages.append(TagPage(empty_page_mm, has_tags=True))
@@ -108,7 +109,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
         names = tuple(face.name for tag in row for face, _ in tag.faces)
         draw = partial(_draw_row, row=row, width=area.width, title=section if title_mm else "")
         pages[-1].add(Block(title_mm + tags_mm, names, draw))
-        last_section = section
+        previous_section = section
 
     for block in blocks:
         # the first page with room, not the last, to fill gaps at the foot of earlier pages
