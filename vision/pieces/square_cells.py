@@ -5,13 +5,13 @@ In the view every square has a *cell* of the same size, which includes the neigh
 cells can be processed at once, as an array (N, side, side). This module only computes which pixels
 of a cell belong to what. `snapshots` cuts the cells out of pictures.
 
-The view from its left edge: a strip, then the squares of a rank. Some boards have no gaps, so that
-neighbouring squares share a line.
+The view from its left edge: a strip, half a gap, then the squares of a rank. Some boards have no
+gaps, so that neighbouring squares share a line.
 
-    |   strip   |gap/2|  square  | gap |  square  | gap | ...
-                |      pitch     |
-             |      cell 0          |          <- one pitch, and an overlap at both ends
-                              |      cell 1          |
+    |   strip   |  |  square  | gap |  square  | gap | ...
+                |     pitch      |     pitch      |
+             |        cell 0        |    a pitch, with an overlap at both ends
+                              |        cell 1        |
 
 One cell:
 
