@@ -135,8 +135,8 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     _, schemas = msgspec.json.schema_components(sorted_types, ref_template=f"{_SCHEMAS}{{name}}")
     for kind in _described_classes(msgspec.inspect.multi_type_info(sorted_types)):
         properties = schemas[kind.__name__]["properties"]
-        for attribute, text in attribute_docstrings(kind).items():
-            properties[attribute]["description"] = text
+        for attribute in properties.keys() & attribute_docstrings(kind).keys():
+            properties[attribute]["description"] = attribute_docstrings(kind)[attribute]
     # msgspec would describe the class, but answers have a text such as `c3`
     schemas["Square"] = {"type": "string"}
     # msgspec keeps the indentation of docstrings
