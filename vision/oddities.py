@@ -20,8 +20,8 @@ class Oddity(NamedTuple):
 
     name_part: str
     sentence: str
-    has_stamps: bool = True
-    """Whether its pictures are stamped by the machine's clock."""
+    uses_machine_clock: bool = True
+    """Whether it stamps its pictures by the machine’s clock."""
 
 
 _OTHER_CLOCK = say("It stamps its pictures by another clock, so how old they are is not known.")
@@ -40,10 +40,10 @@ ODDITIES = (
     Oddity("ov5647", say("Its focus is fixed: it is sharp from about 1 m on.")),
     # HQ Camera. Source: Raspberry Pi's data sheet.
     Oddity("imx477", say("Its focus is set by hand, at the lens.")),
-    Oddity("droidcam", _OTHER_CLOCK, has_stamps=False),
-    Oddity("obs virtual", _OTHER_CLOCK, has_stamps=False),
+    Oddity("droidcam", _OTHER_CLOCK, uses_machine_clock=False),
+    Oddity("obs virtual", _OTHER_CLOCK, uses_machine_clock=False),
     # v4l2loopback: whoever writes to it sets the time.
-    Oddity("dummy video device", _OTHER_CLOCK, has_stamps=False),
+    Oddity("dummy video device", _OTHER_CLOCK, uses_machine_clock=False),
 )
 
 

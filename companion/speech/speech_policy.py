@@ -96,7 +96,7 @@ class SpeechPolicy(Closeable):
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, _MAX_STEP_INTERVAL_S)
         self._check_hours()
-        # Skip what happened before the start, which would be old news.
+        # Have the announcer go past what happened before the start, which would be old news.
         self._announcer.recent()
 
     # ---- what screens ask, from any thread ----

@@ -202,7 +202,7 @@ class UsbCamera(Device):
 
     def _age_s(self) -> float:
         """Return how long ago the last picture was taken, in seconds. 0 if that is unknown."""
-        if self.oddity and not self.oddity.has_stamps:
+        if self.oddity and not self.oddity.uses_machine_clock:
             return 0.0
         # V4L2 stamps pictures by the monotonic clock.
         stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))

@@ -29,7 +29,7 @@ class View:
     fill: float = 0.94
     """Share of the picture that the board and the space beside it fill."""
     shift_mm: tuple[float, float] = (0.0, 0.0)
-    """Shift of the board on the table, after which the camera stays where it was."""
+    """How far the board was pushed on the table. The camera did not follow."""
     board_turn_deg: float = 0.0
     """Turn of the board about its middle, counter-clockwise."""
     light: float = 1.0
@@ -51,7 +51,7 @@ class View:
     motion_deg: float = 0.0
     """Direction of that blur in the picture, in degrees from right to down."""
     jpeg_quality: int | None = None
-    """Quality of JPEG of 100, by which pictures lose detail. None: they are not compressed."""
+    """JPEG quality from 0 to 100. None: pictures are not compressed."""
     flicker: float = 0.0
     """Relative darkening in the bands of a flickering lamp."""
     skin_bgr: tuple[int, int, int] = (122, 158, 208)

@@ -116,7 +116,7 @@ class Joining(PageGroup):
         return answer
 
     def _leave_game(self) -> None:
-        """End a game against the machine. A game with another person continues."""
+        """Return to the lobby, or end a game in which nobody else plays."""
         if not self.page_context.is_game_on:
             self._table.return_to_lobby()
             return

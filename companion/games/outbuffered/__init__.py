@@ -141,7 +141,7 @@ class Outbuffered(Game[State, str]):
     def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
         """Yield each order with its effect after the orders of the draft.
 
-        The effect is that on a board where the other robot does nothing.
+        The effect is worked out as if the other robot did nothing.
         """
         index = seat.number
         # End of the plan so far, or the robot's own square without a plan.

@@ -38,11 +38,13 @@ def new_game_record(
     stored.
     """
     rules = game_named(game)
-    # A game that does not say (None) counts as drawn. Then its seed is fair in any case.
+    # A game that does not say (None) gets a fair seed, in case it draws. Unlike `when_drawn`, which
+    # is for what people read.
     is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
     chance, is_chosen = None, is_drawn and seed is not None
     if seed is None:
         chance = _fair_chance(store) if is_drawn else None
+        # 0: the seed is made later, of the committed secret.
         seed = 0 if is_drawn else secrets.randbits(48)
     number = store.journal.next_number()
     return NewGame(game, number, seed, dict(options), score, chance, is_chosen=is_chosen)
@@ -79,14 +81,16 @@ def _commit(store: TableStore) -> None:
 
 
 def when_drawn(game: Game[Any, Any], options: Any) -> Drawn:
-    """Return when a game first draws from its seed. Never, if the game does not say."""
+    """Return when a game first draws from its seed, for people to read. Never, if the game does
+    not say.
+    """
     return game.drawn(options) or Drawn.NEVER
 
 
 def chosen_words(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
-    """Return a sentence on what the owner has chosen of a game's chance.
+    """Return a sentence on the start that the owner has chosen, in the options or by a seed.
 
-    Empty if nothing was chosen or the game draws nothing.
+    A seed does not count if the game draws nothing. Empty if nothing was chosen.
     """
     is_drawn = when_drawn(game, options) is not Drawn.NEVER
     return game.chosen(options) or (game.seed_chosen if is_seed_chosen and is_drawn else "")
@@ -122,7 +126,7 @@ class ChanceView:
 def chance_of(session: Session) -> ChanceView | None:
     """Return the view of the chance of the game on the table. None without chance.
 
-    Of a lesson it does not say that the start is chosen, because every lesson's is.
+    The start of a lesson is always chosen, so this is not said.
     """
     game, fair = session.game, session.chance
     if game is None:

@@ -80,26 +80,26 @@ class RemoteTable:
         remote = msgspec.structs.replace(remote_seat, nonce=secrets.token_urlsafe(18))
         record = NewGame(game, number, options=dict(options), remote=remote)
         with self._store.hold():
-            if moves := _change_of_sides(self._store.session, remote_seat.seat):
-                self._store.accept(*moves)
+            if records := _change_of_sides(self._store.session, remote_seat.seat):
+                self._store.accept(*records)
             self._store.accept(record)
 
-    def receive(self, game: str, number: int, payload: bytes) -> None:
-        """Process the message of this number from the other table.
+    def receive(self, game_id: str, message_number: int, payload: bytes) -> None:
+        """Process a message from the other table, of the game with this id at both tables.
 
         A repeated message changes nothing.
 
         Raises `Malformed` if it is not valid or does not fit. Then the game cannot continue.
         """
-        message = read_message(game, number, payload)
+        message = read_message(game_id, message_number, payload)
         with self._store.hold():
             remote = self._store.session.remote
             if (
                 remote is not None
-                and remote.remote_seat.id == game
-                and number > remote.received_count
+                and remote.remote_seat.id == game_id
+                and message_number > remote.received_count
             ):
-                self._store.accept(RemoteSaid(number, message, self._store.now_s()))
+                self._store.accept(RemoteSaid(message_number, message, self._store.now_s()))
 
 
 def _change_of_sides(session: Session, their_seat: Seat) -> list[FreeSeat | TakeSeat]:
