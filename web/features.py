@@ -34,25 +34,28 @@ if TYPE_CHECKING:
 class Site:
     """Where the pages of a table or a hub are served, and the secrets that identify people.
 
-    Made once by the service at its start. `join_urls` returns the addresses of the first page, the
-    best one for phones first. `signing_key` signs the cookies of seats and owner. `host_key` is
-    what a person types to become the owner, and `make_host_key` creates and stores a new one.
-    `compiled` is a folder for compiled templates. `key_command` is the command that shows the owner
-    key on the machine.
+    Made once by the service at its start.
     """
 
     settings: WebSettings
     join_urls: Callable[[], tuple[str, ...]]
+    """Returns the addresses of the first page, the best one for phones first."""
     signing_key: bytes
+    """Key that signs the cookies of seats and owner."""
     host_key: str
+    """What a person types to become the owner."""
     make_host_key: Callable[[], str] | None = None
+    """Creates and stores a new owner key."""
     compiled: Path | None = None
+    """Folder for compiled templates."""
     key_command: str = "companion host-key"
+    """Command that shows the owner key on the machine."""
     is_key_used: Callable[[], bool] = lambda: True
-    """Returns whether anybody has become the owner by the key. Until then the own screen shows
-    it.
+    """Returns whether anybody has become the owner by the key. Until then the screen that is
+    connected to the machine shows the key.
     """
     note_key_used: Callable[[], None] = lambda: None
+    """Notes that somebody has become the owner by the key."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,14 @@ class Workbench:
 
 @dataclass(frozen=True)
 class Welcome:
-    """What a table offers to people who arrive.
-
-    `wifi` returns the Wi-Fi for which pages show a code to scan, or None. `voice` lets the table
-    screen speak. `has_pads` is whether seats have pads.
-    """
+    """What a table offers to people who arrive."""
 
     wifi: Callable[[], Wifi | None] = lambda: None
+    """Returns the Wi-Fi for which pages show a code to scan, or None."""
     voice: Spoken | None = None
+    """What the table screen speaks, if it may."""
     has_pads: bool = False
+    """Whether seats have pads."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class CameraFeature:
 
 
 class HubPairs(Protocol):
-    """Games at two tables of a hub. Every method raises a `CompanionError`."""
+    """Games at two tables of a hub. Every method may raise a `CompanionError`."""
 
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
         """Offer a game in which this table plays one seat, and return its code."""
@@ -154,7 +156,11 @@ class HubConnection(Protocol):
         """Return the address of the hub's pages, empty if this table has not joined a hub."""
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
-        """Join a hub and leave the previous one. Raises a `CompanionError`."""
+        """Join a hub and leave the previous one.
+
+        `names` is whether the hub learns the players' names. `ca` is the path of the certificate of
+        the authority that signed the hub's. Raises a `CompanionError`.
+        """
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
         """Show the hub the player's card of the person at a seat.
@@ -179,26 +185,28 @@ class HubConnection(Protocol):
 
 @dataclass(frozen=True)
 class Features:
-    """The optional parts of an installation. A part that is None has no pages.
-
-    `upkeep` writes the settings, `check` tests pads and lamps, `past` has the finished games,
-    `health` reports the state of the service, and `staff` calls the staff. `workbench` exists in
-    simulation only. `opponents` are the characters that the machine can play, `coach` advises
-    people, `hub` connects to a room of many tables, and `own_wifi` changes the machine's Wi-Fi.
-    """
+    """The optional parts of an installation. A part that is None has no pages."""
 
     welcome: Welcome = field(default_factory=Welcome)
     workbench: Workbench | None = None
+    """The simulated table, in simulation only."""
     camera: CameraFeature | None = None
     printer: KitPrinter | None = None
     upkeep: Upkeep | None = None
+    """What writes the settings."""
     check: PanelCheckFeature | None = None
+    """The test of pads and lamps."""
     past: History | None = None
+    """The finished games."""
     health: HealthSource | None = None
     staff: StaffBell | None = None
+    """What calls the staff of the house."""
     opponents: tuple[Character, ...] = ()
+    """The characters that the machine can play."""
     coach: Coach | None = None
     hub: HubConnection | None = None
+    """The connection to a hub of many tables."""
     own_wifi: OwnWifi | None = None
+    """What changes the machine's Wi-Fi."""
     has_first_evening: bool = False
     """Whether a new owner is asked four questions first, see `FirstEvening`."""

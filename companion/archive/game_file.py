@@ -121,7 +121,7 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
     state = game.setup(options, turn_random(played.seed, 0))
     for number, turn in enumerate(played.turns, start=1):
         try:
-            tick = int(turn.moment.rpartition(".")[2])
+            tick = int(turn.moment.rpartition(".")[2])  # 7 of `3.7`, a moment of game 3
             actions = {seat: game.parse(sealed.action) for seat, sealed in turn.actions.items()}
             game.require(state, actions)
         except (ValueError, CompanionError) as error:
@@ -194,7 +194,7 @@ def check_chance(played: GameFile) -> list[str]:
 
 
 def game_sentences(played: GameFile) -> Iterator[str]:
-    """Yield the game in English sentences, turn by turn, as the command `replay` prints them.
+    """Yield the game turn by turn, as the command `replay` prints it, which runs in English.
 
     Raises a `CompanionError` if file, rules and receipts disagree.
     """

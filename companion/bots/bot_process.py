@@ -132,7 +132,7 @@ class BotProcess(Closeable):
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
         limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
-        # an engine of the settings that names this program is this program, too
+        # Settings may name the built-in program as an engine of their own.
         self._is_built_in = list(command[:3]) == _BUILT_IN_PROGRAM
         if self.child.stdin is None or self.child.stdout is None:
             raise AssertionError("the child was started with pipes")

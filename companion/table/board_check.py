@@ -386,11 +386,11 @@ def _problem_off_square(
 def match_actions(
     candidates: ActionLayouts, reading: Reading, before: BoardBefore
 ) -> tuple[list[Any], list[Any]]:
-    """Return the actions that the reading shows, and those that may be hidden from it.
+    """Return the actions that the reading shows, and those that it may show.
 
-    A piece of the latter may have been taken out of the camera's sight. Pieces that an action
-    does not move may be hidden. A piece that is gone may have left the board, or may lie under a
-    carried piece such as a ball.
+    Of the latter it shows only that a piece is gone. The piece may have left the board, or may lie
+    under a carried piece such as a ball, or out of the camera's sight. Pieces that an action does
+    not move may be hidden in both cases.
     """
     shown, possible = [], []
     for action, layouts in candidates:

@@ -114,9 +114,11 @@ def _colours_of(content: bytes) -> Colours:
         size_px = max(1, picture.width // reduction), max(1, picture.height // reduction)
         picture.draft("YCbCr", size_px)
         upright = ImageOps.exif_transpose(picture)
-        if upright.width > 2 * size_px[0]:  # no JPEG, which is small already
+        # Only a JPEG is decoded at the reduced size.
+        if upright.width > 2 * size_px[0]:
             upright = upright.convert("RGB").reduce(reduction)
         small = np.asarray(upright.convert("YCbCr"))
+    # Cr and Cb, in the order of `Colours`
     return np.ascontiguousarray(small[:, :, 2:0:-1])
 
 

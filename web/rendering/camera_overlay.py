@@ -26,7 +26,7 @@ _CASE_PX = 9.0
 # Width of a piece's face as a fraction of its square.
 _FACE_SHARE = 0.77
 # Confidence from which on no percentage is shown.
-_HIGH_CONFIDENCE = 0.95
+_HIGH_CERTAINTY = 0.95
 
 
 def overlay_svg(seen: BoardSeen) -> Markup:
@@ -51,7 +51,7 @@ def read_words(board: BoardSeen) -> str:
             unknown.append(name)
         elif square.faces:
             doubt = ""
-            if square.certainty < _HIGH_CONFIDENCE:
+            if square.certainty < _HIGH_CERTAINTY:
                 doubt = f"({100 * square.certainty:.0f} %)"
             read.append(joined(" ", (*square.faces, name, doubt)))
     words = joined(", ", read) or say("No piece is read")

@@ -111,7 +111,8 @@ class NoCertificate(SystemTrouble):
 def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
     """Return the TLS context with the table's own certificate, which is made or renewed if needed.
 
-    `hosts` are the names and addresses that phones use. Raises `NoCertificate`.
+    `hosts` are the names and addresses that phones use. Other ones do not renew a certificate,
+    only its age does. Raises `NoCertificate`.
     """
     certificate = folder / "own-certificate.pem"
     key = folder / "own-key.pem"

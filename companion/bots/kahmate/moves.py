@@ -1,7 +1,9 @@
 """Turns of Kahmate for the search: the plays of a turn, and the states after each.
 
 States, actions and courses are the game's own. A course is what an action leads to, with its
-face-offs. The search leaves out runs into several opponents.
+face-offs: duels of cards, one for each opponent in the way. Whoever plays the higher card wins by a
+lead, the difference. A piece that loses is turned over and is down: it misses turns. The search
+leaves out runs into several opponents.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def key_of(state: State) -> tuple[object, ...]:
 def end_turn(state: State, **changes: Any) -> State:
     """Return the state at the start of the other seat's turn.
 
-    Pieces that have been down for the whole own turn stand up.
+    A piece has one turn less to miss at the end of each turn of its own side, and stands up at 0.
 
     :param changes: fields of `State` that the last play of the turn changes first
     """
@@ -151,7 +153,8 @@ def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
     """Return for how many turns of its owner each piece is down, once these are turned over."""
     down = list(state.turns_down)
     for piece in pieces:
-        # one whole turn of the owner, and the present one for the side that plays it
+        # It misses one whole turn. The end of the present turn, if it is its own side's, counts
+        # down, too, so that one is added.
         down[piece] = 2 if piece in TEAMS[state.seat] else 1
     return tuple(down)
 

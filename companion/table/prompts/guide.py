@@ -53,6 +53,7 @@ def guide_of(session: Session) -> GuideView | None:
     if lesson is None or number is None:
         return None
     game, step = session.require_game(), lesson.steps[number]
+    # While the stages of a turn are shown, the orders are still those for its beginning.
     before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
     orders, arrows = {}, {}
@@ -106,7 +107,7 @@ def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[st
 def _can_enter(grammar: PadGrammar | None, action: str) -> bool:
     """Return whether a pad can enter an action.
 
-    `spell` returns no keys for an action that keys cannot give. The empty draft may still give it,
-    by ready alone.
+    `spell` returns no keys for an action that keys cannot give. It can still be entered if ready,
+    pressed without any order, means this action.
     """
     return grammar is not None and grammar.text(grammar.spell(action)) == action
