@@ -9,6 +9,7 @@ North's own is bound.
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 import sqlite3
 from collections.abc import Callable
@@ -140,12 +141,16 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
     """What went over a line, each message once, because how often a line asks or tells goes by
     time.
 
-    Also by time, and left out: states, and where a line looks up how far its own records have come.
+    Also by time, and left out: states, where a line looks up how far its own records have come, and
+    what the hub answers to the claim that this machine is the table.
     """
     return {
         (without_chance(subject.decode()), without_chance((head + content).decode()))
         for subject, head, content in tap.messages()
-        if content and not subject.endswith(b".state") and b"Nats-Stream: RECORDS" not in head
+        if content
+        and not subject.endswith(b".state")
+        and b"Nats-Stream: RECORDS" not in head
+        and not re.fullmatch(rb'\{"session":"[a-z]*"\}', content)
     }
 
 
