@@ -33,7 +33,7 @@ def content(playout: Playout) -> tuple[object, ...]:
 def test_the_rules_of_playouts_are_those_of_the_game(edition: str) -> None:
     """Of the actions that both sides choose in playouts."""
     options = GAME.options({"edition": edition})
-    for number in range(25):
+    for number in range(60):
         rng, state = Random(number), deal(options, Random(number))
         while state.outcome is None:
             playout = Playout(state)
@@ -102,7 +102,7 @@ def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
     """The other hand, face-down stacks and the decks below their tops are dealt anew: the same
     view, the same action.
     """
-    for number, state in enumerate(states("binmat", 16, 90, edition=edition)):
+    for number, state in enumerate(states("binmat", 40, 90, edition=edition)):
         seat = state.seat
         other = redealt(state, Random(number))
         view = GAME.view(state, seat)

@@ -143,7 +143,7 @@ def test_one_question_at_a_time(played: Played) -> None:
 @pytest.mark.parametrize("name", SHORT)
 def test_a_judge_finds_nothing_better_than_its_own_choice(name: str) -> None:
     game, losses = game_named(name), []
-    count = 1 if name == "binmat" else 4  # many hidden hands are dealt there
+    count = 2 if name == "binmat" else 4  # many hidden hands are dealt there
     for state in states(name, count, 30, **SHORT[name]):
         seat = sorted(game.to_act(state))[0]
         view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=plain_words))

@@ -23,26 +23,26 @@ from companion.games.outbuffered.board import WALLS_MAP
 ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
 ALL = frozenset(LEVELS)
 CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
-    *(("outbuffered", {}, frozenset({level}), 6, 30) for level in LEVELS),
-    ("outbuffered", {"quiet_limit": 5}, ALL, 4, 20),
+    *(("outbuffered", {}, frozenset({level}), 12, 30) for level in LEVELS),
+    ("outbuffered", {"quiet_limit": 5}, ALL, 8, 20),
     (
         "outbuffered",
         {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
         ALL,
-        4,
+        8,
         30,
     ),
-    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 4, 10),
-    ("scouts", {"stacking": "on"}, frozenset({1, 3}), 15, 150),
-    ("scouts", {"stacking": "off"}, frozenset({2}), 15, 150),
-    ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 15, 30),
-    ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 15, 30),
-    ("arena", {}, frozenset({3}), 15, 30),
-    *(("kahmate", {}, frozenset({level}), 5, 60) for level in LEVELS),
-    ("kahmate", {"round_limit": 20}, ALL, 3, 60),
-    ("kahmate", {"quiet_limit": 6}, ALL, 3, 40),
-    ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 15, 100),
-    ("binmat", {"edition": "rulebook"}, frozenset({2}), 15, 100),
+    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 8, 10),
+    ("scouts", {"stacking": "on"}, frozenset({1, 3}), 30, 150),
+    ("scouts", {"stacking": "off"}, frozenset({2}), 30, 150),
+    ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 30, 30),
+    ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 30, 30),
+    ("arena", {}, frozenset({3}), 30, 30),
+    *(("kahmate", {}, frozenset({level}), 8, 60) for level in LEVELS),
+    ("kahmate", {"round_limit": 20}, ALL, 4, 60),
+    ("kahmate", {"quiet_limit": 6}, ALL, 4, 40),
+    ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 30, 100),
+    ("binmat", {"edition": "rulebook"}, frozenset({2}), 30, 100),
 )
 """Game, options, the levels that are tried with them, how many positions, and after how many random
 decisions at most."""
@@ -95,7 +95,7 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
     """
     monkeypatch.setitem(binmat.STRENGTHS, 3, binmat.STRENGTHS[3]._replace(deals=(1, 1, 1)))
     game, told = GAMES[name], list[str]()
-    for number, state in enumerate(positions(name, 4, 60, "{}")):
+    for number, state in enumerate(positions(name, 6, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)
         why = bot_of(name, seat, level, number).choose(game.view(state, seat)).why
         assert all(
@@ -115,10 +115,10 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
 @pytest.mark.parametrize(
     ("name", "levels", "most", "options"),
     [
-        ("outbuffered", (3, 2), 6, {"turn_limit": 6}),
+        ("outbuffered", (3, 2), 12, {"turn_limit": 12}),
         ("scouts", (2, 1), 60, {}),
         ("arena", (2, 1), 12, {}),
-        ("kahmate", (2, 1), 30, {"round_limit": 15}),
+        ("kahmate", (2, 1), 60, {"round_limit": 30}),
         ("binmat", (2, 2), 16, {}),
     ],
 )

@@ -30,12 +30,12 @@ BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
 
 
 def test_its_rules_are_those_of_the_game() -> None:
-    """Four random turns each of five boards and both house rules."""
+    """Ten random turns each of five boards and both house rules."""
     rng = Random(11)
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
         options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
         turns = Turns(OutbufferedOptions(**options))
-        for state in states_in_a_row("outbuffered", 4, rng.getrandbits(30), options):
+        for state in states_in_a_row("outbuffered", 10, rng.getrandbits(30), options):
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             after = GAME.apply(state, actions, rng).state
             ends, table = turns.ends_of_turn(turns.position(GAME.view(state, None)))
@@ -62,7 +62,7 @@ def carrying(seat: Seat) -> dict[str, Any]:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seat", SEATS)
 def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
-    for seed in range(2):
+    for seed in range(5):
         choice = OutbufferedBot(seat, {}, level, seed).choose(carrying(seat))
         assert choice.action[0] == "D"
         assert choice.why == ("This wins whatever the other side does.",)

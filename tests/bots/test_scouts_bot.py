@@ -18,7 +18,7 @@ from companion.games.scouts.state import State, move_scout
 @pytest.mark.parametrize("stacking", ["on", "off"])
 def test_a_gain_is_the_difference_of_two_values(stacking: str) -> None:
     evaluation = Evaluation(rank_values(Random(0), 0.0))
-    for state in states("scouts", 40, 150, stacking=stacking):
+    for state in states("scouts", 100, 150, stacking=stacking):
         position = state.position
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position
         for gain, origin, target in evaluation.rated_plays(position):

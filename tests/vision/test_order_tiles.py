@@ -104,13 +104,13 @@ VIEWS = {
 def test_rows_are_read_in_many_lights(name: str) -> None:
     rng = Random(f"rows {name}")
     right = 0
-    for number in range(2):
+    for number in range(3):
         texts = {seat: "".join(rng.choices("UDLRSI", k=3)) for seat in SEATS}
         rows = Table(replace(VIEWS[name], seed=100 + number), *texts.values()).rows()
         for seat, row in rows.items():
             assert row.fault or row.text == texts[seat], "a row is never read wrongly"
             right += row.text == texts[seat]
-    assert right >= 3
+    assert right >= 5
 
 
 def test_rows_are_found_wherever_the_walls_stand() -> None:
