@@ -12,8 +12,8 @@ import cv2
 import numpy as np
 import pytest
 
+# What every fake camera looks at: grey stripes of 8 px from dark to light.
 SHOWN = np.tile((np.arange(1920, dtype=np.uint16) // 8 % 200 + 30).astype(np.uint8), (1080, 1))
-"""What every fake camera looks at: grey stripes of 8 px from dark to light."""
 
 
 def shown(size: tuple[int, int]) -> Any:

@@ -23,19 +23,20 @@ from run_folder import open_folder
 
 from companion.diagnostics import probes
 
+# None of these files has examples, and the doctest plugin cannot import several modules of one
+# name.
 collect_ignore_glob = ["**/conftest.py", "conftest.py"]
-"""Nothing here is an example: several of one name could not be read as modules of examples."""
 # no test times anything but what is about time
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None)
 settings.load_profile("fixed")  # a red run means a fault of this commit; `make fuzz` searches
+# Seconds until everything that a test has closed must be gone, however busy the machine is.
 GRACE_S = 60.0
-"""Seconds in which what a test has closed must be gone, however busy the machine is."""
 NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
+# Marks of tests that take long or wait much, in the order in which they begin.
 WEIGHTS = ("long", "slow", "browser")
-"""Markers of what takes long or waits much, in the order in which they are begun."""
+# The folder of tests that compute all the time, while those with browsers and services wait.
 COMPUTING = "vision"
-"""The folder of tests that compute all the time, while those with browsers and services wait."""
 
 
 class ExamplesWhereSomeAre:

@@ -22,15 +22,15 @@ from companion.core.kit import Seat
 from companion.storage.journal import Entry, Journal
 from companion.table.table import Table
 
+# Kinds of damage that `damage` can do.
 KINDS = (
     "bits", "zeros", "truncated", "pages swapped", "page of elsewhere", "header",
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
-"""What `damage` can do."""
+# Kinds of damage after which the journal is as it was some inputs before, and nothing says so.
 UNSEEN = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
-"""After these the journal is as it was some inputs before, and nothing says so."""
 PAGE = 4096
 
 

@@ -20,6 +20,7 @@ from companion.table.chance.fairness import turn_random
 from companion.table.session import Phase, receipt_of
 from companion.table.table import Table
 
+# Every game, with the options that these tests play it with.
 SHORT: Mapping[str, dict[str, Any]] = {
     "outbuffered": {},
     "scouts": {},
@@ -27,7 +28,6 @@ SHORT: Mapping[str, dict[str, Any]] = {
     "kahmate": {},
     "binmat": {"way": "full"},
 }
-"""Every game, with the options that these tests play it with."""
 
 
 def made_game(

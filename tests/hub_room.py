@@ -39,11 +39,11 @@ NAMES = [
     "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki", "Paul", "Nora", "Ben",
     "Luis", "Emma", "Ada", "Max", "Eva", "Finn", "Mila", "Hugo",
 ]  # fmt: skip
+# The game of each table, and the number of decisions made there.
 PLAN = (
     ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 99), ("kahmate", 5), ("scouts", 4), ("arena", 2),
     ("outbuffered", 4), ("binmat", 6), ("kahmate", 9), ("scouts", 99), ("arena", 1), ("", 0),
 )  # fmt: skip
-"""The games of the tables, and how many decisions were made."""
 
 
 class NoHub:

@@ -73,8 +73,8 @@ def league_file_of(league: League) -> LeagueFile:
     return league._file
 
 
+# The latest bare tables that were rendered: each takes a tenth of a second.
 _STAGES: deque[LitTable] = deque(maxlen=6)
-"""The latest bare tables that were rendered: each takes a tenth of a second."""
 
 
 def share_stage(table: SimulatedTable) -> SimulatedTable:

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 from camera_tools import shown
 
+# Rows of a stream begin at multiples of this number of bytes.
 STRIDE = 64
-"""Rows of a stream begin at multiples of this."""
 IMX708, IMX219 = "/base/soc/i2c0mux/i2c@1/imx708@1a", "/base/soc/i2c0mux/i2c@0/imx219@10"
+# Size of an imx708's picture that shows its whole width and is fast enough.
 WIDE_PX = (2304, 1296)
-"""The picture of an imx708 that shows all of its width, fast enough."""
 
 
 def stride_of(width: int) -> int:

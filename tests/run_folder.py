@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 IN_MEMORY = "/dev/shm"
+# Least free memory at which tests keep their files there.
 ROOM_BYTES = 2_000_000_000
-"""Free memory from which on tests keep their files there."""
+# Name of the environment variable with the path of the folder.
 NAME = "COMPANION_TESTS_FOLDER"
-"""Names the folder in the environment."""
 
 
 def is_room_in_memory() -> bool:

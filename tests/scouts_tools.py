@@ -20,8 +20,8 @@ from companion.games.scouts.state import Position, State
 
 GAME = Scouts()
 RNG = Random(0)
+# Ten placements: white and black on the files b to f.
 SET_UP = tuple(f"@{file}{rank}" for file in "bcdef" for rank in (1, 10))
-"""Ten placements: white and black on the files b to f."""
 
 
 def start(**options: object) -> State:

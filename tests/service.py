@@ -42,8 +42,8 @@ from companion.storage.journal import Journal
 PHONE = (390, 844)
 WALL = (1920, 1080)
 PATIENCE_S = 60.0
+# Longest pause between two looks at what takes long: each look costs a browser as much as a page.
 MAX_PAUSE_S = 0.25
-"""Longest time between two looks at what takes long: each costs a browser as much as a page."""
 
 
 def until(
@@ -257,6 +257,7 @@ def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 
+# Commands of the Chrome DevTools Protocol whose effects `_is_as_new` undoes, if they have any.
 UNDONE = {
     "Accessibility.enable",
     "Accessibility.getFullAXTree",
@@ -275,7 +276,6 @@ UNDONE = {
     "Runtime.evaluate",
     "Target.activateTarget",
 }
-"""Commands of Chromium's own protocol that leave nothing which `_is_as_new` does not put right."""
 _AS_NEW: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Page.setWebLifecycleState", {"state": "active"}),
     ("Accessibility.disable", {}),
@@ -337,8 +337,8 @@ class Window(webdriver.Chrome):
         super().set_script_timeout(time_to_wait)
 
 
+# Browsers that nobody uses. Starting one takes as long as many a test.
 _IDLE: list[Window] = []
-"""Browsers that nobody uses: to start one takes as long as many a test."""
 
 
 @contextmanager
@@ -389,8 +389,8 @@ def too_wide(window: WebDriver) -> int:
     return int(window.execute_script(script))
 
 
+# The command of this name in Debian starts the shell as a child, which would outlive it.
 WITHOUT_WINDOWS = "/usr/lib/chromium/chromium-headless-shell"
-"""Debian's command of this name starts it as a child, which would outlive it."""
 
 
 @contextmanager

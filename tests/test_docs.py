@@ -29,8 +29,8 @@ SOURCES = ("companion", "hardware", "vision", "web")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|a)[^>]* (?:src|href)=\"([^\"]+)\"")
+# Beginning of an address elsewhere, such as `https://`.
 _ELSEWHERE = re.compile(r"[a-z]+:")
-"""How the address of another place begins, as in `https://`."""
 
 
 @cache

@@ -28,6 +28,7 @@ def test_every_word_is_explained_once_and_every_file_is_there() -> None:
         assert (ROOT / name).is_file(), name
 
 
+# Parts of paths whose sentences mean rounds of a tournament.
 TOURNAMENTS = (
     "companion/league/",
     "companion/hub",
@@ -36,12 +37,12 @@ TOURNAMENTS = (
     "templates/_hub",
     "table/lobby.py",
 )
-"""Where a round is one of a tournament."""
+# Parts of other sentences that may say "round": what goes around, and a tournament's round.
 AROUND = ("go round", "Round {number}: {south}", "round’s game")
+# Whole sentences that may say it: the shape of a drawing.
 SHAPES = ("Round",)
-"""What goes around, and two sentences about a round of a tournament."""
+# Parts of sentences that are not words for people: fields, addresses, commands and settings.
 TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+|south, north, tie or \*"
-"""Parts of sentences, addresses, commands and settings."""
 
 
 def test_no_sentence_calls_a_thing_by_another_name() -> None:

@@ -25,6 +25,7 @@ UP_TO_ARCHIVE = UP_TO_STORAGE | {
 }
 BELOW_ADAPTERS = UP_TO_ARCHIVE | {"companion.maintenance", "companion.diagnostics"}
 ADAPTERS = {"web", "hardware", "companion.mqtt", "companion.speech", "companion.hub"}
+# Packages that a package may import besides itself. Every package of the project has a line.
 MAY_IMPORT: dict[str, set[str]] = {
     "companion.core": set(),
     "companion.games": {"companion.core"},
@@ -45,10 +46,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     | ADAPTERS
     | {"companion.service", "companion.hub_server", "companion.tools"},
 }
-"""Which packages a package may import besides itself; every package of the project has a line."""
+# What lies above all packages: the version, and `python -m companion`, which calls the command
+# line.
 ROOTS = {"companion", "companion.__main__"}
-"""What lies above all packages: the version, and `python -m companion`, which calls the command
-line."""
 GAME_PACKAGES = {
     path.name for path in (ROOT / "companion/games").iterdir() if (path / "__init__.py").is_file()
 }

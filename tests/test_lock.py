@@ -25,8 +25,8 @@ LOCK, HUB_LOCK, BUILD_LOCK = (
     "companion/build.lock",
 )
 PACKAGES = ("companion", "hardware", "vision", "web")
+# Files and folders that the wheel is made of.
 PARTS = (*PACKAGES, "systemd", "pyproject.toml", "README.md", "LICENSE")
-"""What the wheel is made of."""
 MACHINES = {
     "Bookworm": {"python_version": "3.11", "python_full_version": "3.11.2"},
     "Trixie": {"python_version": "3.13", "python_full_version": "3.13.5"},

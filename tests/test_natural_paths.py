@@ -33,10 +33,10 @@ PACKAGES = tuple(f"{ROOT / name}/" for name in ("companion", "hardware", "vision
 SIMULATION = f"{ROOT / 'vision/simulation'}/"
 TABLE, CAMERA, KEYS = "table", "board-watcher", "panel-input"
 PAGES = ("waitress", "web", "streams")
+# Time after which nothing of an earlier act is on its way any more.
 QUIET_S = 0.4
-"""Nothing of what was before is on its way any more after that."""
+# Largest numbers of files and functions on each path.
 MOST = {"order": (40, 190), "picture": (35, 160), "press": (28, 120)}
-"""At most so many files and functions."""
 
 
 class Trace:

@@ -20,6 +20,7 @@ PACKAGES = ("companion", "web", "vision", "hardware")
 LENGTH = 100_000
 LIMIT_S = 1.0
 MAX_TEXTS = 60
+# Files whose patterns meet no stranger's text, or only a little of it, and why.
 OWN_TEXT = {
     "companion/core/drawings.py": "reads the drawings of this project",
     "web/routes/route.py": "reads the addresses of this project",
@@ -30,7 +31,6 @@ OWN_TEXT = {
     "companion/core/catalogue_file.py": "reads the catalogues of this project",
     "companion/cli/hotspot.py": "reads what NetworkManager prints",
 }
-"""Files whose patterns meet no stranger's text, or only a little of it."""
 FUNCTIONS = {"compile", "fullmatch", "match", "search", "findall", "finditer", "split", "sub"}
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("companion", "hardware", "vision", "web", "systemd", "docs")
+# Limits on the number of nodes. A person should be able to hold the program in their head: what
+# is new has to replace something else.
 MAX_SOURCE, MAX_TESTS = 305_000, 270_000
-"""A program that a person can hold in their head: what comes new takes the room of something else."""
 MAX_NODES_A_LINE = 4.2
 _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 

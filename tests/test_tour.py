@@ -15,6 +15,7 @@ from tour_hub import HUB_KEY, touring_hub, touring_tables
 
 from web.static_files import STATIC
 
+# Values for the parts of an address.
 EXAMPLES = {
     "seat": "south",
     "page": "watch",
@@ -25,7 +26,7 @@ EXAMPLES = {
     "turn": "1",
     "place": "1",
 }
-"""What stands in an address for its parts."""
+# Addresses of files, streams and parts of pages. Where the examples lead to none, a page says so.
 NO_PAGES = {
     "/history/<int:number>/scene/<int:place>",
     "/history/<int:number>/turn/<int:turn>/better",
@@ -34,7 +35,6 @@ NO_PAGES = {
     "/static/<version>/<name>",
 }
 NO_PAGES_OF_THE_HUB = {"/card/<code>", "/static/<version>/<name>"}
-"""Files, streams and parts of pages for whose examples there is only a page that says so."""
 
 
 def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
@@ -55,30 +55,29 @@ def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
 
 
 PATH = "/table"
+# An address of this server that a browser follows by itself. Scripts put the site's path before
+# all others.
 OWN_ADDRESS = re.compile(
     r"""\b(?:href|src|action|formaction)=["']?(/[^"'>\s]*)|url\(["']?(/[^"')]*)"""
 )
-"""An address of this server that a browser follows by itself; scripts put the path before all
-others."""
+# What a browser waits for before it draws a page, so that nothing jumps on a slow line.
 WHOLE = re.compile(r'<link rel="expect" href="#(\w+)" blocking="render">')
-"""What a browser waits for before it draws anything of a page, so that nothing jumps on a slow
-line."""
+# Code and styles inside a page, and what a browser fetches from elsewhere. The headers of pages
+# forbid them.
 UNSAFE = re.compile(
     r"""<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?:https?:)?//"""
 )
-"""Code and styles inside a page, and what a browser fetches from elsewhere: the headers of pages
-forbid it."""
 
 
+# The script that makes a key rest when it appears under a finger or in the place of another one.
 RESTS = '/early.js"></script>'
-"""The script by which a key that comes under a finger, or in the place of another one, rests."""
 KEYS = "|".join(
     re.findall(
         r"\.([\w-]+)", re.findall(r"KEYS = ':is\((.*?)\)", (STATIC / "early.js").read_text())[0]
     )
 )
+# What that script takes for a key. A link changes the language or goes to another page.
 IS_KEY = re.compile(rf'class="(?:[^"]* )?(?:{KEYS}|link)[ "]')
-"""What that script takes for a key; a link changes the language or passes over a page."""
 SENDS = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
 
 

@@ -44,10 +44,10 @@ SIZES: Mapping[str, tuple[int, int]] = {
 }
 THEMES = ("light", "dark")
 NOWHERE = "/nowhere"
+# Steps without a new kind of state after which none is to be expected: somebody resigns.
 LAST_NEW = 50
-"""After so many steps without a state of another kind none is to come: somebody resigns."""
+# Greatest height of a picture of a page.
 LONGEST_PX = 4000
-"""So much of a long page a picture shows."""
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,9 @@ from companion.table.session import Phase, Session
 from web.hub.room import Room
 from web.server.server import Server, open_server
 
+# Key of the host of the hub whose pages are shown without a network.
 HUB_KEY = "abcde-fghij"
-"""Of the host of the hub whose pages are shown without a network."""
+# Tables of the room that are looked at, and what there is to see.
 WATCHED = {
     1: "outbuffered",
     3: "over",
@@ -42,12 +43,10 @@ WATCHED = {
     8: "binmat",
     12: "free",
 }
-"""The tables of the room that is shown, by what is to be seen at them."""
 
 
+# Games for two tables: one of orders that both sides seal, and one of turns.
 PLAYED = ("outbuffered", "scouts")
-"""At two tables: a game of orders that both seal, one of turns, and one whose cards the hub
-deals."""
 
 
 class HubTour:

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# Operations of NATS that carry a payload, with the number of sizes at the end of their line.
 _SIZES = {b"PUB": 1, b"HPUB": 2, b"MSG": 1, b"HMSG": 2}
-"""Operations of NATS that carry something, and how many sizes stand at the end of their line."""
 
 
 class WireTap:

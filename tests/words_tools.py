@@ -24,6 +24,7 @@ from companion.core.i18n import LANGUAGES
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("companion", "hardware", "vision", "web")
+# Attributes that people read or hear.
 TOLD = (
     "aria-label",
     "aria-description",
@@ -34,11 +35,10 @@ TOLD = (
     "alt",
     "label",
 )
-"""Attributes that people read or hear."""
 SILENT = ("script", "style")
+# Classes of elements whose text is the same in every language: notation, receipts, addresses,
+# keys.
 PLAIN_CLASSES = frozenset(("mono", "receipt", "code", "lab", "letter", "leg", "notation"))
-"""What stands in such an element is the same in every language: notation, receipts, addresses,
-keys."""
 PLAIN = re.compile(
     r"Camera Module \d( Wide)?|HQ Camera|\bauto\b|"
     + "|".join(LANGUAGES.values())
@@ -68,6 +68,7 @@ _VOID = frozenset(
         "wbr",
     )
 )
+# Names in JSON whose values are shown, even if they are a single word.
 _LABELS = frozenset(
     (
         "label",
@@ -82,9 +83,8 @@ _LABELS = frozenset(
         "worth",
     )
 )
-"""What has one of these names in JSON is shown, were it one word."""
+# Names in JSON whose values are for programs.
 _NAMES = frozenset(("layout", "expected", "face", "faces", "fans", "drawing", "options"))
-"""What has one of these names in JSON is for programs."""
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}")
 
 
@@ -117,8 +117,8 @@ def _known() -> frozenset[str]:
     return frozenset(text for several in ids for text in several if text)
 
 
+# Sentences that are only the beginning or the end of another one: they have one bracket.
 CUT = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
-"""Sentences of which the beginning or the end is cut off, along with its bracket."""
 
 
 def bracketed(language: str, one: str, many: str, n: int | None) -> str:

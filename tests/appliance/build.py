@@ -22,17 +22,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GUEST = Path(__file__).resolve().parent / "guest"
+# The module gpio-sim is in the kernels of backports only.
 SUITE, NEWER = "trixie", "trixie-backports"
-"""gpio-sim is a module in the kernels of backports only."""
 PACKAGES = (
     "linux-image-amd64", "linux-headers-amd64", "initramfs-tools", "systemd-sysv", "udev", "kmod", "dbus", "iproute2",
     "procps", "python3", "python3-venv", "python3-dev", "python3-pip", "swig", "e2fsprogs", "libeatmydata1", "make", "gcc", "polkitd", "ca-certificates",
     "network-manager", "wpasupplicant", "dnsmasq-base", "nftables", "iw", "udhcpc",
 )  # fmt: skip
 BUILD_ONLY = ("linux-headers-amd64", "gcc", "python3-dev", "python3-pip", "swig")
+# Raspberry Pi OS has it as python3-lgpio. Debian has not, and PyPI has no wheel for its Python.
 LGPIO = "lgpio==0.2.2.0"
-"""Raspberry Pi OS has it as python3-lgpio, Debian has not, and PyPI has no wheel for its Python."""
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "ext4")
+# Folders of kernel drivers that a machine under QEMU does not need. They take half of the disk.
 IDLE_DRIVERS = (
     "gpu",
     "infiniband",
@@ -45,25 +46,25 @@ IDLE_DRIVERS = (
     "usb",
     "hwmon",
 )
-"""Of no use to a machine under QEMU, and half of the disk."""
+# Kernel module of the simulated Wi-Fi. It is one of `IDLE_DRIVERS`, and it stays.
 RADIO = "mac80211_hwsim"
-"""The simulated Wi-Fi among them, which stays."""
 IDLE_UNITS = (
     "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "fstrim.timer", "e2scrub_reap.service",
     "getty@tty1.service", "serial-getty@ttyS0.service", "NetworkManager-wait-online.service",
 )  # fmt: skip
+# Only the tests of the hotspot start these units.
 LATER_UNITS = ("NetworkManager.service", "wpa_supplicant.service", "nftables.service")
-"""Started by the tests of the hotspot alone."""
 NEEDED = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "e2fsck", "debugfs")
 NEEDED_PACKAGES = "qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs"
+# Files of this machine that a chroot needs to reach packages. They are removed afterwards.
 LENT = tuple(
     Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt")
 )
-"""What a chroot needs of this machine to reach packages; taken away again."""
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
+# Shell command that removes what was needed only to build the package.
 TIDY = "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq && apt-get clean && rm -rf /root/.cache"
-"""What built the package goes again."""
+# Files and folders of the project that are copied to the disk.
 SOURCES = (
     "companion",
     "hardware",
@@ -75,7 +76,6 @@ SOURCES = (
     "LICENSE",
     "Makefile",
 )
-"""What goes into the disk."""
 
 
 class CannotBuild(Exception):

@@ -36,6 +36,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 FIGURES: list[str] = []
 Packages = Callable[[str], Path]
+# Files and folders that Debian's packages are built from.
 PACKAGED = (
     "companion",
     "hardware",
@@ -46,7 +47,6 @@ PACKAGED = (
     "README.md",
     "Makefile",
 )
-"""What goes into Debian's packages."""
 
 
 @pytest.fixture(scope="session")

@@ -18,8 +18,8 @@ from appliance.cuts import Promises, Told
 from appliance.machine import until
 
 SEATS = ("south", "north")
+# Timeout for the first answer on an emulated machine.
 PROMISE_S = 60.0
-"""So long the first answer may take on an emulated machine."""
 
 
 class Refused(Exception):

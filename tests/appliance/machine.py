@@ -23,18 +23,19 @@ from ports import free_port
 
 from appliance.build import Disk
 
+# Without AVX: when it is emulated, its masked loads touch what they mask out, and numpy's
+# `minimum` faults.
 ACCELERATOR = ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,avx=off,avx2=off")
-"""Without AVX: emulated, its masked loads touch what they mask out, and numpy's `minimum` ends in a
-fault."""
 MEMORY_MB = 1024
 PAGES_PORT = 8080
+# Timeout for booting, and generous: two shared cores emulate two others.
 BOOT_S = 240.0
-"""Time-outs are generous: two shared cores emulate two others."""
 SOUTH = {"up": 5, "down": 6, "left": 13, "right": 19, "a": 26, "b": 11, "back": 9, "ready": 10}
 NORTH = {"up": 12, "down": 16, "left": 20, "right": 21, "a": 7, "b": 8, "back": 25, "ready": 24}
 PADS = {"south": SOUTH, "north": NORTH}
+# Pin numbers of each pad's lamps: orders 1 to 3, then whose turn it is. North's last three are
+# wired to 3V3, so that 1 means dark.
 LAMPS = {"south": (17, 27, 22, 4), "north": (23, 15, 14, 2)}
-"""Orders 1 to 3 and whose turn; the north side's last three are wired to 3V3: dark is 1."""
 INVERTED = frozenset({15, 14, 2})
 TABLE_BUTTON = 3
 T = TypeVar("T")

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from appliance import build
 
+# Debian's distributions, each with its version of Python.
 SUITES = {"bookworm": "3.11", "trixie": "3.13"}
-"""The distributions, and the Python of each."""
+# Packages that a Raspberry Pi has already, and that the project's package depends on.
 PACKAGES = ("python3", "systemd", "udev", "zlib1g", "libstdc++6")
-"""What a Raspberry Pi has by itself, and the package asks for."""
 NEEDED = ("mmdebstrap", "unshare", "ip")
 
 

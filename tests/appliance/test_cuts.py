@@ -19,9 +19,9 @@ from appliance.play import host_key, wait_for_pages
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
 CUTS, SHORT_CUTS = 12, 3
 LONGEST_S = 8.0
+# Unit settings for a service whose fsync does nothing. It is the control: if the check finds no
+# loss here either, it proves nothing.
 NO_SYNC = "[Service]\nEnvironment=LD_PRELOAD=libeatmydata.so\n"
-"""A service whose fsync does nothing: the control, without which a check that finds nothing says
-nothing."""
 
 
 def arrive(machine: Machine) -> Evening:

@@ -19,8 +19,8 @@ from appliance.play import PadMatch, view
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1800)]
 SYSTEM_LAMP = 1
+# Level of the system lamp's pin when the lamp is lit: it is wired to 3V3.
 LIT = 0
-"""The system lamp is wired to 3V3."""
 
 
 @pytest.fixture(scope="module")

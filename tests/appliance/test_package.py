@@ -23,8 +23,9 @@ from test_backup import fill
 
 STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
 NEWER = "99.0"
+# When the plug is pulled, in seconds after a promise of this start. None: while the service
+# starts.
 COMPILED = {"aarch64": b"\xb7\x00", "x86_64": b"\x3e\x00"}
-"""Bytes 18 and 19 of an ELF file: the machine it is for."""
 HERE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "")
 Packages = Callable[[str], Path]
 

@@ -19,12 +19,12 @@ from appliance.machine import copy_image, until
 from appliance.play import host_key
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
+# When the plug is pulled, in seconds after the first promise of a start. None: while the service
+# starts.
 CUTS_S = (20.0, 6.0, None, 12.0, 2.0)
-"""When the plug is pulled: so long after a promise of this start; where it is None, while the
-service starts."""
 PAGE_S = 900.0
+# The card's text file as somebody has edited it under Windows.
 WRITTEN = "country = de\r\nname = club\r\n"
-"""What somebody has made of the card's text file, under Windows."""
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from companion.games import GAMES
 SOUTH, NORTH = SEATS
 
 _HOUR = 3600.0
+# A board and South's orders that bring the flag home in the second turn.
 WIN = ({"board": ".N\nsn\nS."}, ("URI", "LDD"))
-"""A board and South's orders that bring the flag home in the second turn."""
 
 
 @pytest.fixture

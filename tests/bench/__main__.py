@@ -30,6 +30,7 @@ def _memory(options: argparse.Namespace) -> bool:
     return bench_memory(1000, 5) if options.quick else bench_memory(REQUESTS, GAMES_PLAYED)
 
 
+# What can be measured, by name.
 PARTS: Mapping[str, Bench] = {
     "latencies": lambda _: bench_latencies(),
     "streams": lambda _: bench_streams(),
@@ -40,9 +41,8 @@ PARTS: Mapping[str, Bench] = {
     "pi": lambda _: bench_pi(),
     "hub": _hub,
 }
-"""What can be measured, by name."""
+# What `make bench` measures. The other benches have targets of their own.
 WHOLE = ("latencies", "streams", "memory", "kills", "reading")
-"""What `make bench` measures; the others have targets of their own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -46,24 +46,25 @@ from companion.tools.selfplay.people import Phone, Stuck
 TABLES = 2
 KILLS = 1000
 LONGEST_PLAY_S = 0.8
+# Probability that somebody resigns instead of tapping on, so that games end in both ways.
 RESIGNS = 0.03
-"""How often somebody gives up instead of tapping on: games of both kinds come in turn."""
+# Probability that a person waits before an order, so that one order lies sealed alone for a
+# while.
 HESITATES = {Seat.SOUTH: 0.3, Seat.NORTH: 0.85}
-"""How often a person looks on before an order: one order lies sealed alone for a while."""
+# Exceptions that a phone meets when its service goes away.
 LOST = (OSError, http.client.HTTPException, ValueError)
-"""What a phone meets when its service goes away."""
 SETTINGS = f"""{LOCAL}[table]
 reading_time_s = 0.1
 [camera]
 source = "none"
 fps = 0.5
 """
+# How far a running clock may have been noted from when it was due, on a machine that does other
+# things as well.
 _CLOCK_SLACK_S = 0.5
-"""So much later than due a running clock may have been noted, on a machine that does other things
-as well."""
+# What identifies an input in the journal: its kind, its seat and its moment (the number of the
+# decision), and for a sealed action its salt.
 Key = tuple[str, ...]
-"""By what an input is known in the journal: its kind, its seat and its moment, a sealed action by
-its salt."""
 
 
 @dataclass
@@ -220,8 +221,8 @@ class Tapper:
 
 # ---- what the journal holds ----------------------------------------------------------------------
 
+# Kinds of input that can be accepted only once, whoever sends them.
 _ONCE = ("hand-in", "begin", "stage", "resign", "new game")
-"""What can be accepted only once, whoever sends it."""
 
 
 def keys_of(journal: Journal) -> Counter[Key]:

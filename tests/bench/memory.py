@@ -27,12 +27,12 @@ from companion.storage.journal import Journal
 from companion.tools.selfplay.people import Phone, Stuck
 
 REQUESTS, GAMES_PLAYED = 20_000, 40
+# As many clients as one address may have waiting for pictures: more would be asked to come back.
 CLIENTS, VIEWERS = 3, 8
-"""As many clients as one address may have waiting for pictures: more would be told to come back."""
+# Time between two acts of the people who play.
 TURN_S = 0.1
-"""Between two acts of the people who play."""
+# Number of bytes that a client reads of a stream before it hangs up.
 STREAM_BYTES = 2_000
-"""Of a stream so much is read before its client hangs up."""
 PAGES = (
     *("/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/host/health"),
     *("/workbench", "/health", "/settings/backup.zip", "/api/doctor", "/api/view"),
@@ -40,10 +40,10 @@ PAGES = (
 )
 PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
 STREAMS = ("/live/watch", "/live/table", "/live/health", "/workbench/live")
+# Number of requests of which one is for a game's sheets, which take a second each.
 PDFS_EACH = 250
-"""Number of requests of which one is for a game's sheets, which take a second each."""
+# Number of groups of samples. The lowest sample of each group shows the growth.
 GROUPS = 10
-"""Number of groups whose lowest samples tell the growth."""
 
 
 def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:

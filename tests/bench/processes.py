@@ -19,12 +19,11 @@ from pathlib import Path
 from ports import free_port
 
 PATIENCE_S = 60.0
+# Settings of the memory allocator, as in the service's units. Without them each of a hundred
+# threads keeps freed memory for itself, 20 MB in a night.
 MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
-"""Settings of the memory allocator, as in the service's units. Without them each of a hundred
-threads keeps freed memory for itself, 20 MB in a night.
-"""
+# Settings by which nobody else reaches the service.
 LOCAL = '[web]\nhost = "127.0.0.1"\n'
-"""Settings by which nobody else reaches the service."""
 _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
 

@@ -29,8 +29,8 @@ TABLE_VIEWERS, HUB_VIEWERS = (3, 64), 1000
 EVENTS = 30
 SPACING_S = 0.25
 HUB_SPACING_S = 1.5
+# Largest ratio of the median times until the last viewer has an event. The peer draws nothing.
 MAX_RATIO = 5.0
-"""Of the medians until the last viewer has it: the peer draws nothing."""
 
 PEER = r"""
 import queue, sqlite3, sys, threading

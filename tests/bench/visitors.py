@@ -17,8 +17,8 @@ from companion.games import GAMES
 from companion.tools.selfplay.people import Phone
 from vision.simulation.table import SimulatedTable
 
+# Pictures a second.
 RATE = 10.0
-"""Pictures a second."""
 
 
 class Painter:

@@ -24,8 +24,8 @@ from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import game_named
 
+# A deadline that only a child that hangs can miss.
 LONG_S = 30.0
-"""A deadline that nothing but a hung child misses."""
 READY = "input(); print('{\"ready\": true}', flush=True); "
 WAIT = "import signal; signal.pause()"
 

@@ -22,6 +22,8 @@ from companion.games.outbuffered.board import WALLS_MAP
 
 ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
 ALL = frozenset(LEVELS)
+# Each case: the game, its options, the levels to try, the number of positions, and the largest
+# number of random decisions before a position.
 CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
     *(("outbuffered", {}, frozenset({level}), 12, 30) for level in LEVELS),
     ("outbuffered", {"quiet_limit": 5}, ALL, 8, 20),
@@ -44,8 +46,6 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
     ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 30, 100),
     ("binmat", {"edition": "rulebook"}, frozenset({2}), 30, 100),
 )
-"""Game, options, the levels that are tried with them, how many positions, and after how many random
-decisions at most."""
 
 
 @cache

@@ -16,10 +16,10 @@ from window_tools import Windows
 from companion.core.kit import SEATS
 
 LAPTOP = (1366, 768)
+# Draws clocks ten times a second: nobody looks at them, and drawing slows the other tests.
 FEW_FRAMES = (
     "window.requestAnimationFrame = paint => setTimeout(() => paint(performance.now()), 100)"
 )
-"""Clocks are drawn ten times a second: nobody looks at them, and drawing costs the other tests time."""
 AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
 

@@ -18,6 +18,7 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.table.session import Phase
 
+# Stops the page's clock until the test moves it, and counts what the page asks for and is shown.
 OWN_CLOCK = """
 (() => {
   const { performance, fetch } = window, start = performance.now();
@@ -35,8 +36,7 @@ OWN_CLOCK = """
   addEventListener('submit', event => { window.leaves ||= !event.defaultPrevented; });
 })();
 """
-"""The page's clock stands still until the test lets it go on. What the page asks for and is shown
-is counted."""
+# Lists what can be tapped, by what it does.
 _FIND = """
 if (arguments[0]) for (const each of document.querySelectorAll('details')) each.open = true;
 window.keys = [...document.querySelectorAll('button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]')].filter(key =>
@@ -46,17 +46,17 @@ return keys.map(({ tagName, id, name, value, className, dataset, attributes, tex
   id || dataset.post || dataset.at || /order|slot|card|ln|unit/.test(className) ? className.baseVal : textContent.trim(),
 ].map(each => String(each ?? '')).join('|'));
 """
-"""What there is to be tapped, by what it does."""
+# Returns the seat whose order is ready to be handed in.
 _READY = """
 return document.querySelector(':is(#hand-in, #commit).go') && document.getElementById('live')?.dataset.seat;
 """
-"""The seat whose order is ready to be handed in."""
 _WHERE = """
 const key = keys[arguments[0]], box = () => key.getBoundingClientRect();
 if (box().top < 0 || box().bottom > innerHeight) key.scrollIntoView({ block: 'center' });
 const { left, right, top, bottom } = box(), [x, y] = [(left + right) / 2, (top + bottom) / 2];
 return key.contains(document.elementFromPoint(x, y)) ? [x, y, key.textContent.trim().replace(/\\s+/g, ' ')] : null;
 """
+# Returns whether the page has all answers and shows what came of them. Then some time goes by.
 _STANDS = """
 const [hasNews, pauseMs] = arguments, { before, asked, leaves, shows } = window, { live } = document.body.dataset;
 const seen = hasNews && /table|seat|watch|host$|pass/.test(live) ? before ?? 0 : before === undefined ? 0 : -1;
@@ -65,14 +65,13 @@ if (pauseMs !== null) window.pass(pauseMs);
 if (pauseMs !== null) window.before = shows;
 return true;
 """
-"""Has the page all answers, and shows what came of them? Then some time goes by."""
 RESTED_MS = 5000
+# Pauses between taps: they come 100 and 800 ms after the first one.
 PAUSES_MS = (100, 700, 0)
-"""Times between the taps: they come 100 and 800 ms after the first one."""
+# Pause between two looks at a page that has not answered yet.
 LOOK_S = 0.02
-"""Time between two looks at a page that has not answered yet."""
+# Words that differ between games and seats on otherwise equal pages.
 _PARTS = re.compile("|".join(("south", "north", r"\d+", *GAMES)))
-"""What a page says otherwise in another game, or for another seat."""
 
 
 def alike(text: str) -> str:

@@ -103,12 +103,14 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
         until("a word about silence", window.find_element(By.ID, "lost").is_displayed)
 
 
+# Silences the stream for a minute. A new stream then meets a line that swallows all packets.
 SILENT = """
 window.EventSource = class { addEventListener() {} close() {} };
 const now = performance.now.bind(performance);
 performance.now = () => now() + 60000;
 """
-"""The stream says nothing for a minute, and a new one finds a line that swallows all packets."""
+# Loses the answer to the first order. The order arrives at the table at once (`IS_SHOWN`), or
+# just before the second one.
 LOSES = """
 const real = window.fetch, kept = [];
 [window.salts, window.statuses] = [[], []];
@@ -125,8 +127,6 @@ window.fetch = async (url, how) => {
   return answer;
 };
 """
-"""The answer to the first order is lost. It arrives at the table at once (`IS_SHOWN`), or just
-before the second one."""
 
 
 def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_shown: bool) -> None:

@@ -192,6 +192,7 @@ READS = """
 document.getElementById('enter').dataset.read = arguments[0];
 document.dispatchEvent(new Event('shown'));
 """
+# Stops the page from hearing anything more of the table, which would bring its own reading.
 DEAF = """
 const done = arguments[0];
 import([...document.scripts].find(each => /\\/live\\b/.test(each.src)).src).then(({ onStream }) => {
@@ -199,7 +200,6 @@ import([...document.scripts].find(each => /\\/live\\b/.test(each.src)).src).then
   done();
 });
 """
-"""The page hears nothing more from the table, which would bring its own reading."""
 
 
 def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(

@@ -17,8 +17,8 @@ from service import press_space, says, tap, until
 from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of
 
 pytestmark = pytest.mark.browser
+# Largest difference between a ring and the service's clock.
 RING_S = 0.05
-"""How far a ring may be from the service's clock."""
 
 
 # ---- the clock -----------------------------------------------------------------------------------

@@ -19,13 +19,13 @@ from companion.table.session import Phase
 pytestmark = pytest.mark.browser
 
 GAMES_OF_ALL_KINDS = ("outbuffered", "kahmate", "binmat")
+# Stops at which something can be lost, each once: before a game, in it, after it, and on its
+# owner's pages.
 STOPS = (
     "lobby-screen", "join-seat", "lobby-seat", "chosen-screen", "settings",
     "outbuffered-lesson-south", "-sealed-south", "-stages-screen", "-stages-south", "outbuffered-host",
     "-over-screen", "outbuffered-over-south", "-here", "binmat-orders-dealt-south", "binmat-orders-screen",
 )  # fmt: skip
-"""Where something can be lost, each once: with a game before it, in it, after it, and on its owner's
-pages."""
 
 
 @pytest.mark.slow
@@ -99,12 +99,12 @@ def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
             finger.tap(centre(own_clock, "#clear"), RESTED_MS)
 
 
+# Holds back what the page would do after many seconds, until the test does it.
 _HOLD_LATE = """
 const { setTimeout } = window;
 window.late = [];
 window.setTimeout = (act, ms) => (ms < 5000 ? setTimeout(act, ms) : void window.late.push(act));
 """
-"""What the page would do after many seconds waits until the test does it."""
 
 
 def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> None:

@@ -31,10 +31,10 @@ from companion.games import GAMES
 pytestmark = pytest.mark.browser
 MOST_TOUCHES = 80
 SMALL = (360, 640)
+# Window size of a seat's page beside a table screen on one laptop.
 BESIDE = (410, 768)
-"""A seat beside the table screen of a laptop."""
+# Language in which each game is learned: with longer words than English.
 LANGUAGE = {"outbuffered": "de", "kahmate": "fr", "binmat": "es"}
-"""In which each game is learned: longer words than the English ones."""
 MOST_SHIFT = 0.05
 _SHIFTS = """
 const done = arguments[0];
@@ -51,6 +51,7 @@ const done = arguments[0];
 requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight)));
 """
 
+# Lists the pieces that the small sign hides.
 _HIDDEN = """
 const sign = document.getElementById('press')?.getBoundingClientRect();
 return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(each => {
@@ -58,7 +59,7 @@ return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(eac
   return x > sign.left && x < sign.right && y > sign.top && y < sign.bottom;
 }).map(each => each.dataset.at);
 """
-"""The pieces that nobody sees for the small sign."""
+# Lists the words and letters of keys and orders under the small sign.
 _COVERED = """
 const sign = document.getElementById('press'), box = sign?.getBoundingClientRect();
 if (!box?.width) return [];
@@ -68,14 +69,14 @@ return [...document.querySelectorAll('.key :is(b, .leg), .slot b')].filter(each 
   return width && right > box.left && left < box.right && lower > top + 2 && upper < bottom - 2;
 }).map(each => each.innerText);
 """
-"""The words and letters of keys and orders under the small sign."""
+# Returns the space between the lesson's words and a small sign that points at the board's last
+# rank.
 _ROOM = """
 const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(each => document.querySelector(each));
 if (!frame) return 0;
 const { top, height } = frame.getBoundingClientRect(), ranks = Number(frame.closest('svg').dataset.grid.split(' ')[1]);
 return top + height / ranks * .3 - sign.offsetHeight - words.getBoundingClientRect().bottom;
 """
-"""Between the lesson's words and a small sign that points at the board's last rank."""
 
 
 @pytest.fixture(scope="module")

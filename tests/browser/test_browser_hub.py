@@ -24,6 +24,7 @@ from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
+# Lists the rows of the standings that are wholly in sight above the sign.
 _ROWS = """
 const box = document.querySelector('.ranks ol').getBoundingClientRect(), sign = document.querySelector('.sign').getBoundingClientRect();
 if (box.bottom > sign.top) return [];
@@ -31,7 +32,6 @@ return [...document.querySelectorAll('.ranks li')].filter(row => {
   const own = row.getBoundingClientRect();
   return own.top >= box.top - 1 && own.bottom <= box.bottom + 1;
 }).map(row => row.querySelector('b').textContent);"""
-"""The rows of the standings that can be seen wholly, above the sign."""
 _TURN = """
 const done = arguments[0];
 const script = performance.getEntriesByType('resource').find(each => each.name.endsWith('/wall.js'));

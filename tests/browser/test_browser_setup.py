@@ -18,6 +18,8 @@ from companion.core.config import read_settings
 
 pytestmark = pytest.mark.browser
 
+# What a browser notes of refusals, and of a service that restarts. It is chance whether that one
+# still hangs up or no longer listens.
 EXPECTED = (
     "status of 400",
     "status of 403",
@@ -26,9 +28,6 @@ EXPECTED = (
     "ERR_CONNECTION_RESET",
     "ERR_EMPTY_RESPONSE",
 )
-"""What a browser notes of refusals, and of a service that begins anew: whether that one still hangs
-up or does not listen any more is chance.
-"""
 
 
 def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from service import WALL, Client, browser, comes_to, tap, until
 
 pytestmark = pytest.mark.browser
 
+# Gives the page a lock, and runs timers of a minute or more when the test says so.
 _FAKES = """
 window.locks = [];
 Object.defineProperty(navigator, 'wakeLock', { value: { request: async kind => {
@@ -28,7 +29,6 @@ window.setTimeout = (call, ms, ...more) => {
 window.clearTimeout = id => { naps.delete(id) || forget(id); };
 window.nap = () => { for (const [id, call] of [...naps]) naps.delete(id) && call(); };
 """
-"""The browser gives a lock, and what waits for a minute or more comes when the test says so."""
 
 
 def is_dark(window: WebDriver) -> bool:

@@ -20,6 +20,7 @@ from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
+# Counts what a stream has brought, and taps what an address names before any module has run.
 _FROM_THE_START = """
 window.heard = 0;
 window.EventSource = class extends EventSource {
@@ -32,7 +33,6 @@ document.addEventListener('readystatechange', () => {
   if (location.hash && document.readyState === 'interactive') document.querySelector(location.hash).click();
 });
 """
-"""Counts what a stream has brought, and taps what an address names before any module has run."""
 _CENTRE = """
 const { left, top, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
 return [left + width / 2, top + height / 2];

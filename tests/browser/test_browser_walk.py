@@ -41,11 +41,11 @@ const kindsOf = each => [
   ...each.getAttributeNames().filter(name => /^(aria-|role|tabindex|hidden|disabled|alt)/.test(name)).map(name => `${each.tagName} ${name}`),
 ];
 """
+# Lists the kinds of parts that a page is made of.
 _KINDS = f"""
 {_KINDS_OF}
 return [...new Set([...document.querySelectorAll('body *')].flatMap(kindsOf))];
 """
-"""What kinds of parts a page is made of."""
 _AXE = f"""
 {_KINDS_OF}
 const [kinds, more, done] = arguments;
@@ -55,8 +55,10 @@ axe.run(fresh ? {{ include: fresh }} : document, {{ resultTypes: ['violations'],
     n => `${{v.id}}: ${{n.html.slice(0, 160)}} (${{n.any.concat(n.all, n.none).map(c => c.message).join('; ').slice(0, 200)}})`))),
   error => done([`axe itself: ${{error}}`]));
 """
+# All of axe's rules that a theme can break.
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-"""All of axe's rules that a theme can break."""
+# Checks contrast AAA of the sign and of everything at least as large as `--w-lead`. Smaller words
+# are for people nearby.
 _AFAR = """
 const done = arguments[0];
 const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -70,18 +72,16 @@ axe.run('#live', { runOnly: { type: 'rule', values: ['color-contrast-enhanced'] 
   },
   error => done([true, [`axe itself: ${error}`]]));
 """.replace("LEAD", "5.2")
-"""Contrast AAA of the sign and of everything at least as large as `--w-lead`: what is smaller is
-for near."""
 SMALL = (320, 640)
 SMALLEST = (320, 568)
 LOW = (360, 640)
+# The game whose tour includes the pages that are alike in all games.
 FIRST = ("outbuffered",)
-"""The game along with which pages are looked at that are alike in all."""
+# Pages that are looked at in every game. Those of North and of spectators are made alike.
 OF_EACH_GAME = ("-screen", "-south", "-over-watch", "-host", "-rules")
-"""Pages that are looked at in every game; those of North and of spectators are made alike."""
 IN_PLAY = ("setup", "orders", "stages")
+# States in which the page of a seat or a spectator must fit on a phone.
 IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
-"""The states in which the page of a seat or a spectator must fit on a phone."""
 MOST_SHIFT = 0.05
 LAST_STEP = 7
 _MISSING = """
@@ -97,13 +97,13 @@ return [`${wide} px wide in ${room}: ${far.slice(0, 3).map(each => each.tagName 
 """
 _DRAWN = "document.documentElement.style.visibility = arguments[0]"
 _TWICE = "document.documentElement.style.fontSize = '200%'"
+# Notes layout shifts, also those after "recent input": nobody touches a page here, and Chromium
+# takes a window's new size for input.
 _FROM_THE_START = """
 document.addEventListener('shown', () => { window.heard = true });
 window.shifts = [];
 new PerformanceObserver(list => window.shifts.push(...list.getEntries())).observe({ type: 'layout-shift', buffered: true });
 """
-"""Shifts after "recent input" count: nobody touches a page here, and Chromium takes a window's new
-size for input."""
 _SHIFT = """
 const [done] = arguments;
 requestAnimationFrame(() => setTimeout(() => {
@@ -112,11 +112,11 @@ requestAnimationFrame(() => setTimeout(() => {
   done([window.shifts.reduce((sum, each) => sum + each.value, 0), node ? `${node.nodeName}.${node.className ?? ''}` : '']);
 }));
 """
+# Returns the height of the page once scripts have moved what they place by hand.
 _HEIGHT = """
 const [done] = arguments;
 requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight)));
 """
-"""Once scripts have moved what they place by hand."""
 _CUT = """
 const found = [], seen = each => each.checkVisibility() && !each.closest('.vh, svg, [hidden]');
 const wide = document.scrollingElement.scrollWidth;
@@ -129,6 +129,7 @@ for (const each of document.querySelectorAll('button, a.key, .sign, h1, h2, th, 
 }
 return found;
 """
+# Lists words that are broken over two lines where nothing allows it.
 _BROKEN = """
 const found = [], letters = /[\\p{L}’]{2,}/gu;
 for (const part of document.querySelectorAll('button, .key, .sign, h1, h2, thead th, .steps th, label, summary, .ours, #told')) {
@@ -143,7 +144,6 @@ for (const part of document.querySelectorAll('button, .key, .sign, h1, h2, thead
 }
 return found;
 """
-"""Words that stand on two lines, where nothing says that they may."""
 _TORN = _BROKEN.replace("thead th", "th")
 _LYING = """
 const found = [], range = document.createRange();
@@ -191,10 +191,11 @@ for (const [one, here] of parts) for (const [other, there] of parts) {
 }
 return over;
 """
+# Ascenders and descenders reach this far beyond a line.
 SLACK_PX = 4
-"""Ascenders and descenders reach beyond a line."""
 UPRIGHT, TABLET, LAPTOP = (1080, 1920), (768, 1024), (1366, 768)
 DISPLAY = SIZES["display"]
+# Sizes in which no part of a table screen may overlap another one or leave the window, by game.
 TABLE_SCREENS = {
     "outbuffered": (UPRIGHT, TABLET, DISPLAY),
     "scouts": (UPRIGHT, DISPLAY),
@@ -204,7 +205,7 @@ TABLE_SCREENS = {
     "lobby": (UPRIGHT, TABLET, LAPTOP, DISPLAY),
     "chosen": (DISPLAY,),
 }
-"""Sizes in which no part of the table screen lies on another one or outside."""
+# Lists words under 12 px outside of pictures, and says whether the page scrolls.
 _SMALL_LETTERS = """
 const found = innerHeight < document.scrollingElement.scrollHeight ? ['scrolls'] : [];
 for (const each of document.querySelectorAll('main *')) {
@@ -216,7 +217,6 @@ for (const each of document.querySelectorAll('main *')) {
 }
 return found;
 """
-"""Words under 12 px, outside of pictures, and a page that scrolls."""
 _LAID = """
 const board = document.querySelector('.phone > .view .board, .phone > .shutter, .hold > .lanes, .clockwork > .dial');
 const tall = document.scrollingElement.scrollHeight;
@@ -233,15 +233,15 @@ for (const key of document.querySelectorAll('.phone .key, .phone .sign'))
   if (key.checkVisibility() && key.scrollWidth > key.clientWidth + 2) found.push(`cut: ${key.innerText}`);
 return found;
 """
+# Language in which the pages of a game have to fit. For all others it is French.
 LONGEST = {"scouts": "de", "arena": "de", "kahmate": "de"}
-"""In which language the pages of a game have to fit; all others: in French."""
+# Games whose seats' pages have a layout for laptops: the board as tall as the window, all keys
+# beside it.
 SEATS_ON_LAPTOPS = ("outbuffered", "binmat")
-"""Games whose seats' pages are laid out on a laptop: the board as tall as the window, all keys
-beside it."""
+# Least width of a square on a low phone while one chooses. Else it is 30, as for a lane.
 LEAST_PX = {"scouts": 42, "kahmate": 36}
-"""How wide a square is at least on a low phone while one chooses; else 30, and so is a lane."""
+# Least share of a wide table screen that a board covers.
 LEAST_SHARE = {"scouts": 0.45, "kahmate": 0.45}
-"""How much of a wide table screen a board covers at least."""
 NARROW = (1440, 1080)
 _SQUARE = """
 const board = document.querySelector('.view .board');
@@ -270,8 +270,8 @@ const low = [...document.querySelectorAll('#commit')].filter(each => each.getBou
 return [...heads.map(each => `cut: ${each.innerText}`), ...low.map(each => `too low for a finger: ${each.innerText}`)];
 """
 
+# What is wrong with a page, and at which size or in which theme.
 Found = Iterator[tuple[str, str]]
-"""What is wrong with a page, and at which size or in which theme."""
 
 
 @pytest.fixture(scope="module")
@@ -517,8 +517,8 @@ localStorage.setItem('voice', 'on');
 document.addEventListener('shown', () => setTimeout(() => window.moved.push(...document.getAnimations()
   .map(each => `${each.animationName ?? each.transitionProperty ?? 'a script'} of ${each.effect.target.outerHTML.slice(0, 80)}`))));
 """
+# Games whose table screens are looked at step by step, and the size.
 WALLS = {"kahmate": UPRIGHT, "binmat": UPRIGHT}
-"""The table screens of these games whose steps are looked at."""
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -14,6 +14,7 @@ from tour_hub import touring_hub, touring_tables
 __all__ = ["known", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
+# States in which a page has the same parts as in another one, here or at one table alone.
 LIKE_OTHERS = (
     "-arena-",
     "-kahmate-",
@@ -25,8 +26,6 @@ LIKE_OTHERS = (
     "-stages-",
     "-north-screen",
 )
-"""States in which a page is made of the same parts as in another one, here or at one table
-alone."""
 
 
 def test_every_page_of_a_hub(window: WebDriver, axe: str, known: set[str]) -> None:

@@ -19,11 +19,11 @@ from companion.table.public.messages import PublicState, encode_public, read_rec
 from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable
 
+# A name of the greatest length, with markup in it.
 MARKUP = "\"'><img src=x id=owned>"
-"""As long as a name may be."""
 SCRIPT = f"</script></style></title></textarea></svg>{MARKUP}"
+# Fields whose value has to be one of some known words. Any other field may hold any text.
 WORDS = {"phase", "game", "call", "camera"}
-"""What has to be a word of its own; anything else may be any text."""
 
 
 def hostile(value: Any, name: str = "") -> Any:

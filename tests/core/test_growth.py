@@ -28,8 +28,8 @@ from companion.table.public.messages import (
 from companion.table.remote.messages import ActionOpened, RemoteGame, RemoteSeat, read_message
 
 MOST_TIMES = 20
+# Memory that reading takes whatever is read: decoders' tables, patterns, a game's rules.
 BASE_BYTES = 300_000
-"""What reading costs whatever is read: decoders' tables, patterns, a game's rules."""
 
 
 def cost(read: Callable[[Any], object], content: Any) -> int:

@@ -43,11 +43,12 @@ from companion.games.screen import (
 )
 
 EACH = pytest.mark.parametrize("name", GAMES)
+# Number of decisions after which a random game is left.
 LONGEST = 80
-"""After so many decisions a random game is left."""
+# Costly questions are asked in every `SPARSE`-th position, of `BENT` bent actions.
 SPARSE, BENT = 6, 5
-"""What is costly is asked in every so-many-th position, of so many bent actions."""
 
+# Fields that people read or hear, by type. All other fields are followed further down.
 SHOWN: Mapping[type, tuple[str, ...]] = {
     Badge: ("text",),
     ChoiceKey: ("label", "hint"),
@@ -75,8 +76,7 @@ SHOWN: Mapping[type, tuple[str, ...]] = {
     Tally: ("total", "worth"),
     Unit: ("note",),
 }
-"""What people read or hear of each kind of thing: its fields. Everything else in them is
-followed."""
+# Texts that are no action in one game or another.
 GARBAGE = [
     "",
     *[
@@ -100,11 +100,10 @@ GARBAGE = [
     "a1-" * 200,
     "p0 d1 --",
 ]
-"""Texts that are no action in one game or another."""
 SQUARE = re.compile(r"[a-h]\d{1,2}")
+# What is the same in every language: squares, and an arena robot's attack. Single letters and
+# cards are so anyway.
 NOTATION = re.compile(r"\b[a-h]\d{1,2}\b|\ba[NESW]\b")
-"""What is the same in every language: squares, an arena robot's attack; single letters and cards
-are so anyway."""
 
 
 @pytest.fixture(autouse=True)

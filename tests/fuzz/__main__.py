@@ -18,8 +18,8 @@ from multiprocessing import get_context
 from fuzz import every_target
 from fuzz.running import Result, Target, run_batch
 
+# Time after which a batch counts as hanging. Its process then says where it stands, and ends.
 LATE_S = 900.0
-"""A batch that takes longer hangs: its process says where it stands, and ends."""
 
 
 def main() -> int:

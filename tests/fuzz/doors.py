@@ -27,8 +27,8 @@ from fuzz.running import Probe, Target
 from web.routes.openapi import PATH
 
 ROLES = ("nobody", "south", "north", "host")
+# Doors that work for a good part of a second, and streams.
 SLOW = ("/kit/", ".webp", "backup.zip", "bundle.zip", "live")
-"""Doors that work for a good part of a second, and streams."""
 WIFI_PASSWORD = "nobody-tells-this-one"
 
 

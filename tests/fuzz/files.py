@@ -50,8 +50,8 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
 
 # ---- games that are brought in -------------------------------------------------------------------
 
+# Bytes to write over parts of a file: where, and what.
 DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
-"""Pieces of a file that are written over, with what."""
 CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
 
 

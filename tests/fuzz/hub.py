@@ -28,8 +28,8 @@ from fuzz.running import Probe, Target
 from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, changed
 from web.hub.room import Room
 
+# The host's key of `hub_room.hub_pages`.
 HOST_KEY = "abcde-fghij"
-"""The one of `hub_room.hub_pages`."""
 _ACTS = "enter withdraw pair unpair decide move end make forget count void 1 2 #1 south north draw swiss"
 _WORDS = ODD_TEXTS | st.sampled_from(
     [*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
@@ -50,8 +50,8 @@ _OFTEN_ASKED = [
     "/host/people",
     "/card",
 ]
+# Pages that show what a table has told.
 _SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.csv", "/standings"]
-"""Pages that show what a table has told."""
 
 
 class HubRoom:

@@ -20,8 +20,8 @@ from hypothesis.strategies import SearchStrategy
 
 from companion.core.errors import CompanionError
 
+# Number of failures of one batch that are kept. They rarely differ.
 MOST_FAILURES = 20
-"""So many failures of one batch are kept; they rarely differ."""
 LONGEST = 1500
 
 

@@ -196,13 +196,13 @@ def events(folder: Path, number: int) -> Iterator[Probe]:
 
 # ---- twins ---------------------------------------------------------------------------------------
 
+# For games with something to hide: what South hides in one twin, and in the other.
 SECRETS = {
     "outbuffered": (["UUS"], ["DRI"]),
     "arena": (["1:N 2:aE 3:D"], ["1:E 2:X 3:N"]),
     "kahmate": (["R@c2 R@f2 B@c1 T@e2 F@a2 S@d1"], ["R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"]),
     "binmat": (["5&", "a#"], ["a#", "5&"]),
 }
-"""Of games with something to hide: what South hides in the one twin and in the other."""
 KEPT = re.compile(rb"\b[0-9a-f]{64}\b")
 
 

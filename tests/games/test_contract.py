@@ -77,6 +77,8 @@ def test_a_tone_that_cannot_be_played_is_refused_at_its_declaration(text: str) -
         EventCue("wrong", text)
 
 
+# Corner markers, the first and last marker and the number of pieces or cards, squares and gaps in
+# mm.
 PRINTED = {
     "outbuffered": ((0, 1, 2, 3), (20, 23, 4), 46, 3),
     "scouts": ((4, 5, 6, 7), (30, 53, 24), 35, 0),
@@ -84,7 +86,6 @@ PRINTED = {
     "kahmate": ((12, 13, 14, 15), (70, 94, 25), 31, 0),
     "binmat": ((16, 17, 18, 19), (100, 177, 78), 70, 2),
 }
-"""Corners, the pieces' or cards' first and last marker and their number, squares and gaps in mm."""
 
 
 @pytest.mark.parametrize("name", GAMES)

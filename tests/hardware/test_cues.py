@@ -32,8 +32,8 @@ AnyCue = Cue | EventCue
 ALL_CUES: tuple[AnyCue, ...] = (*Cue, *event_cues())
 KEYS = (Cue.KEY_TAKEN, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
 ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
+# Cues whose lamps go on until something else ends them.
 LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
-"""Cues whose lamps go on until something else ends them."""
 
 
 def length_ms(cue: AnyCue) -> float:

@@ -22,12 +22,12 @@ from hardware.wiring import Buzzer
 
 SOUTH, NORTH = SEATS
 TURN = SeatLamps(turn=TurnLamp.ON)
+# The alarms of a turn of South that began at 100 s, when every rig's clock begins.
 A_TURN = (
     (103.0, Cue.TIME_SHORT, SOUTH),
     (104.0, Cue.TIME_SHORT, SOUTH),
     (105.0, Cue.TIME_OUT, SOUTH),
 )
-"""The alarms of a turn of South that began at 100 s, when every rig's clock begins."""
 WAIT_S = 60.0
 
 

@@ -247,8 +247,8 @@ def fitting(row: SettingRow) -> list[Any]:
     return ["a text", 'with "quotes"', "back\\slash", "é ñ ✓"]
 
 
+# Settings of which neither is right without the other.
 PAIRS = ("web.certificate", "web.key")
-"""Neither is right without the other."""
 CHOICES = [
     (row.key, value)
     for row in ROWS.values()

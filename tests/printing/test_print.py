@@ -26,8 +26,8 @@ from companion.printing.pdf_pen import broken_lines, printable, text_width
 from companion.printing.tiling import MARGIN_MM, Paper
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
+# Set before every sentence: it has letters of Spanish and French, and makes it longer.
 LONGER = "¿Ñandú à l’œuvre? « "
-"""Set before every sentence: letters of Spanish and French, and length."""
 
 
 class Lengthening(dict[str, tuple[str, ...]]):

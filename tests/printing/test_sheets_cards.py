@@ -34,8 +34,8 @@ from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
 from companion.printing.pdf_pen import MODULES
 from companion.printing.tiling import MARGIN_MM, PAPER_SIZES_MM, Extent, Paper, tile_board
 
+# For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels.
 FINE_DPI = 300
-"""For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels."""
 
 
 KIT = GAMES["binmat"].kit(GAMES["binmat"].options({}))

@@ -20,6 +20,8 @@ from companion.games.lesson import LessonStep
 from companion.table.prompts.guide import GuideView
 from companion.table.session import Phase
 
+# How the orders of each lesson are given where both seats have only pads. Cards are held on
+# phones.
 BY = {
     "outbuffered": {"pad"},
     "arena": {"pad"},
@@ -27,8 +29,6 @@ BY = {
     "kahmate": {"pad", "hand"},
     "binmat": {"phone"},
 }
-"""How the orders of each lesson are given where both seats have nothing but pads; cards are held on
-phones."""
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from companion.core.kit import Seat
 from companion.storage.journal import Journal
 from companion.table.records import HandIn
 
+# Written by version 1.0 in simulation: five games by self-play, and a sixth that was on when the
+# process was killed.
 WRITTEN = Path(__file__).parents[1] / "journal_of_1_0"
-"""Written by version 1.0 in simulation: five games by self-play, and a sixth that was on when the
-process was killed."""
 GAMES = ["outbuffered", "scouts", "arena", "kahmate", "binmat"]
 
 

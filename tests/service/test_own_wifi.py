@@ -304,8 +304,8 @@ def test_root_follows_no_link_and_waits_for_no_pipe(tmp_path: Path, kind: str) -
 
 # ---- the whole service in process ----------------------------------------------------------------
 
+# Environment of a request from a phone in the table's own Wi-Fi.
 NEAR = {"REMOTE_ADDR": "10.42.0.17"}
-"""A phone in the table's own Wi-Fi."""
 PLACES = ("/", "/wifi", "/settings", "/host/health", "/api/view", "/settings/backup.zip")
 FAR = {"REMOTE_ADDR": "192.168.1.9"}
 

@@ -28,6 +28,8 @@ UNITS = sorted(
     for path in SYSTEMD.iterdir()
     if path.suffix in (".service", ".path") and path.stem != "avahi"
 )
+# Highest exposure of each unit by `systemd-analyze security`, 0 to 10. docs/security.md says why
+# a browser cannot be closed further.
 MOST_EXPOSED = {
     "companion.service": 2.0,
     "companion-lamp.service": 2.0,
@@ -35,8 +37,6 @@ MOST_EXPOSED = {
     "companion-wifi.service": 2.0,
     "companion-kiosk.service": 7.0,
 }
-"""By `systemd-analyze security`, 0 to 10. docs/security.md says why a browser cannot be closed
-further."""
 UNKNOWN_TO_252 = {"RestartSteps", "RestartMaxDelaySec"}
 needs_systemd = pytest.mark.skipif(
     not shutil.which("systemd-analyze"), reason="systemd is not installed"

@@ -14,6 +14,8 @@ from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table.board_check import top_faces
 
+# Number of examples of each target. `requests` takes long to read the description and runs in
+# `make fuzz` only.
 FEW = {
     "events": 12,
     "twins": 8,
@@ -23,8 +25,6 @@ FEW = {
     "hub-requests": 15,
     "hub-tables": 15,
 }
-"""Examples of each target; `requests` takes long to read the description and has its turn in `make
-fuzz`."""
 
 
 def test_every_target_has_its_turn_here_or_a_reason() -> None:

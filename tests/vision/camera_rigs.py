@@ -162,8 +162,8 @@ def real_module() -> ModuleType:
     return module
 
 
+# Two cameras on ribbon cables, and what may happen to them.
 Rig = FakeRig | RealRig
-"""Two cameras on ribbon cables, and what may happen to them."""
 RIGS: dict[str, Any] = {
     "fake": FakeRig,
     **({"real": RealRig} if os.environ.get("REAL_CAMERAS") else {}),

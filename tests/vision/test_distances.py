@@ -30,8 +30,8 @@ HEADINGS = {
     "webcam": "webcam, 67°",
 }
 SIZE = (1920, 1080)
+# Share of the picture that the board and the room beside it take at the nearest.
 WHOLE = 0.98
-"""What of the picture the board and the room beside it take at the nearest."""
 
 
 def kits() -> dict[str, Kit]:

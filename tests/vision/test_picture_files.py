@@ -17,13 +17,13 @@ from vision.cameras import files
 from vision.cameras.files import load_luma, load_picture
 
 ROOT = Path(__file__).parents[2]
+# Files that decode pictures with OpenCV, and whose pictures those are.
 OWN_PICTURES = {
     "vision/cameras/colours.py": "a webcam that is plugged in",
     "vision/cameras/usb.py": "a webcam that is plugged in",
     "vision/simulation/render.py": "packed by itself",
     "vision/simulation/printed.py": "packed by itself",
 }
-"""Where OpenCV decodes, and whose bytes."""
 
 
 def scene() -> np.ndarray:

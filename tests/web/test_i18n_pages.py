@@ -42,6 +42,8 @@ TOML_ERROR = "Expected ']' at the end of a table declaration (at end of document
 SITTERS = ("Mara", "Tomás")
 MACHINES = ("Pip", "Bo", "Zeno")
 BROKER = ("⟧Tabletop⟦", "⟧tabletop⟦", "⟧localhost⟦", "⟧homeassistant⟦")
+# Texts that are no sentences of the project: names of people, the Wi-Fi, cameras and brokers, how
+# a stream begins, errors of others.
 NAMES = (
     *SITTERS,
     *MACHINES,
@@ -55,17 +57,15 @@ NAMES = (
     TOML_ERROR,
     *BROKER,
 )
-"""What is no sentence of ours: names of people, the Wi-Fi, cameras and brokers, how a stream
-begins, others' errors."""
+# Pages with a name in their address. Those without are found by themselves.
 NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
-"""Pages with a name in their address; those without are found by themselves."""
 LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
 DATA = ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/api/seat/north/view")
 PLAYED_PAGES = ("/history", "/history/1", "/history/1/scene/1", "/api/history")
 TURNS = 3
 
+# Page and text of everything that was not translated.
 Strays = set[tuple[str, str]]
-"""Page and text of everything that was not translated."""
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ WHEELS = (
     "numpy==2.4.6", "opencv-python-headless==5.0.0.93", "msgspec", "pytest", "pillow", "videodev2", "gpiozero", "tomlkit",
 )  # fmt: skip
 PICAMERA2 = "picamera2==0.3.38"
+# Files and folders of the project that the contract test of the cameras needs.
 CARRIED = ("companion", "hardware", "vision", "tests/vision", "tests/camera_tools.py", "tests/picamera_tools.py",
            "pyproject.toml")  # fmt: skip
-"""What the contract needs of the project."""
 DISK_BYTES = 3 * 1024**3
 MEMORY_MB = 1536
 

@@ -15,9 +15,9 @@ PORT = Path("/dev/virtio-ports/appliance.frames")
 VIDEO = "/dev/video0"
 _S_FMT, _OUTPUT, _PROGRESSIVE = 0xC0D05605, 2, 1
 FPS = 5.0
+# Table for `bytes.translate` that makes each pixel brighter by one. No two pictures of a real
+# sensor are the same, and a camera that repeats itself is taken for a frozen one.
 BRIGHTER = bytes([*range(1, 256), 255])
-"""No two pictures of a real sensor are the same; a camera that repeats itself is taken for a frozen
-one."""
 
 
 class Picture:

@@ -23,11 +23,12 @@ from appliance.machine import Machine, MachineError, until
 HERE = Path(__file__).resolve().parent
 SUITE = "bookworm"
 PACKAGES = ("linux-image-arm64", "busybox-static", "kmod")
+# Revision code of a Raspberry Pi 3 Model B, 1.2.
 REVISION = "a02082"
-"""Of a Raspberry Pi 3 Model B, 1.2."""
 BOARD = "bcm2837-rpi-3-b.dtb"
+# Kernel modules without which there is no root file system: the card's driver and its file
+# system.
 EARLY = ("crc32c_generic", "bcm2835", "ext4")
-"""Modules without which there is no root: the card's driver and its file system."""
 NEEDED = (
     "qemu-system-aarch64",
     "mmdebstrap",
@@ -41,20 +42,20 @@ NEEDED = (
 NEEDED_PACKAGES = "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test fdisk mtools"
 TOOL = build.ROOT / "systemd/image"
 MIB = 1024**2
+# Offsets of the boot partition and of the root partition, in bytes.
 BOOT_AT, ROOT_AT = MIB, 32 * MIB
-"""Where the first partition begins, and the root."""
+# Units that the test does not need. Each of them takes an emulated processor seconds.
 IDLE_UNITS = (
     "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "getty-static.service", "getty.target",
     "serial-getty@ttyAMA0.service", "systemd-pstore.service", "systemd-repart.service", "e2scrub_all.timer",
     "dev-hugepages.mount", "dev-mqueue.mount", "sys-kernel-tracing.mount", "kmod-static-nodes.service",
 )  # fmt: skip
-"""Of no use to the test, and each of them takes an emulated processor seconds."""
+# Size of the card. QEMU takes a power of two.
 CARD_BYTES = 2 * 1024**3
-"""QEMU takes a power of two."""
 AGENT_PORT = 8090
+# What the kernel says when QEMU's USB does not answer in time. The network then is gone until the
+# next start.
 USB_LOST = "dwc2 3f980000.usb: Not connected"
-"""What the kernel says when QEMU's USB did not answer in time; the network is gone with it until
-the next start."""
 BOOT_S = 900.0
 
 

@@ -20,14 +20,14 @@ from companion.games import GAMES
 
 GAMES_EACH, QUICK_GAMES = 400, 4
 STRONGEST = LEVELS[-1]
+# Largest share of games that the lowest level may win against a simulated beginner, so that the
+# beginner as a rule has won by the second game.
 MOST_AGAINST_BEGINNERS = 0.6
-"""So often at most the lowest level wins against a simulated beginner, who then has won the second
-game, as a rule."""
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
+# Where the seats are roles, each role has a bar of its own against the player by rule of thumb.
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
-"""Where the seats are roles, each is played for itself against the rule of thumb."""
+# Normal quantile of a 95 % interval.
 _Z = 1.959964
-"""The normal quantile of a 95 % interval."""
 
 
 def pairings(name: str) -> Iterator[Pairing]:

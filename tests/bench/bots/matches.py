@@ -13,10 +13,10 @@ from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 
+# Number of the sample of deals and seeds. Sample 0 was used for tuning.
 SAMPLE = 1
-"""Which deals and seeds: those of sample 0 served for tuning."""
+# Number of decisions after which a game without an end counts as a tie.
 MOST_DECISIONS = 1000
-"""Where no rule ends a game, it is left as a tie after so many."""
 
 
 @dataclass(frozen=True)

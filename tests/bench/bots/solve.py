@@ -16,10 +16,10 @@ from companion.bots.outbuffered import DISCOUNT, SCALE
 from companion.bots.outbuffered.turns import BUFFERS, COMMANDS, VALUE_OF, Position, Turns
 from companion.games.outbuffered.turn import OutbufferedOptions
 
+# Rounds of regret matching for each position, by sweep. The last ones are careful.
 SWEEPS_ROUNDS = (15,) * 41 + (150,) * 4
-"""Rounds of regret matching for each position, sweep by sweep: the last ones are careful."""
+# Share of one sweep's regrets that the next one begins with: values have changed meanwhile.
 KEPT_REGRET = 0.7
-"""What is left of the regrets of one sweep in the next: values have changed meanwhile."""
 Floats = NDArray[np.float32]
 
 

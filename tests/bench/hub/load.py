@@ -34,15 +34,15 @@ from companion.table.public.messages import PublicRecord, encode_public
 TABLES, EVENTS_A_SECOND = 200, 5
 FOLLOWED, SPECTATORS = 50, 1000
 SECONDS = 30.0
+# Time after the last event during which more may be on its way, in seconds.
 _LATE_S = 20.0
-"""So long after the last event it may still be on its way."""
 _NUMBER = re.compile(rb"No (\d{6})\.")
+# When each event was sent, in monotonic seconds, by table and number.
 Sent = dict[tuple[int, int], float]
-"""When an event left: by table and number, monotonic seconds."""
+# What each spectator has seen, and when.
 Seen = list[list[tuple[int, float]]]
-"""What each spectator saw, and when."""
+# The hub's port, and the numbers of the tables that are followed.
 HubPages = tuple[int, Sequence[int]]
-"""The hub's port, and the numbers of the tables that are followed."""
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ from companion.tools.selfplay.people import Phone, Stuck
 KILLS = 200
 GAMES = ("outbuffered", "arena", "scouts", "kahmate")
 PAUSE_S = (0.2, 1.5)
+# How long the hub hangs, and how long a cut line is away (least, most).
 HANGS_S, CUT_S = 0.4, (0.1, 3.0)
-"""So long the hub hangs, and a line that was cut is away."""
 TURN_S = 0.02
 SETTINGS = f'{LOCAL}[table]\nreading_time_s = 0.1\n[camera]\nsource = "none"\n'
 _GAME_S = 300.0

@@ -30,9 +30,9 @@ from companion.table.listeners import TableListener
 from vision.cameras.source import Capture, Source
 from vision.simulation.table import SimulatedTable
 
+# Head of the file of pictures: the number of the newest, and when it was exposed. Two pictures
+# follow.
 HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
-"""What the file of pictures begins with: the number of the newest, and when it was exposed; then
-two pictures."""
 _LOOK_S, _WAIT_S = 0.005, 1.0
 
 

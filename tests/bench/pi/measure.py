@@ -43,14 +43,14 @@ from companion.table.session import IDLE_TURNS
 from companion.tools.selfplay.people import Phone
 from vision.simulation.view import default_view
 
+# Addresses of the streams that the ten viewers follow.
 PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
-"""What the ten viewers look at."""
 STARTS, PRESSES, POSTS, STRAYS, TURNS = 3, 120, 100, 20, 108
 TURN_S, IDLE_S = 1.0, 20.0
+# Number and duration of the steps in which a hand comes to the square of a piece.
 _STEPS, _STEP_S = 4, 0.1
-"""A hand comes to the square of a piece in so many steps of so long each."""
+# Beginning of the sign while orders are being made and a piece lies wrong.
 _WRONG = b"Move the "
-"""What the sign says while orders are being made, and a piece lies wrong."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 from companion.core.ports import Closeable
 
 PERIOD_US = 5_000
+# The smallest quota that the kernel takes (`min_bw_quota_period_us` in `kernel/sched/core.c`).
+# For less, the period is made longer.
 LEAST_US = 1_000
-"""The kernel takes no smaller quota (`min_bw_quota_period_us` in `kernel/sched/core.c`): then the
-period is longer."""
 _TRIES = 50
 
 

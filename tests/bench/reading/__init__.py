@@ -18,6 +18,8 @@ from bench.reading.sequences import bench_games
 from bench.reading.stillness import bench_stillness
 from bench.reading.wide_lenses import bench_wide
 
+# Parts of the bench beside scenes. Each takes whether to be quick, and returns whether every bar
+# is kept.
 PARTS: Mapping[str, Callable[[bool], bool]] = {
     "game": bench_games,
     "still": bench_stillness,
@@ -27,8 +29,6 @@ PARTS: Mapping[str, Callable[[bool], bool]] = {
     "fan": bench_fans,
     "photograph": lambda _: bench_photographs(),
 }
-"""What can be asked for beside scenes: each is told whether to be quick, and whether every bar is
-kept it returns."""
 
 
 def bench_reading(only: str, quick: bool) -> bool:

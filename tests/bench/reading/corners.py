@@ -32,12 +32,12 @@ from vision.simulation.render import camera_pose
 VIEWS, QUICK_VIEWS = 60, 10
 _TRIES = 200
 _LEAST_FOUND, _LEAST_RIGHT = 0.95, 0.97
+# Size of what covers a corner marker, in sides of the marker.
 _COVER = 1.5
-"""What lies over a corner marker is so many times as large."""
 
 
+# A picture with two corner markers, and its ground truth.
 CornerView = tuple[Kit, Luma, tuple[Print, ...]]
-"""A picture with two corner markers, and its truth."""
 
 
 def corner_view(number: int) -> CornerView:

@@ -32,19 +32,19 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View, default_view
 
+# The seed is held out: nothing was tuned on its pictures.
 SEED, PICTURES, QUICK_PICTURES = 918_273, 60, 6
-"""Held out: nothing was tuned on pictures of this seed."""
 EASY = "easy"
+# Least share of the easy, readable fans that are accepted.
 LEAST_RIGHT = 0.97
-"""Of the easy fans that can be read, at least so many are accepted."""
+# Least number of corner markers in a picture: with fewer nobody can say where a board lies.
 _CORNERS = 2
-"""With fewer corner markers in the picture nobody can say where a board lies."""
 _PICTURES_A_VIEW = 3
+# Least distance from the middle of a card to the edge of its zone.
 _WITHIN_MM = 6.0
-"""The middle of a card lies this far within its zone, at least."""
 
+# How a card lies: how far aside and along the fan its middle is, in mm, and its turn in degrees.
 Laid = tuple[float, float, float]
-"""A card: how far aside and along the fan its middle lies, mm, and its turn, degrees."""
 
 
 def _even(deck: Deck, number: int, rng: Random) -> list[Laid]:

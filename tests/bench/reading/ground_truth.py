@@ -18,10 +18,11 @@ from vision.simulation.pieces import Piece
 from vision.simulation.render import LitTable
 from vision.simulation.table import SimulatedTable
 
+# Modules along a side of a marker, its black rim included.
 _MODULES = 7
-"""Of a side of a marker, its black rim included."""
+# Side of a marker with half a module of white round it, in sides of the marker: it is seen only
+# if that white is seen, too.
 _QUIET = 8 / 7
-"""A marker is seen when half a module of white round it is seen, too."""
 _FINER = 2
 
 

@@ -26,6 +26,8 @@ from companion.core.kit import Kit
 from companion.core.ports import Reading
 from vision.reading.board_reader import board_reader
 
+# For each condition: the least share of the readable pieces that are right, and the highest
+# severity at which no entry may be wrong.
 BOUNDS = {
     "clean": (0.995, 4),
     "defocus": (0.995, 2),
@@ -42,10 +44,8 @@ BOUNDS = {
     "mixed": (0.97, 4),
     "half": (0.97, 4),
 }
-"""By condition: at least so many of the readable pieces are right, and no entry is wrong, up to
-this severity."""
+# For each condition: the largest share of the bare squares that may be left unsure.
 UNSURE = {"clean": 0.01, "shadow": 0.05}
-"""By condition: so many of the bare squares may be left unsure, at most."""
 
 
 QUICK_SEVERITIES = (2, 4)

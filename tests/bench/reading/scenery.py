@@ -23,14 +23,14 @@ from vision.simulation.scenery import TABLE_SEEDS, Scenery, Shade
 from vision.simulation.view import View
 
 Rng = np.random.Generator
+# Side of the drawn part of a table, which repeats itself.
 _TABLE_MM = 350
-"""Side of what is drawn of a table: it repeats itself."""
+# Pixels per mm of a table that is printed or woven.
 _FINE = 4
-"""Pixels per mm of a table that is printed or woven."""
+# Side of the square round the board's origin on which lights are drawn, at 1 px per mm.
 _LIGHT_MM = 800
-"""Side of the square round the board's origin on which lights are drawn, 1 px per mm."""
+# (3, 3): from board mm to pixels of the drawn light.
 _TO_LIGHT = np.array([[1.0, 0, 200], [0, -1.0, _LIGHT_MM - 200], [0, 0, 1]])
-"""(3, 3): board mm to pixels of what is drawn of the light."""
 
 
 @dataclass(frozen=True)
@@ -218,13 +218,13 @@ def _square_code(part: Bgr, rng: Rng) -> None:
     part[module : module * (size + 1), module : module * (size + 1)] = np.where(large > 0, 226, 36)
 
 
+# What a board may lie on, beside wood.
 TABLES: Mapping[str, Callable[[Rng], Bgr]] = {
     "pale": _pale,
     "cloth": _cloth,
     "chequered": _chequered,
     "newspaper": _newspaper,
 }
-"""What a board may lie on beside wood."""
 
 
 def _vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:

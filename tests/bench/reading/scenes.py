@@ -30,28 +30,28 @@ from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
 SEVERITIES = (1, 2, 3, 4)
+# Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can
+# be read at best.
 READABLE_MODULE_PX = 2.3
-"""Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can be
-read at best."""
+# Brightness, of 255, that a reflection adds. Above it black is white, and the marker need not be
+# read.
 READABLE_VEIL = 200.0
-"""Under a reflection that adds more brightness, of 255, black is white: such a marker need not be
-read."""
+# Number of scenes of each condition and severity.
 SCENES = 4
-"""Scenes of each condition and severity."""
 
+# Module of a medium-sized marker in `small`, by severity.
 _MODULE_PX = (4.0, 3.2, 2.7, 2.4)
-"""Severities of `small`: a middling marker's module."""
 _TILTS = (25.0, 36.0, 47.0, 55.0)
+# A motion blur of this many px is as wide as a defocus of 1 px (the sigma of a Gaussian) at half
+# its height.
 _SMEAR = 2.35
-"""A smear of so many px is as wide as a defocus of 1 px (the sigma of a Gaussian) at half its
-height."""
+# Number of corner markers that stay in sight whatever a hand does: with fewer nobody can say
+# where the board is.
 _CORNERS = 2
-"""So many corner markers are in sight whatever a hand does: fewer tell nobody where the board
-is."""
+# Share of the scenes in which one piece lies on another, in games that have that.
 _STACKS = 0.4
-"""Share of the scenes in which one piece lies on another, where the game knows that."""
+# Whether a piece that joins another one lies on top of it, by game.
 _STACKING = {"outbuffered": False, "scouts": True, "kahmate": True}
-"""Does the piece that joins another lie on top of it?"""
 _HEIGHTS_MM = (None, 2.0, None, 10.0)
 
 

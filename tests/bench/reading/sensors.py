@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
 
+# Brightness of paper, of 255, at which `noise` is given.
 _WHITE = 230.0
-"""Brightness of paper, of 255, at which `noise` is given."""
+# Change of brightness that a webcam's filter takes for half noise, half movement.
 _GHOST = 14.0
-"""A change of brightness that a webcam's filter takes for half noise, half movement."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ def _dim(share: float) -> Room:
     return Room(light=light, noise=_between(2.0, 8.0, share), shot=0.3)
 
 
+# For each condition: makes the room at a share, 0 to 1, of the way from harmless to severe.
 RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     "noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.0),
     "shot noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.9),
@@ -141,7 +142,6 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     ),
     "mixed": lambda _, rng: mixed_room(rng),
 }
-"""By name: the room at a share 0 to 1 of the way from harmless to severe."""
 
 
 def mixed_room(rng: Random) -> Room:

@@ -30,15 +30,15 @@ from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
 
+# Rough games are played before a camera that encodes every frame anew, with its own noise and the
+# light of that moment.
 GAMES_PLAYED, ROUGH_GAMES = 15, 10
-"""Rough ones are played before a camera that encodes every frame anew, with its own noise and the
-lamps of that moment."""
+# Number of the quiet picture in which a board has to be settled, by kind of event. Else it is the
+# first.
 QUIET_AT = {"take": 2, "start": 2}
-"""A board has to be settled in the first quiet picture; after a piece was taken away in the second
-one."""
 LEAST_RIGHT, LEAST_SETTLED, LEAST_SETTLED_ROUGH = 0.995, 0.99, 0.95
+# JPEG quality of the condition `jpeg` at severity 3.
 _JPEG_3 = 25
-"""The quality of `jpeg`, severity 3."""
 _QUIET = 2
 _FRAME_S = 0.2
 _TROUBLE: tuple[dict[str, Any], ...] = (

@@ -28,8 +28,8 @@ SIZES = (1280, 720), (1920, 1080)
 LEARNING, STILL, NOTICE = 20, 60, 3
 LEAST_QUIET = 0.98
 EVENTS = ("push", "turn", "hand")
+# Number of frames between two events.
 _SETTLING = 12
-"""Frames after an event until the next one."""
 _FRAME_S = 0.2
 
 

@@ -23,8 +23,8 @@ from vision.pose.optics import Points
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
 
+# Number of views of every board through every lens.
 VIEWS, _LEAST_RIGHT = 2, 0.97
-"""Views of every board through every lens."""
 
 
 @dataclass(frozen=True)

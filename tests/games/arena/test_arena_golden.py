@@ -106,6 +106,8 @@ def test_golden_game() -> None:
 
 # ---- counts, by this engine and by a slow one ----------------------------------------------------
 
+# For each case: options, turns, the number of sequences of legal orders, and of distinct
+# positions after them.
 GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "one robot each, three turns": ({"board": "n..\n...\n..s"}, 3, 1212121, 278),
     "a wall, a spawning turn 2, three turns": (
@@ -116,7 +118,6 @@ GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
     ),
     "two robots each, one turn": ({"board": "n.n\ns.s"}, 1, 20449, 394),
 }
-"""Options, turns, sequences of legal orders, distinct positions after them."""
 
 
 @pytest.mark.parametrize("name", GOLDEN_COUNTS)

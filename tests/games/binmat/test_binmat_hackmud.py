@@ -120,6 +120,9 @@ def test_it_costs_the_defenders_hand_each_card_to_the_smallest_lane_discard_the_
 
 # ---- combats as the game's own logs tell them ----------------------------------------------------
 
+# Lines of logs: both stacks, bottom first, with `u` behind cards that lay open. Then what sprang
+# or bounced and where it went. Then the powers, the damage, and where the other cards went (`xa`
+# attacker discard, `x` lane discard, `ha` drawn).
 RECORDED = (
     ("2& 2# / 2! 3!", "2 0 3 / 2& 2# xa / 3! 2! xa / 4! ha"),
     ("@# 8% / 7& 4!", "a@ / 4! xa", "3 0 4 / @# 8% xa / 7& xa / 2& 3& 5& ha"),
@@ -145,11 +148,9 @@ RECORDED = (
     (" / ?!u", "d? / ?! xa", "0 0 - /  xa"),
     ("2#u @#u 8# / 4^", "0 2 - / 2# @# 8# x"),
 )
-"""Lines of logs: both stacks, bottom first, `u` behind cards that lay open; what sprang or bounced
-and where it went; powers, damage, and where the other cards went (`xa` attacker discard, `x` lane
-discard, `ha` drawn)."""
 
 
+# Combats from the sentences of the rulebook, written in the same way.
 RULEBOOK = (
     ("2& ?& 6& / 4^", "a? / ?& x", "0 0 0 / 2& 6& xa"),
     ("2& 6& / 4^ ?^ 5^ ?!", "d? / ?^ ?! xa", "0 0 0 / 2& 6& xa"),
@@ -163,7 +164,6 @@ RULEBOOK = (
     ("8& >& / 3^ 5^ 6^ 7^ 9^", "3 0 3 / 8& >& xa / 9^ 7^ 6^ xa"),
     ("a& 6& / 3^", "4 0 5 / a& 6& xa / 3^ xa / X X X X ha"),
 )
-"""Combats by the sentences of the rulebook, told in the same way."""
 
 
 @pytest.mark.parametrize(

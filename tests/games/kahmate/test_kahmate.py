@@ -82,8 +82,8 @@ def test_after_the_set_up_all_pieces_and_the_ball_are_put_out() -> None:
 
 # ---- counts --------------------------------------------------------------------------------------
 
+# Number of sequences of one and of two decisions of blue from the fixed set-up.
 GOLDEN_COUNTS = (338, 89972)
-"""Sequences of one and of two decisions of blue from the fixed set-up."""
 
 
 def test_sequences_are_counted_to_depth_two() -> None:

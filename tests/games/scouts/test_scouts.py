@@ -76,13 +76,13 @@ GOLDEN_BOARD = {
 }
 
 
+# Legal sequences of 1, 2, 3 … decisions from the empty board (8 x 8 x 7 x 7), with all scouts
+# placed, and in a fight.
 GOLDEN_COUNTS = {
     "set-up": (8, 64, 448, 3136),
     "full": (198, 18727, 764933),
     "fight": (63, 2379, 56794),
 }
-"""Legal sequences of 1, 2, 3 … decisions from the empty board (8 x 8 x 7 x 7), all scouts placed,
-and a fight."""
 
 
 def perft(state: State, depth: int) -> int:

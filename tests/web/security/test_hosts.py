@@ -13,8 +13,8 @@ from web_fixtures import HOST_KEY, open_place
 
 from web.server.server import Server, open_server
 
+# Addresses of this machine that are not those of its own screen. Each is used once.
 ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.count())
-"""Addresses of this machine that are not its own screen's: each asks once."""
 
 
 @pytest.fixture(scope="module")

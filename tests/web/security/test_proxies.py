@@ -22,8 +22,8 @@ from companion.service.app import Companion
 from web.security.proxies import UNKNOWN_ADDRESS, Caller, Proxies, ProxyMiddleware
 
 ELSEWHERE, PROXY = "192.0.2.9", "10.0.0.2"
+# Headers with which the machine asks for its own screen.
 OWN = {"Host": "127.0.0.1"}
-"""How the machine itself asks for its own screen."""
 
 
 @pytest.mark.parametrize(

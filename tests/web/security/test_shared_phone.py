@@ -17,11 +17,11 @@ from web_fixtures import Place, error_of, open_place, page_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
 
+# Two decks that differ in the card that South draws first.
 DECKS = [
     [first, below, *(card for card in DECK if card not in (first, below))]
     for first, below in (("5&", "a#"), ("a#", "5&"))
 ]
-"""Two decks that differ in the card that South draws first."""
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ FILES = Path(__file__).parents[2] / "certificates"
 CERTIFICATE, KEY, LOCKED = (
     str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem")
 )
+# An address of this machine that is not that of its own screen.
 ELSEWHERE = "127.0.0.66"
-"""An address of this machine that is not its own screen's."""
 
 
 @pytest.fixture

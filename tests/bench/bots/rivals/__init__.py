@@ -19,9 +19,10 @@ from companion.core.kit import Seat
 from companion.games.base import Game
 
 OVERLOOKED = 1 / 3
+# Returns the notation of a legal action for the seat.
 Rival = Callable[[Game[Any, Any], Any, Seat, Random], str]
-"""Answers the notation of a legal action of the seat."""
 
+# The player by rule of thumb of each game, by the game's name.
 GREEDY: Mapping[str, Rival] = {
     "outbuffered": greedy_outbuffered,
     "scouts": greedy_scouts,
@@ -29,7 +30,6 @@ GREEDY: Mapping[str, Rival] = {
     "kahmate": greedy_kahmate,
     "binmat": thumb_binmat,
 }
-"""The player by rule of thumb of each game, by its name."""
 
 
 def rival_of(name: str, game: str) -> Rival:

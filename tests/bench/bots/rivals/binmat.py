@@ -14,8 +14,8 @@ from companion.games.binmat.combat import ATTACKER, sum_of
 
 _WIN = 1000.0
 _MOST_PLANNED = 3
+# How likely a face-down wall of one, two, or more cards has the power 0, 1, 2, and so on.
 _WALLS = ((0.55, 0.15, 0.15, 0.15), (0.45, 0.1, 0.15, 0.2, 0.1), (0.4, 0.05, 0.15, 0.25, 0.15))
-"""How likely a wall face down of one, two, or more cards has the power 0, 1, 2, and so on."""
 
 
 def thumb_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
