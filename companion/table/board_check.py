@@ -4,10 +4,22 @@ It tells which moves of hands are left to do, what is wrong on the board, and wh
 the board.
 
 The functions are pure. A layout has a stack of faces on each square, from the bottom to the top. A
-reading shows only the top of each stack. A flag that lies on a robot looks like this:
+`Reading` has only the top of each stack in `seen`. A flag that lies on a robot looks like this:
 
-    layout   {b2: ("purple robot", "purple flag")}
-    reading  {b2: "purple flag"}
+    layout        {b2: ("purple robot", "purple flag")}
+    reading.seen  {b2: "purple flag"}
+
+A second example: the lime robot goes from c4 to c3, and a hand still hides c4. Hands have one move
+to make. It is not done yet, because the robot might still be on c4, as far as the camera can tell:
+
+    before           {c4: ("lime robot",)}
+    after            {c3: ("lime robot",)}
+    reading.seen     {c3: "lime robot"}
+    reading.unknown  {c4}
+    hand_moves       HandMove(("lime robot",), origin=c4, target=c3, is_done=False)
+
+Had hands put it on d3, there would be a problem as well: “Lime robot expected on c3, seen on d3:
+move it to c3.”
 """
 
 from __future__ import annotations
@@ -51,11 +63,14 @@ class HandMove:
 
 @dataclass(frozen=True)
 class BoardBefore:
-    """The layout of the board before an action, and the markers that were read on it."""
+    """The board before an action."""
 
     kit: Kit
     layout: Layout
     markers: Mapping[Square, int] = field(default_factory=dict)
+    """The marker ids that were read on it. They tell a piece from another one that looks the
+    same.
+    """
 
 
 @dataclass(frozen=True)
@@ -71,12 +86,15 @@ class Problem:
     text: str
     """A sentence that says which piece is wrong, where, and how to correct it."""
     sign: str
-    """A shorter one for the sign, which says only what to do."""
+    """A shorter one that says only what to do. It is for the sign: the line of the pages that says
+    what the table waits for.
+    """
 
 
 Problems = tuple[Problem, ...]
 
-# Legal actions, each with the layouts that hands may produce when they carry it out.
+# Legal actions, each with the layouts that hands may produce when they carry it out. An action is
+# all that a seat decides at once, in whatever type its game uses.
 ActionLayouts = Iterable[tuple[Any, tuple[Layout, ...]]]
 
 # Square and face of a piece.
@@ -112,9 +130,10 @@ def with_expected_stacks(
 ) -> Reading:
     """Return the reading as if hands had stacked carried pieces in the layout's order.
 
-    A flag or a ball may lie above or below its carrier, and the camera sees only the upper one.
-    That one stands for both if the other is seen nowhere else. A flag that already lay there alone
-    `before` does not prove that a robot has arrived, unless hands have `touched` the square since.
+    A carried piece, a flag or a ball, may lie above or below its carrier, and the camera sees only
+    the upper one. That one stands for both if the other is seen nowhere else. A flag that already
+    lay there alone `before` does not prove that a robot has arrived, unless hands have `touched`
+    the square since.
     """
     faces = dict(reading.seen)
     expected_counts, seen_counts = Counter(top_faces(layout).values()), Counter(faces.values())
@@ -200,11 +219,12 @@ def hand_moves(
     square, then in the order of their squares. Pieces with the same origin and target make one
     move. A turn below another piece counts as done, because no picture shows it.
     """
-    # A large piece counts as one face on its anchor square.
+    # A piece of several squares counts as one face on the lower left of them.
     before, after = kit.anchored(before), kit.anchored(after)
     reading = with_expected_stacks(kit, after, reading, before, touched)
     removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
-    # Pieces with the same origin and target are moved by one hand.
+    # The pieces with the same origin and target: the face of each afterwards, and whether it is
+    # turned over.
     routes: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
     for kind in sorted(removed.keys() | added.keys()):
         pairs = _pair_pieces(removed.get(kind, []), added.get(kind, []))
@@ -226,7 +246,10 @@ def hand_moves(
 
 
 def _surplus(kit: Kit, layout: Layout, other: Layout) -> dict[str, list[_Piece]]:
-    """Return the pieces of a layout that the other one lacks on the same square, by kind."""
+    """Return the pieces of a layout that the other one lacks on the same square, by kind.
+
+    A kind is the first face of a piece. It stays the same when the piece is turned over.
+    """
     surplus: dict[str, list[_Piece]] = {}
     for square in sorted(layout):
         extra = Counter(layout[square]) - Counter(other.get(square, ()))
@@ -318,7 +341,7 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
 
 
 def _is_wrong(kit: Kit, face: str | None, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    """Return whether a square is wrong if it shows this face (None: it is empty).
+    """Return whether a square is wrong if it shows this face, or if it is empty (None).
 
     Hands are turning the old stack of the square into the new one. It may show either face of any
     piece of both stacks, and may be empty while a piece is moved. It must not show a piece that was
@@ -388,9 +411,9 @@ def match_actions(
 ) -> tuple[list[Any], list[Any]]:
     """Return the actions that the reading shows, and those that it may show.
 
-    Of the latter it shows only that a piece is gone. The piece may have left the board, or may lie
-    under a carried piece such as a ball, or out of the camera's sight. Pieces that an action does
-    not move may be hidden in both cases.
+    Of the latter the reading shows only that a piece is gone. The piece may have left the board, or
+    may lie under a carried piece such as a ball, or out of the camera's sight. Pieces that an
+    action does not move may be hidden in both cases.
     """
     shown, possible = [], []
     for action, layouts in candidates:
@@ -420,7 +443,7 @@ def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) 
 
 
 def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
-    """Return the squares where a piece is laid on one that looks the same.
+    """Return the squares of the layout `after` where a piece is laid on one that looks the same.
 
     Only its marker shows the change there. A piece that goes under a carried one, such as a ball,
     counts if nothing else of the change is visible.

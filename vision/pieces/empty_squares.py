@@ -3,13 +3,24 @@
 A square counts as empty only if its paper is in sight and its outline is in the right place. The
 first judgement only knows that paper is white and outlines are dark. Later each square is compared
 with its known appearance, which is how it looked when it was empty. Shadows darken paper but leave
-the outline visible, while hands and objects hide it. All arrays are cells of squares, see
-`Snapshot`: tones are brightness relative to white paper, and an outline has twelve parts, three on
-each side.
+the outline visible, while hands and objects hide it.
 
-The limits were chosen by trial on rendered tables with hands, shadows, glare and pale pieces. They
-lean to one side: an empty square may be called unknown, but a square with something on it must not
-be called empty. `make bench ARGS=reading` counts both.
+The words, and the arrays that they stand for, are those of `snapshots.py` and `square_cells.py`:
+
+- A *cell* is what the view from straight above shows of one square and the edges of its neighbours:
+  (side, side) pixels, or (N, side, side) for N squares.
+- A *tone* is brightness relative to white paper, which is 1. A pixel is *dark* as print is, *dim*
+  as paper in a shadow is, or *bright* as a glint is.
+- A pixel is *visible* unless a piece or glare hides it or it is outside the picture. It is *burnt
+  out* if it is so bright that the camera cannot show any print there.
+- An outline has twelve *parts*, three on each side, clockwise from the upper left. The *depth* of a
+  part is how much darker its line is than the paper on both sides, as a difference of tones. It is
+  NaN where the part is not visible.
+- The *row* of a square is its index in the arrays of a `Snapshot`.
+
+All limits here were chosen by trial on rendered tables with hands, shadows, glare and pale pieces,
+where `make bench ARGS=reading` counts the errors. They lean to one side: an empty square may be
+called unknown, but a square with something on it must not be called empty.
 """
 
 from __future__ import annotations
@@ -33,33 +44,29 @@ from vision.pieces.snapshots import (
 )
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
-# Tone below which a pixel is dark, as print is, relative to what an empty square shows.
+# ---- pixels, relative to what an empty square shows ----
+
+# Tone below which a pixel is dark.
 _DARK = 0.50
 
-# Tone below which a pixel is dim, as paper in a shadow is.
+# Tone below which a pixel is dim.
 _DIM = 0.86
 
-# Tone above which a pixel is bright, as a glint is.
+# Tone above which a pixel is bright.
 _BRIGHT = 1.20
 
-# Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`.
-_MAX_GENTLE = 0.2
+# Maximum share of burnt-out pixels of a square that is judged.
+_MAX_BURNT_SHARE = 0.12
 
-# Maximum share of the visible parts of an outline that may be missing in plain light: two of
-# twelve.
-_MAX_MISSING = 1 / 6
+# Minimum visible share of a square that is judged.
+_MIN_VISIBLE_SHARE = 0.4
 
-# The same under a shadow with edges: one of twelve.
-_MAX_MISSING_SHADED = 1 / 9
+# ---- the test by paper. Shares are those of the visible pixels ----
 
-# Minimum number of the twelve parts of its outline that an empty square shows: one side, or as many
-# of several sides if pieces stand in front.
-_MIN_LINES = 3
-
-# Maximum share of bright pixels in the test by paper.
+# Maximum share of bright pixels.
 _PAPER_MAX_BRIGHT = 0.12
 
-# Maximum share of dark pixels in the test by paper.
+# Maximum share of dark pixels.
 _PAPER_MAX_DARK = 0.03
 
 # Share of dim pixels above which the paper counts as shaded.
@@ -71,39 +78,39 @@ _MISMATCH_MAX_DARK = 0.01
 # Maximum share of dim pixels for such a square.
 _MISMATCH_MAX_DIM = 0.03
 
-# Maximum share of bright pixels in the comparison with a known appearance.
+# Quantile of the tones of a square that counts as its own paper. A tenth may be glints.
+_OWN_PAPER_QUANTILE = 0.9
+
+# Limits of the tone of a square's own paper, by which its tones are then divided.
+_MIN_OWN_PAPER = 0.8
+_MAX_OWN_PAPER = 1.25
+
+# Blur in px of a square before the gentle change of its brightness in a soft shadow is measured.
+_SMOOTH_PX = 1.0
+
+# Minimum tone before that change is measured. Darker ones carry no information.
+_DARKEST = 0.03
+
+# Maximum change of paper's brightness (a natural logarithm) within `GENTLE_MM` in a soft shadow.
+_MAX_GENTLE_CHANGE = 0.2
+
+# Maximum share of pixels at which it changes by more.
+_MAX_STEEP_SHARE = 0.02
+
+# ---- the comparison with a known appearance. Shares are those of the visible pixels ----
+
+# Maximum share of bright pixels.
 _KNOWN_MAX_BRIGHT = 0.08
 
-# Maximum share of dark pixels in that comparison.
+# Maximum share of dark pixels.
 _KNOWN_MAX_DARK = 0.02
 
-# Share of dim pixels above which the square counts as shaded in that comparison.
+# Share of dim pixels above which the square counts as shaded.
 _KNOWN_MIN_SHADED = 0.06
 
-# Maximum share of pixels at which a soft shadow changes by more than `_MAX_GENTLE`.
-_MAX_STEEP = 0.02
-
-# Range of the plausible tone of a square's own paper, relative to white.
-_PAPER_TONES = 0.8, 1.25
-
-# Range of the overall change of brightness that is due to the light.
-_LIGHT_LEVELS = 0.85, 1.18
-
-# Maximum share of burnt-out pixels of a square that is judged.
-_MAX_GLARE = 0.12
-
-# Minimum visible share of a square that is judged.
-_MIN_SEEN = 0.4
-
-# Minimum visible share of a square whose appearance is learned.
-_MIN_SEEN_TO_LEARN = 0.98
-
-# Weight of the newest picture in the running average of an appearance. Larger: noise stays in it.
-# Smaller: it follows changes of the light more slowly.
-_NEWEST_WEIGHT = 0.2
-
-# Minimum depth of a part of an outline, as a share of the expected depth.
-_MIN_DEPTH_SHARE = 0.4
+# Limits of the overall change of brightness, as a factor, that is due to the light.
+_MIN_LIGHT_LEVEL = 0.85
+_MAX_LIGHT_LEVEL = 1.18
 
 # Offset added to tones before they are divided, so that the noise of dark print does not count.
 _TONE_OFFSET = 0.08
@@ -111,14 +118,27 @@ _TONE_OFFSET = 0.08
 # Minimum tone that is divided by.
 _MIN_TONE = 0.05
 
-# Quantile of the tones of a square that counts as its own paper. A tenth may be glints.
-_OWN_PAPER_QUANTILE = 0.9
+# Minimum visible share of a square whose appearance is learned.
+_MIN_VISIBLE_SHARE_TO_LEARN = 0.98
 
-# Blur in px before the change of a soft shadow is measured.
-_SMOOTH_PX = 1.0
+# Weight of the newest picture in the running average of an appearance. Larger: noise stays in it.
+# Smaller: it follows changes of the light more slowly.
+_NEWEST_WEIGHT = 0.2
 
-# Minimum tone before that change is measured. Darker ones carry no information.
-_DARKEST = 0.03
+# ---- outlines, in all tests ----
+
+# Minimum depth of a part that is present, as a share of the expected depth.
+_MIN_DEPTH_SHARE = 0.4
+
+# Maximum share of the visible parts that may be missing in plain light: two of twelve.
+_MAX_MISSING_SHARE = 1 / 6
+
+# The same under a shadow with edges: one of nine or more.
+_MAX_MISSING_SHARE_SHADED = 1 / 9
+
+# Minimum number of parts that an empty square shows: those of one side, or as many of several sides
+# if pieces stand in front.
+_MIN_PARTS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +146,13 @@ class EmptyAppearance:
     """How one square looks when it is empty, as an average over pictures."""
 
     tone: Tone
-    """(side, side): the brightness of its cell, relative to white paper."""
+    """(side, side): the tones of its cell."""
     darkest: Tone
-    """(side, side): the minimum over each pixel and its neighbours."""
+    """(side, side): the minimum of `tone` over each pixel and its eight neighbours."""
     brightest: Tone
-    """(side, side): the maximum over each pixel and its neighbours."""
+    """(side, side): the maximum of `tone` over the same pixels."""
     line_depths: Tone
-    """(12,): the depths of the parts of its outline. NaN where one is not visible."""
+    """(12,): the depths of the parts of its outline in the newest picture."""
 
 
 # The known appearances of a board's squares: of those that were seen empty.
@@ -148,7 +168,7 @@ def find_empty(
     plain = list[Square]()
     marked = list[Square]()
     for square in squares:
-        if shot.burnt_share[shot.row_of[square]] > _MAX_GLARE:
+        if shot.burnt_share[shot.row_of[square]] > _MAX_BURNT_SHARE:
             continue
         # Compare with its known appearance, otherwise with how any empty square looks.
         known = appearances.get(square)
@@ -162,7 +182,7 @@ def find_empty(
     for group, is_marked in ((plain, False), (marked, True)):
         if group:
             is_paper = _shows_paper(appearances, cells, shot, group, is_marked)
-            empty.update(group[number] for number in np.flatnonzero(is_paper))
+            empty.update(group[index] for index in np.flatnonzero(is_paper))
     return empty
 
 
@@ -171,7 +191,8 @@ def find_shaded(
 ) -> tuple[set[Square], set[Square]]:
     """Return the squares that are empty under shadows with edges, and those whose test failed.
 
-    None of `squares` looks empty in plain light. A failed test takes some ten times as long, as
+    Such shadows are those of a window frame or a blind, and `squares` do not look empty without
+    them. A failed test takes some ten times as long, as
     every light is tried. So the search ends after `max_failures` of them.
     """
     cells = cells_of(board)
@@ -180,7 +201,7 @@ def find_shaded(
     for square in squares:
         if len(failed) == max_failures:
             break
-        has_glare = shot.burnt_share[shot.row_of[square]] > _MAX_GLARE
+        has_glare = shot.burnt_share[shot.row_of[square]] > _MAX_BURNT_SHARE
         if not has_glare and _shows_shaded(cells, shot, square):
             shaded.add(square)
         else:
@@ -199,7 +220,7 @@ def learn_appearances(
     kernel = np.ones((3, 3), np.uint8)
     for square in empty:
         row = shot.row_of[square]
-        if shot.visible[row].mean() < _MIN_SEEN_TO_LEARN:
+        if shot.visible[row].mean() < _MIN_VISIBLE_SHARE_TO_LEARN:
             continue
         tone = shot.tones[row]
         if square in updated:
@@ -224,10 +245,11 @@ def _shows_paper(
 ) -> Mask:
     """Return (N,): whether each square shows white paper inside and an outline around it.
 
-    `is_marked` is whether all these squares have a printed mark. They are judged at once. One by
-    one they would take most of a picture's time.
+    `is_marked` is whether all these squares have a printed mark, such as a start or a goal. All N
+    are judged at once. One by one they would take most of a picture's time.
     """
     rows = np.array([shot.row_of[square] for square in squares])
+    # Tones and visibility (N, P) of the P pixels of a cell that are plain paper.
     pixels = cells.middle_pixels if is_marked else cells.paper_pixels
     tones = shot.tones[rows].reshape(len(rows), -1)[:, pixels]
     visible = shot.visible[rows].reshape(len(rows), -1)[:, pixels]
@@ -235,10 +257,10 @@ def _shows_paper(
     # Divide by the tone of the square's own paper, if that is plausible. A quarter of the pixels is
     # enough.
     own_paper = visible_quantile(tones[:, ::4], visible[:, ::4], _OWN_PAPER_QUANTILE)
-    is_usual = (own_paper >= _PAPER_TONES[0]) & (own_paper <= _PAPER_TONES[1])
-    values = tones / np.where(is_usual, own_paper, 1)[:, None]
+    is_plausible = (own_paper >= _MIN_OWN_PAPER) & (own_paper <= _MAX_OWN_PAPER)
+    values = tones / np.where(is_plausible, own_paper, 1)[:, None]
 
-    # The shares (N,) of dark, dim and bright pixels.
+    # The shares (N,) of dark, dim and bright pixels among the visible ones.
     count = np.maximum(visible.sum(axis=1), 1)
     shares = []
     for in_band in (values < _DARK, values < _DIM, values > _BRIGHT):
@@ -246,8 +268,8 @@ def _shows_paper(
     dark, dark_or_dim, bright = shares
     dim = dark_or_dim - dark
 
-    # Bright, dark and dim pixels are glints, specks and shadows.
-    is_empty = (visible.mean(axis=1) >= _MIN_SEEN) & (bright <= _PAPER_MAX_BRIGHT)
+    # A few are allowed: bright pixels may be glints, dark ones specks, and dim ones a shadow.
+    is_empty = (visible.mean(axis=1) >= _MIN_VISIBLE_SHARE) & (bright <= _PAPER_MAX_BRIGHT)
     # A square with a known appearance has just failed that comparison, so less is tolerated.
     is_mismatch = np.array([square in appearances for square in squares])
     is_empty &= dark <= np.where(is_mismatch, _MISMATCH_MAX_DARK, _PAPER_MAX_DARK)
@@ -262,8 +284,8 @@ def _shows_paper(
         outside = np.nanmedian(np.where(is_hidden, 0, line_tones), axis=1)
         is_empty &= ~is_shaded & (own_paper >= _DIM * outside)
     else:
-        for number in np.flatnonzero(is_empty & is_shaded):
-            is_empty[number] = _is_smooth(cells, shot, rows[number])
+        for index in np.flatnonzero(is_empty & is_shaded):
+            is_empty[index] = _is_smooth(cells, shot, rows[index])
     is_empty &= _shows_outline(shot, rows, _MIN_DEPTH_SHARE * shot.expected_depths, is_shaded)
     return np.asarray(is_empty)
 
@@ -272,25 +294,26 @@ def _shows_known(shot: Snapshot, square: Square, known: EmptyAppearance) -> bool
     """Return whether a square shows the same print as before, possibly under another light."""
     row = shot.row_of[square]
     tone, visible = shot.tones[row], shot.visible[row]
-    if visible.mean() < _MIN_SEEN:
+    if visible.mean() < _MIN_VISIBLE_SHARE:
         return False
 
     # An overall change of brightness within limits is due to the light.
     level = float(np.median(tone[visible] / np.maximum(known.tone[visible], _MIN_TONE)))
-    if _LIGHT_LEVELS[0] <= level <= _LIGHT_LEVELS[1]:
+    if _MIN_LIGHT_LEVEL <= level <= _MAX_LIGHT_LEVEL:
         tone = tone / level
 
-    # Compare with the darkest and the brightest neighbour of each pixel, as print may be shifted by
-    # one pixel.
-    darker = (tone + _TONE_OFFSET) / (known.darkest + _TONE_OFFSET)
-    brighter = (tone + _TONE_OFFSET) / (known.brightest + _TONE_OFFSET)
-    ratios = np.where(tone > known.brightest, brighter, np.minimum(darker, 1))
-    ratio = ratios[visible]
-    dark = float((ratio < _DARK).mean())
-    dim = float((ratio < _DIM).mean()) - dark
-    bright = float((ratio > _BRIGHT).mean())
+    # The ratio (side, side) of each pixel to what is known. Print may be shifted by one pixel, so
+    # it is 1 from the tone of the darkest neighbour to that of the brightest one.
+    to_darkest = (tone + _TONE_OFFSET) / (known.darkest + _TONE_OFFSET)
+    to_brightest = (tone + _TONE_OFFSET) / (known.brightest + _TONE_OFFSET)
+    ratios = np.where(tone > known.brightest, to_brightest, np.minimum(to_darkest, 1))
+    visible_ratios = ratios[visible]
+    dark = float((visible_ratios < _DARK).mean())
+    dim = float((visible_ratios < _DIM).mean()) - dark
+    bright = float((visible_ratios > _BRIGHT).mean())
     if dark > _KNOWN_MAX_DARK or bright > _KNOWN_MAX_BRIGHT:
         return False
+    # A part without a line, such as one towards a wall, cannot be missing.
     min_depths = np.where(
         known.line_depths >= MIN_LINE_DEPTH, _MIN_DEPTH_SHARE * known.line_depths, 0
     )
@@ -300,7 +323,10 @@ def _shows_known(shot: Snapshot, square: Square, known: EmptyAppearance) -> bool
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
-    """Return whether a square's paper changes only gently, as in the soft edge of a shadow."""
+    """Return whether a square's paper changes only gently, as in the soft edge of a shadow.
+
+    `row` is that of the square in the snapshot.
+    """
     log_tones = np.log(np.maximum(shot.tones[row], _DARKEST))
     values = cv2.GaussianBlur(log_tones, (0, 0), _SMOOTH_PX)
     # The side of the kernel, an odd number of pixels.
@@ -308,8 +334,8 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
     kernel = np.ones((side, side), np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
     visible = shot.visible[row].ravel()[cells.inner_pixels]
-    steep = change.ravel()[cells.inner_pixels][visible] > _MAX_GENTLE
-    return bool(steep.size and steep.mean() <= _MAX_STEEP)
+    steep = change.ravel()[cells.inner_pixels][visible] > _MAX_GENTLE_CHANGE
+    return bool(steep.size and steep.mean() <= _MAX_STEEP_SHARE)
 
 
 def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
@@ -317,9 +343,10 @@ def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     if not shot.has_outlines:
         return False
     row = shot.row_of[square]
+    # Its index among all squares of the board.
     number = cells.number_of[square]
     visible = shot.visible[row]
-    # The print that remains when the light is removed.
+    # The print (side, side) that remains when the light is removed.
     paper = cells.paper_of_marked if square in cells.marked_squares else cells.paper
     sides = tuple(cells.next_to_paper[number].tolist())
     printed = reflectance(shot.tones[row], visible, paper, sides)
@@ -331,8 +358,8 @@ def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     # false.
     visible_count = np.count_nonzero(~np.isnan(depths))
     missing_count = np.count_nonzero(depths < _MIN_DEPTH_SHARE * shot.expected_shares)
-    is_present = missing_count <= _MAX_MISSING_SHADED * visible_count
-    return bool(visible_count >= _MIN_LINES and is_present)
+    is_present = missing_count <= _MAX_MISSING_SHARE_SHADED * visible_count
+    return bool(visible_count >= _MIN_PARTS and is_present)
 
 
 def _shows_outline(
@@ -340,18 +367,20 @@ def _shows_outline(
 ) -> Mask:
     """Return (N,): whether each square's outline is present, where it is visible.
 
-    Its parts have to be at least as deep as `min_depths` (12,). A square that `is_shaded` (N,)
-    passes only if the dimness is a shadow that also falls on the outline.
+    `rows` (N,) are those of the squares in the snapshot. The parts of an outline have to be at
+    least as deep as `min_depths` (12,). A square that `is_shaded` (N,) passes only if the dimness
+    is a shadow that also falls on the outline.
     """
+    # Both (N, 12), as are all masks below until they are summed up over the parts.
     depths = shot.line_depths[rows]
     tones = shot.line_tones[rows]
     # Shade reduces the depth of a line by the same factor. Comparisons with NaN are false, so only
     # visible parts can be missing or clear.
     missing = depths < min_depths * np.minimum(1, tones)
-    is_present = missing.sum(axis=1) <= _MAX_MISSING * (~np.isnan(depths)).sum(axis=1)
+    is_present = missing.sum(axis=1) <= _MAX_MISSING_SHARE * (~np.isnan(depths)).sum(axis=1)
     # If no outline is visible, as in glare, an empty square cannot be recognised.
     is_clear = ~missing & (depths >= MIN_LINE_DEPTH)
-    is_present &= is_clear.sum(axis=1) >= _MIN_LINES
+    is_present &= is_clear.sum(axis=1) >= _MIN_PARTS
     # A shadow darkens at least one part. None of these is missing, as an object would hide it.
     is_darkened = tones < _DIM
     is_in_shadow = is_darkened.any(axis=1) & ~(is_darkened & missing).any(axis=1)

@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture of a camera.
-
-    `luma` is its brightness, (height, width) uint8. `at_s` is the monotonic time of its exposure.
-    `number` counts up. `colours` returns Cr and Cb of the same view, (height, width, 2) uint8, with
-    fewer pixels than the picture. It may be expensive, so it is called only for pictures that
-    people see. None if the camera has no colours.
-    """
+    """One picture of a camera."""
 
     luma: NDArray[np.uint8]
+    """(height, width): its brightness, 0 to 255."""
     at_s: float
+    """Monotonic time of its exposure in seconds."""
     number: int
+    """Number of the frame. It counts up."""
     colours: Callable[[], NDArray[np.uint8] | None] | None = None
+    """Returns the colours of the same view, Cr and Cb, as (height, width, 2) uint8 with fewer
+    pixels than `luma`, or None if they are no longer there. It may be expensive, so it is called
+    only for pictures that people see. None if the camera has no colours.
+    """
 
 
 class Camera(Protocol):
@@ -55,40 +56,52 @@ class Camera(Protocol):
 class Reading:
     """What the camera knows about the board in one frame. The reader prefers “unknown” to a guess.
 
-    Readings that differ only in `at_s` and `frame`, the time and the number of the frame, are
-    equal, so that a change is easily found.
+    Readings that differ only in `at_s` and `frame` are equal, so that a change is easily found.
+    Faces are named as in `Kit`, such as `purple robot`.
     """
 
     seen: Mapping[Square, str]
-    """The face on top of each square on which one was read. Squares neither in `seen` nor in
-    `unknown` are empty.
+    """The name of the face on top of each square on which one was read. A square that is neither
+    here nor in `unknown` is empty.
     """
     unknown: frozenset[Square] = frozenset()
-    """Squares that a hand, glare or anything else hides."""
+    """Squares of which it is not known what is on them, because a hand, glare or anything else
+    hides them.
+    """
     beside: tuple[str, ...] = ()
-    """Faces beside the board."""
+    """Names of the faces that lie beside the board, sorted. One that lies there twice is named
+    twice.
+    """
     strangers: tuple[int, ...] = ()
     """Marker ids that belong to no piece of this game, or to a piece that is seen twice."""
     quiet: bool = False
-    """Whether nothing moves, and `seen` has been the same over several frames."""
+    """Whether nothing moves, and several frames agree on what is on the squares. Only a quiet
+    reading can show that a layout is complete.
+    """
     game: str | None = None
-    """The name of the game whose corner markers are seen, or None without a board in view."""
+    """The name of the game whose corner markers are seen. None without a board in view."""
     at_s: float = field(default=0.0, compare=False)
+    """Monotonic time of the frame in seconds."""
     frame: int = field(default=0, compare=False)
+    """Number of the frame."""
     fans: Layout = field(default_factory=dict)
-    """On a board of cards, the open cards of each zone from the bottom to the top, with `X` for a
-    card that cannot be read.
+    """On a board of cards, where `seen` is empty: the names of the open cards of each zone from the
+    bottom to the top, with `X` for a card that cannot be read.
     """
     markers: Mapping[Square, int] = field(default_factory=dict)
-    """The marker id on each square of `seen` whose piece shows one. It tells equal faces apart."""
+    """The marker id on each square of `seen` whose marker was read. It tells equal faces apart:
+    each piece has a marker of its own.
+    """
 
 
 class CameraState(StrEnum):
-    """State of the camera for pages and lamps. `NONE`: the table has no camera."""
+    """State of the camera, for pages and lamps."""
 
+    # The table has no camera.
     NONE = "none"
     SEES_BOARD = "sees_board"
     NO_BOARD = "no_board"
+    # The camera gives no pictures.
     TROUBLE = "trouble"
 
 
