@@ -128,7 +128,7 @@ def kept(
             )
             features = Features(
                 upkeep=upkeep,
-                check=room,
+                panel_check=room,
                 health=FakeHealth(),
                 has_first_evening=has_first_evening,
             )

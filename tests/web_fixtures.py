@@ -134,7 +134,7 @@ def open_place(
             workbench=workbench,
             camera=camera,
             printer=KitPrinter(GAMES),
-            past=History(
+            history=History(
                 journal,
                 folder / "history",
                 clock,

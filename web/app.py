@@ -21,7 +21,7 @@ from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
 from web.context import PageContext, Presence
-from web.features import Features, PhoneCamera, Site
+from web.features import Features, PhoneCameraFeature, Site
 from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostRoutes
 from web.routes.api.opponents import Lessons, Opponents
@@ -144,11 +144,11 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
     optional: tuple[tuple[Any, ...], ...] = (
         (SettingsPage, features.upkeep),
         (FirstEvening, features.upkeep, camera_reports),
-        (PanelTrials, features.check),
+        (PanelTrials, features.panel_check),
         (HealthPages, features.health, camera_reports),
         (StaffKeys, features.staff),
         (HubRoutes, features.hub),
-        (HistoryPages, features.past),
+        (HistoryPages, features.history),
         (Bench, features.workbench),
         (KitPages, features.printer),
         (CameraPictures, features.camera),
@@ -159,7 +159,7 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
             yield optional_type(page_context, feature, *arguments)
 
 
-def create_phone_app(main: Flask, phone: PhoneCamera) -> Flask:
+def create_phone_app(main: Flask, phone: PhoneCameraFeature) -> Flask:
     """Return the application that a table serves with its own certificate.
 
     It has only the page of the phone that serves as the camera, because browsers permit cameras

@@ -23,6 +23,7 @@ from companion.maintenance.own_wifi import HOTSPOT_NET
 from companion.maintenance.settings.words import WORDS
 from companion.table.session import Phase
 from companion.table.table import Table
+from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards
 from web.security.auth import Auth, is_own_screen
@@ -92,16 +93,16 @@ class Presence:
 
 
 class FragmentKey(NamedTuple):
-    """Key of a cached fragment: everything on which it depends besides the table's version.
-
-    `viewer` is None for spectators. `own_screen` means that the machine's own screen shows it, and
-    `at_table` that the viewer may know how to join.
-    """
+    """Key of a cached fragment: everything on which it depends besides the table's version."""
 
     page: str
+    """Name of its template without underscore and suffix, such as `seat` for `_seat.html`."""
     viewer: Seat | None
+    """The seat that looks, or None for a page that everybody may see."""
     own_screen: bool
+    """Whether the machine's own screen shows it."""
     at_table: bool
+    """Whether the viewer may know how to join."""
     language: str
     root: str
     """Prefix of all addresses, see `request.script_root`."""
@@ -111,15 +112,18 @@ class FragmentKey(NamedTuple):
 class PageContext:
     """What the routes of a table share. Made once by `create_app`, and thread-safe.
 
-    Its methods that concern a requester read Flask's current request.
+    What is the same for everybody is a property. What depends on the requester is a method, which
+    reads Flask's current request.
     """
 
     table: Table
     games: Mapping[str, Game[Any, Any]]
+    """The games by name."""
     clock: Clock
     guard: Auth
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
+    """Returns the addresses of the first page, the best one for phones first."""
     join_code: JoinCode | None
     """Code that is needed to sit down, or None if anybody may."""
     features: Features
@@ -132,15 +136,42 @@ class PageContext:
     _fragment_locks: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
+    """One for each fragment, held while it is drawn."""
+
+    # ---- the table ----
 
     @property
     def is_first_evening(self) -> bool:
         """Return whether a new owner has answered no question and played no game."""
         upkeep = self.features.upkeep
-        past = self.features.past
+        history = self.features.history
         if not self.features.has_first_evening or upkeep is None or upkeep.is_welcomed():
             return False
-        return past is None or past.count() == 0
+        return history is None or history.count() == 0
+
+    @property
+    def is_game_on(self) -> bool:
+        """Return whether a game has started and is not over."""
+        return self.table.progress().phase not in (Phase.LOBBY, Phase.OVER)
+
+    @property
+    def has_sitters(self) -> bool:
+        """Return whether anybody sits at the table."""
+        return any(seat.name is not None for seat in self.table.view().seats.values())
+
+    def begin_lesson(self, game: str) -> None:
+        """Start the lesson of a game. The machine's first character plays every free seat."""
+        self.table.begin_lesson(game)
+        for seat in SEATS:
+            if self.features.opponents and self.table.view().seats[seat].name is None:
+                self.table.machines.seat_machine(seat, self.features.opponents[0].name)
+
+    def require_pads(self) -> None:
+        """Raise `Illegal` if the table has no pads."""
+        if not self.features.welcome.has_pads:
+            raise wrong_phase(say("There are no pads here: continue by phone"))
+
+    # ---- the requester ----
 
     def is_newcomer(self) -> bool:
         """Return whether the request comes from the own screen or the own Wi-Fi before anybody
@@ -167,19 +198,22 @@ class PageContext:
         if self.join_code is not None and self.needs_code():
             self.join_code.require(typed, request.remote_addr or "")
 
-    def require_pads(self) -> None:
-        """Raise `Illegal` if the table has no pads."""
-        if not self.features.welcome.has_pads:
-            raise wrong_phase(say("There are no pads here: continue by phone"))
+    def paragraph(self, rule: str | None) -> tuple[str, str] | None:
+        """Return the address and name of a paragraph of the rules, or None if there is none."""
+        game = self.games.get(self.table.view().game or "") if rule else None
+        if not rule or not game:
+            return None
+        return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
+
+    # ---- fragments ----
 
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
     ) -> str:
-        """Return the live part of a page for one viewer (None for spectators).
+        """Return the live part of a page for one viewer, in the language of the request.
 
-        It is drawn once per change and language, and concurrent requests wait for that.
-        `own_screen` means that the machine's own screen shows it, which may show the owner key.
-        `at_table` means that the viewer may know how to join.
+        It is drawn once per change and language, and concurrent requests wait for that. The
+        parameters are explained in `FragmentKey`.
         """
         key = FragmentKey(
             page, viewer, own_screen, at_table, current_language(), request.script_root
@@ -191,57 +225,34 @@ class PageContext:
                 self._fragments[key] = (version, html)
         return html
 
-    @property
-    def is_game_on(self) -> bool:
-        """Return whether a game has started and is not over."""
-        return self.table.progress().phase not in (Phase.LOBBY, Phase.OVER)
-
-    @property
-    def has_sitters(self) -> bool:
-        """Return whether anybody sits at the table."""
-        return any(seat.name is not None for seat in self.table.view().seats.values())
-
-    def begin_lesson(self, game: str) -> None:
-        """Start the lesson of a game. The machine's first character plays every free seat."""
-        self.table.begin_lesson(game)
-        for seat in SEATS:
-            if self.features.opponents and self.table.view().seats[seat].name is None:
-                self.table.machines.seat_machine(seat, self.features.opponents[0].name)
-
-    def paragraph(self, rule: str | None) -> tuple[str, str] | None:
-        """Return the address and name of a paragraph of the rules, or None if there is none."""
-        game = self.games.get(self.table.view().game or "") if rule else None
-        if not rule or not game:
-            return None
-        return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
-
     def _draw(self, key: FragmentKey) -> tuple[int, str]:
-        """Draw a fragment. Return the table's version that it shows, and the HTML."""
+        """Render the template of a fragment with all values that any of these templates needs.
+
+        Return the table's version that the fragment shows, and its HTML.
+        """
         table = self.table
         features = self.features
-        view = table.view(key.viewer)
-        public_view = view if key.viewer is None else table.view()
-        # Both views must be of one version, because templates find secrets by comparing them.
-        while public_view.version != view.version:
-            view = table.view(key.viewer)
-            public_view = table.view()
+        view, public_view = self._views(key.viewer)
+        # only in a game of pieces can moves be tapped on the board
         acting_seat = cards.acting_seat(view) if view.board.board_ui else None
         shows_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
-        # on the table screen the seat at the left comes first
-        is_turned = key.page == "table" and table.settings.tip_south == "right"
         may_know_code = key.at_table or key.page == "host"
         shows_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
+        # on the table screen the seat at the left comes first
+        is_turned = key.page == "table" and table.settings.tip_south == "right"
         pads = {}
         if key.page == "workbench":
             pads = {seat: table.view(seat).own.pad for seat in SEATS}
         with side_names(table.player_names()):
             finale = None
-            if features.past and view.phase is Phase.OVER:
-                finale = features.past.finale(int(view.moment.partition(".")[0]))
+            if features.history and view.phase is Phase.OVER:
+                # the moment `3.2` belongs to game 3
+                game_number = int(view.moment.partition(".")[0])
+                finale = features.history.finale(game_number)
             html = render_template(
                 f"_{key.page}.html",
                 view=view,
-                known=public_view.board.card_ui,
+                public_card_ui=public_view.board.card_ui,
                 viewer=key.viewer,
                 settings=table.settings,
                 SEATS=SEATS[::-1] if is_turned else SEATS,
@@ -257,7 +268,7 @@ class PageContext:
                 join_code=self.join_code.current() if self.join_code and may_know_code else "",
                 may_sit=key.at_table or self.join_code is None,
                 wifi=features.welcome.wifi() if shows_wifi else None,
-                # for single pages
+                # for single pages: table screen, owner's page, cover of a shared phone, workbench
                 own_screen=key.own_screen,
                 host_key=self.guard.host_key if key.page == "host" else "",
                 coach_for=_COACH_CHOICES[table.settings.coach] if features.coach else None,
@@ -265,3 +276,16 @@ class PageContext:
                 pads=pads,
             )
         return view.version, html
+
+    def _views(self, viewer: Seat | None) -> tuple[TableView, TableView]:
+        """Return a viewer's view of the table, and the public one of the same version.
+
+        Templates find secrets by comparing the two.
+        """
+        view = self.table.view(viewer)
+        public_view = view if viewer is None else self.table.view()
+        # the table may have changed between the two calls
+        while public_view.version != view.version:
+            view = self.table.view(viewer)
+            public_view = self.table.view()
+        return view, public_view

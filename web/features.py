@@ -60,10 +60,12 @@ class Site:
 
 @dataclass(frozen=True)
 class Workbench:
-    """The simulated table (`world`) and panel (`hands` press its keys), used without hardware."""
+    """The simulation, used without hardware."""
 
     world: SimulatedTable
-    hands: PanelHands
+    """The rendered table, of which the simulated camera takes pictures."""
+    panel: PanelHands
+    """The simulated keys, lamps and buzzer of both seats."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +81,23 @@ class Welcome:
 
 
 @dataclass(frozen=True)
-class PhoneCamera:
-    """An old phone as the camera: the connection to it, its pairing, and its page's HTTPS port."""
+class PhoneCameraFeature:
+    """An old phone as the camera."""
 
-    line: PhoneLine
+    connection: PhoneLine
+    """Passes the phone's pictures to the reader of the board."""
     pairing: PhonePairing
-    eye: Callable[[], BoardEye | None]
+    """Which phone is the camera, and the code for the next one."""
+    board_eye: Callable[[], BoardEye | None]
     """Returns what reads the board, or None while no camera is in use."""
     status: Callable[[], CameraStatus]
     """Returns the state of the camera."""
     urls: Callable[[], tuple[str, ...]]
-    """Returns the addresses of all pages."""
+    """Returns the addresses of the first page, the best one for phones first."""
     address: Callable[[], str]
-    """Opens the HTTPS port and returns its address, or raises a `CompanionError`."""
+    """Opens the HTTPS port for the phone's page and returns its address, or raises a
+    `CompanionError`.
+    """
     is_open: Callable[[], bool]
     """Returns whether the HTTPS port is open already."""
     clock: Clock
@@ -105,10 +111,10 @@ class PhoneCamera:
         """Read the paired phone's pictures, or those of the configured camera if no phone is
         paired.
         """
-        self.line.phone = self.pairing.phone
-        eye = self.eye()
-        if eye:
-            eye.link.choose(PHONE if self.is_camera else "")
+        self.connection.phone = self.pairing.phone
+        board_eye = self.board_eye()
+        if board_eye:
+            board_eye.link.choose(PHONE if self.is_camera else "")
 
     def remove(self) -> None:
         """Stop using the phone as the camera."""
@@ -118,17 +124,17 @@ class PhoneCamera:
 
 @dataclass(frozen=True)
 class CameraFeature:
-    """The camera: `eye` reads the board (None without a camera), `album` has the photographs of
-    turns, and `phone` supports an old phone as the camera.
-    """
+    """The camera, and what pages show of it."""
 
-    eye: BoardEye | None
+    board_eye: BoardEye | None
+    """Reads the board in the camera's pictures. None without a camera."""
     album: PhotographFolder
-    phone: PhoneCamera | None = None
+    """The photographs of turns."""
+    phone: PhoneCameraFeature | None = None
 
 
 class HubPairs(Protocol):
-    """Games at two tables of a hub. Every method may raise a `CompanionError`."""
+    """Games that are played at two tables of a hub. Every method may raise a `CompanionError`."""
 
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
         """Offer a game in which this table plays one seat, and return its code."""
@@ -180,7 +186,7 @@ class HubConnection(Protocol):
 
     @property
     def pairs(self) -> HubPairs:
-        """Return the line for games at two tables. Raises `Illegal` without a hub."""
+        """Return what offers and accepts games at two tables. Raises `Illegal` without a hub."""
 
 
 @dataclass(frozen=True)
@@ -189,16 +195,17 @@ class Features:
 
     welcome: Welcome = field(default_factory=Welcome)
     workbench: Workbench | None = None
-    """The simulated table, in simulation only."""
+    """The simulated table and panel. None unless the program simulates them."""
     camera: CameraFeature | None = None
     printer: KitPrinter | None = None
     upkeep: Upkeep | None = None
     """What writes the settings."""
-    check: PanelCheckFeature | None = None
-    """The test of pads and lamps."""
-    past: History | None = None
-    """The finished games."""
+    panel_check: PanelCheckFeature | None = None
+    """The test of keys, lamps and tones."""
+    history: History | None = None
+    """The archive of all games."""
     health: HealthSource | None = None
+    """What examines the machine."""
     staff: StaffBell | None = None
     """What calls the staff of the house."""
     opponents: tuple[Character, ...] = ()

@@ -22,7 +22,7 @@ from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say, translate
 from companion.core.ports import CameraState
 from vision.network.phone import MAX_JPEG_BYTES
-from web.features import PhoneCamera
+from web.features import PhoneCameraFeature
 from web.rendering.answers import EyeJson
 from web.rendering.camera_overlay import overlay_svg
 from web.routes.api.body import ShortText
@@ -46,7 +46,7 @@ class PhoneCameraPages:
     # prefix of the endpoints
     name = "eye"
 
-    def __init__(self, guard: Auth, phone_camera: PhoneCamera, is_secure: bool) -> None:
+    def __init__(self, guard: Auth, phone_camera: PhoneCameraFeature, is_secure: bool) -> None:
         self._guard, self._phone_camera, self._is_secure = guard, phone_camera, is_secure
         self._drawn_s = -DRAW_INTERVAL_S
 
@@ -68,7 +68,7 @@ class PhoneCameraPages:
     def pair(self, code: ShortText) -> Response:
         """Make this phone the camera. Every code pairs only one phone."""
         phone_camera = self._phone_camera
-        if phone_camera.eye() is None:
+        if phone_camera.board_eye() is None:
             raise wrong_phase(say("The camera is switched off in the settings"))
         mark = phone_camera.pairing.pair(code, request.remote_addr or "")
         phone_camera.choose_camera()
@@ -94,10 +94,12 @@ class PhoneCameraPages:
         jpeg = request.get_data()
         if jpeg:
             # replaces the last picture, if that has not been read yet
-            phone_camera.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
+            phone_camera.connection.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
         now_s = phone_camera.clock.monotonic_s()
         # the phone waits longer while nothing moves on the board
-        answer = EyeJson(now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.line.period_s))
+        answer = EyeJson(
+            now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.connection.period_s)
+        )
         if not 0 <= now_s - self._drawn_s < DRAW_INTERVAL_S:
             self._drawn_s = now_s
             answer["drawing"], answer["words"], answer["is_well"] = self._reading()
@@ -107,7 +109,7 @@ class PhoneCameraPages:
         """Return the reading of the board: its drawing as SVG (or empty), a sentence in the current
         language, and whether all is well.
         """
-        eye = self._phone_camera.eye()
+        eye = self._phone_camera.board_eye()
         status = self._phone_camera.status()
         if status.state is CameraState.NO_BOARD:
             return "", translate(say("Get the whole board into the picture")), False
@@ -125,7 +127,7 @@ class PhoneOwnerPages:
     # prefix of the endpoints
     name = "phone_camera"
 
-    def __init__(self, guard: Auth, streams: Streams, phone_camera: PhoneCamera) -> None:
+    def __init__(self, guard: Auth, streams: Streams, phone_camera: PhoneCameraFeature) -> None:
         self._guard, self._streams, self._phone_camera = guard, streams, phone_camera
 
     @get("/camera/phone", guard=host_page)

@@ -20,7 +20,7 @@ from companion.core.ports import Closeable
 from companion.service.board_watch import BoardWatch
 from companion.table.table import Table
 from web.app import create_phone_app
-from web.features import PhoneCamera
+from web.features import PhoneCameraFeature
 from web.security.codes import PhonePairing
 from web.server.server import PortInUse, Server, open_server
 
@@ -50,17 +50,17 @@ class PhoneCameraServer(Closeable):
         self._server: Server | None = None
         self._lock = threading.Lock()
         self.app: Flask | None = None
-        self.phone_camera = PhoneCamera(
-            line=board.phone,
+        self.phone_camera = PhoneCameraFeature(
+            connection=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
-            eye=lambda: board.eye,
+            board_eye=lambda: board.eye,
             status=lambda: table.view().devices.camera,
             urls=urls,
             address=self.address,
             is_open=lambda: self._server is not None or bool(settings.web.certificate),
             clock=clock,
         )
-        self.phone_camera.line.on_return = self.phone_camera.choose_camera
+        self.phone_camera.connection.on_return = self.phone_camera.choose_camera
 
     def begin(self) -> None:
         """Use the phone again that was the camera before the start, and open the port for it."""

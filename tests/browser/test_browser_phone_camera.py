@@ -93,7 +93,8 @@ def test_a_wrong_piece_is_named(place: Place) -> None:
         place.film.world.hold_hand(free)
         place.film.show()
         until(
-            "pictures come often", lambda: place.companion.phone_server.phone_camera.line.is_moving
+            "pictures come often",
+            lambda: place.companion.phone_server.phone_camera.connection.is_moving,
         )
         place.film.world.hold_hand(None)
         wrong = {each: faces for each, faces in right.items() if each != square}

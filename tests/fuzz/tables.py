@@ -222,7 +222,7 @@ class Twin:
             on_table=lambda: self.table.progress().number,
         )
         site = Site(WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij")
-        self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(past=past))
+        self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(history=past))
         stack.callback(self.app.extensions["streams"].close)
         self.people = {role: self.app.test_client() for role in ("south", "north", "nobody")}
         for seat in SEATS:

@@ -110,7 +110,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 
 def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
-    stranger, line = room.phone(), room.companion.phone_server.phone_camera.line
+    stranger, line = room.phone(), room.companion.phone_server.phone_camera.connection
     answer = room.send(stranger, jpeg_of(board))
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"

@@ -23,8 +23,20 @@ _WIDTH_PX = 900
 _LINE_PX = 5.0
 # Width of a line's casing.
 _CASE_PX = 9.0
-# Width of a piece's face as a fraction of its square.
-_FACE_SHARE = 0.77
+# Width of a square below which its lines are thinner, so that the piece on it stays visible.
+_THIN_BELOW_PX = 60
+# Radius of the dot on a free square, and its maximum as a fraction of the square's width.
+_DOT_PX = 7
+_MAX_DOT_SHARE = 0.12
+# Sizes as fractions of a square's width, chosen by eye: the outline around a piece, the radius of
+# the plate with its face, and the height of a card's name.
+_OUTLINE_SHARE = 0.77
+_PLATE_SHARE = 0.28
+_NAME_SHARE = 0.17
+# Size of a face as a multiple of the radius of its plate.
+_FACE_ON_PLATE = 1.35
+# Distance between the base lines of two names, as a multiple of their height.
+_LINE_SPACING = 1.3
 # Confidence from which on no percentage is shown.
 _HIGH_CERTAINTY = 0.95
 
@@ -78,33 +90,33 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)
     # mean of the diagonals over √2, because perspective distorts the sides
-    side = (abs(corners[2] - corners[0]) + abs(corners[3] - corners[1])) / math.sqrt(8)
+    side_px = (abs(corners[2] - corners[0]) + abs(corners[3] - corners[1])) / math.sqrt(8)
     if not square.is_known:
         return f'<polygon class="unread" points="{_points(corners)}"/>'
     if kit.deck:
-        return _cards(square.faces, centre, side)
+        return _cards(square.faces, centre, side_px)
     if not square.faces:
-        radius = min(7 * scale, side * 0.12)
+        radius = min(_DOT_PX * scale, _MAX_DOT_SHARE * side_px)
         classes = "plate weak" if square.weak else "plate"
         return circle(classes, centre, radius, f' stroke-width="{radius * 0.4:g}"')
-    outline = [centre + _FACE_SHARE * (corner - centre) for corner in corners]
-    # thinner lines on distant squares, so that the piece stays visible
-    line = _cased_line(outline, min(scale, side / 60))
+    outline = [centre + _OUTLINE_SHARE * (corner - centre) for corner in corners]
+    line = _cased_line(outline, min(scale, side_px / _THIN_BELOW_PX))
     # the piece's face on a plate at the outline's upper right
-    shoulder = complex(max(p.real for p in outline), min(p.imag for p in outline))
-    radius = side * 0.28
-    plate = circle("plate", shoulder, radius, f' stroke-width="{radius * 0.12:g}"')
-    return line + plate + piece(kit, square.faces[-1], shoulder, radius * 1.35)
+    upper_right = complex(max(p.real for p in outline), min(p.imag for p in outline))
+    radius = _PLATE_SHARE * side_px
+    plate = circle("plate", upper_right, radius, f' stroke-width="{radius * 0.12:g}"')
+    return line + plate + piece(kit, square.faces[-1], upper_right, _FACE_ON_PLATE * radius)
 
 
-def _cards(names: Sequence[str], centre: complex, side: float) -> str:
+def _cards(names: Sequence[str], centre: complex, side_px: float) -> str:
     """Draw the names of a zone's cards one below the other, centred on the zone."""
-    size = side * 0.17
-    first = centre - 0.65j * size * (len(names) - 1)
-    attributes = f' class="names" font-size="{size:g}"'
+    size_px = _NAME_SHARE * side_px
+    step = _LINE_SPACING * size_px * 1j
+    first = centre - step / 2 * (len(names) - 1)
+    attributes = f' class="names" font-size="{size_px:g}"'
     lines = []
-    for place, name in enumerate(names):
-        lines.append(text(escape(name), first + 1.3j * size * place, attributes))
+    for index, name in enumerate(names):
+        lines.append(text(escape(name), first + step * index, attributes))
     return "".join(lines)
 
 

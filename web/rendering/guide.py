@@ -16,7 +16,10 @@ from web.rendering.board_picture import own_square, picture_of_view
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
-    """Draw the table screen's board with arrows for the lesson's orders."""
+    """Draw the table screen's board, with arrows for the lesson's orders while they are due.
+
+    `quarters` rotates it, see `web.rendering.board`.
+    """
     picture = picture_of_view(view)
     guide = view.guide
     if picture is None or guide is None or view.phase != "orders" or view.board.problems:

@@ -1,10 +1,11 @@
-"""Controls beside the board in a game of pieces: clocks, plays that can be tapped, sheets and
-placings.
+"""Controls beside the board in a game of pieces: clocks, and what scripts have to know of the moves
+that can be tapped, their keys, and the pieces to place at the start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from companion.core.i18n import say, translate
@@ -20,19 +21,24 @@ _TENTHS_BELOW_S = 30.0
 
 
 def clock_words(clock: ClockView) -> str:
-    """Return the text of a clock: `6:42`, or `9.3` in the last 30 seconds."""
+    """Return the text of a clock: `6:42`, or `9.3` in the last 30 seconds.
+
+    The time is that of the clock's last start or stop. `live.js` counts down from there.
+    """
     if clock.left_s < _TENTHS_BELOW_S:
         return tenths(clock.left_s)
-    whole = int(clock.left_s)
-    return f"{whole // 60}:{whole % 60:02}"
+    minutes, seconds = divmod(int(clock.left_s), 60)
+    return f"{minutes}:{seconds:02}"
 
 
 # ---- for scripts ---------------------------------------------------------------------------------
 
 
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
-    """Return plays as lists for a script: notation, squares, label, key, taps, and the pieces met
-    with their squares.
+    """Return plays (moves that can be tapped) for `board.js`, each as a list.
+
+    It has the notation, the squares, the label, the name of the key that begins the play, the
+    squares to tap, and what is met on the way, see `Play`.
     """
     return [
         plain((play.text, play.squares, play.label, play.key, play.touches, play.meets))
@@ -41,19 +47,22 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
-    """Return the keys that begin plays. Without clocks, as in a lesson, "Press your clock" becomes
-    "End turn".
-    """
+    """Return the keys that begin plays, for `board.js`."""
+    if not view.time.clocks:
+        # a lesson runs without the clocks of its game, so no key may ask to press one
+        asks_for_clock = say("Press your clock")
+        keys = [
+            replace(key, label=say("End turn")) if key.label == asks_for_clock else key
+            for key in keys
+        ]
     entries: list[dict[str, Any]] = plain_json(tuple(keys))
-    for key in entries:
-        if key["label"] == translate(say("Press your clock")) and not view.time.clocks:
-            key["label"] = translate(say("End turn"))
     return entries
 
 
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
-    """Return the pieces to be placed with their drawings, their possible squares and their first
-    squares.
+    """Return the pieces that a seat places at the start, with their drawings, for `board.js`.
+
+    To these are added the squares where they may stand, and those where they stand at first.
     """
     # 3 px below the middle of its key, where the drawing looks centred
     centre = 3j

@@ -1,6 +1,7 @@
 """The time line of a replay: keys for memorable moments, and a curve of who is ahead.
 
-It is as wide as the page. Positions along it are percentages of its width.
+It is as wide as the page. A scene is the board after a stage of a turn, and has its place on the
+line by its index in the replay, 0 for the start of the game.
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ from companion.archive.replay import Replay
 from companion.core.i18n import say, with_heading
 from web.rendering.svg import xy
 
-# Minimum distance between two keys.
+# Minimum distance between the positions of two keys.
 _KEY_PX = 52
 # Class of keys and minimum width of the line on a phone, a tablet and larger screens.
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-# Weight of the turning point. It and the end rank above all other moments.
-_TURNING = 9
-# Weight of the end.
-_END = 8
+# Weights of the turning point and of the end. They rank above all other moments.
+_TURNING_WEIGHT = 9
+_END_WEIGHT = 8
 
 
 @dataclass(frozen=True)
 class MarkedMoment:
-    """A key on the line: its scene, position in percent, drawing and label.
+    """A key on the line, which leads to a scene."""
 
-    `width` is the class of the narrowest line with room for it, or empty if no line has room.
-    """
-
-    place: int
-    at: float
+    scene_index: int
+    x_percent: float
+    """Position on the line, in percent of its width."""
     drawing: str
+    """Name of the drawing on the key."""
     words: str
     weight: int
+    """How memorable the moment is. Where there is no room for all, heavier ones have a key."""
     width: str = ""
+    """Class of the narrowest line with room for the key, or empty if no line has room."""
 
 
 def marked_moments(replay: Replay) -> list[MarkedMoment]:
@@ -43,10 +44,12 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
     moments: dict[int, MarkedMoment] = {}
     last = replay.scene_count - 1
 
-    def mark(place: int, drawing: str, words: str, weight: int) -> None:
+    def mark(scene_index: int, drawing: str, words: str, weight: int) -> None:
+        known = moments.get(scene_index)
         # keep the moment with the largest weight in a scene
-        if place not in moments or moments[place].weight < weight:
-            moments[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
+        if known is None or known.weight < weight:
+            x_percent = 100 * scene_index / max(last, 1)
+            moments[scene_index] = MarkedMoment(scene_index, x_percent, drawing, words, weight)
 
     for moment in replay.highlights:
         kind = moment.event.kind.highlight
@@ -56,25 +59,29 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
     turn = last_lead_change(replay.leads, replay.line.winners)
     if turn:
         words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].counted)
-        mark(replay.turns[turn - 1].last, "turning", words, _TURNING)
+        mark(replay.turns[turn - 1].last, "turning", words, _TURNING_WEIGHT)
     if last:
-        mark(last, "home", replay.line.reason or say("The end"), _END)
-    return _assign_widths([moments[place] for place in sorted(moments)])
+        mark(last, "home", replay.line.reason or say("The end"), _END_WEIGHT)
+    return _assign_widths([moments[scene_index] for scene_index in sorted(moments)])
 
 
 def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
     """Set the narrowest line on which each moment has room. Moments of large weight come first."""
+    # class of the narrowest line, by the index of the scene
     widths: dict[int, str] = {}
-    weightiest_first = sorted(marks, key=lambda mark: (-mark.weight, mark.place))
-    for width, pixels in _WIDTHS_PX:
-        # minimum distance of two keys, in percent of this width
-        room = 100 * _KEY_PX / pixels
+    heaviest_first = sorted(marks, key=lambda mark: (-mark.weight, mark.scene_index))
+    for width, width_px in _WIDTHS_PX:
+        min_distance_percent = 100 * _KEY_PX / width_px
         # a wider line shows the keys of a narrower one and adds what fits
-        for mark in weightiest_first:
-            others = [other.at for other in marks if other.place in widths]
-            if mark.place not in widths and all(abs(mark.at - at) >= room for at in others):
-                widths[mark.place] = width
-    return [replace(mark, width=widths.get(mark.place, "")) for mark in marks]
+        for mark in heaviest_first:
+            placed = [other.x_percent for other in marks if other.scene_index in widths]
+            distances = [abs(mark.x_percent - x_percent) for x_percent in placed]
+            if (
+                mark.scene_index not in widths
+                and min(distances, default=100) >= min_distance_percent
+            ):
+                widths[mark.scene_index] = width
+    return [replace(mark, width=widths.get(mark.scene_index, "")) for mark in marks]
 
 
 def lead_path(replay: Replay) -> str:
@@ -85,9 +92,13 @@ def lead_path(replay: Replay) -> str:
     leads = replay.leads
     if len(set(leads)) < 2:
         return ""
-    step = 1000 / max(replay.scene_count - 1, 1)
-    places = [0, *(turn.last for turn in replay.turns)]
+    scene_width = 1000 / max(replay.scene_count - 1, 1)
+    # leads are those at the start and after each turn
+    scenes = [0, *(turn.last for turn in replay.turns)]
     # the largest lead nearly fills its half, and y points down, where North is
-    height = -46 / max(map(abs, leads))
-    points = [complex(step * at, height * lead) for at, lead in zip(places, leads, strict=True)]
+    lead_height = -46 / max(map(abs, leads))
+    points = [
+        complex(scene_width * scene_index, lead_height * lead)
+        for scene_index, lead in zip(scenes, leads, strict=True)
+    ]
     return "L".join(xy(point, ".4g") for point in points)

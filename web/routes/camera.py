@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flask import Response
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MEASURE_INTERVAL_S = 1.5
 # Maximum number of unread squares that are named. If there are more, only their number is given.
 MAX_NAMED_SQUARES = 4
-# Space that a page reserves for the live picture before the first one arrives.
+# Width and height that a page reserves for the live picture before the first one arrives.
 FRAME_PX = (960, 540)
 
 
@@ -62,15 +62,15 @@ class CameraReports:
         self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
 
     @property
-    def eye(self) -> BoardEye | None:
-        """Return the eye (what reads the board), or None without a camera."""
+    def board_eye(self) -> BoardEye | None:
+        """Return what reads the board in the camera's pictures, or None without a camera."""
         camera = self.page_context.features.camera
-        return camera.eye if camera else None
+        return camera.board_eye if camera else None
 
     def current(self) -> CameraReport:
         """Return how well the camera sees, measured again after `MEASURE_INTERVAL_S`."""
         status = self.page_context.table.view().devices.camera
-        if self.eye is None or status.state is CameraState.NONE:
+        if self.board_eye is None or status.state is CameraState.NONE:
             sentence = status.sentence or say("No camera: confirm by hand")
             return CameraReport(CameraState.NONE, True, sentence)
         if status.state is CameraState.TROUBLE:
@@ -80,42 +80,37 @@ class CameraReports:
             if now_s - self._measured_s >= MEASURE_INTERVAL_S:
                 # if too much waits for the worker, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
-                    self._report = self._measure(self.eye, status.state, now_s)
+                    self._report = self._measure(self.board_eye, status.state, now_s)
             return self._report
 
-    def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
-        board = self.page_context.worker.make(eye.board)
-        number = eye.latest_number()
+    def _measure(self, board_eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
+        """Read the board now. `state` is that of the camera, which has no trouble."""
+        board = self.page_context.worker.make(board_eye.board)
+        number = board_eye.latest_number()
         age_s = now_s - self._measured_s
         # over a long time the mean says nothing about the present rate
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
         per_s = (number - self._frame_number) / age_s if is_recent else 0.0
         self._measured_s = now_s
         self._frame_number = number
-        blind_advice = () if board else eye.advice_without_board()
-        if not board and not blind_advice:
-            state = CameraState.NO_BOARD
-        sentence, todo, is_well = _judge(board, blind_advice)
-        return CameraReport(state, is_well, sentence, todo, board, per_s)
+        advice = board.advice if board else board_eye.advice_without_board()
+        return replace(_judge(state, board, advice), per_s=per_s)
 
 
-def _judge(board: BoardSeen | None, blind_advice: tuple[Advice, ...]) -> tuple[str, str, bool]:
-    """Return how well the camera sees, what to do about it (or empty), and whether it sees well.
-
-    `blind_advice` is for a camera that sees no board.
-    """
-    advice = board.advice if board else blind_advice
+def _judge(state: CameraState, board: BoardSeen | None, advice: tuple[Advice, ...]) -> CameraReport:
+    """Return a report without the number of pictures per second."""
     if advice:
-        return advice[0].why, advice[0].text, False
+        return CameraReport(state, False, advice[0].why, advice[0].text, board)
     if board is None:
-        return say("No board is seen."), say("Get the whole board into the picture"), False
+        todo = say("Get the whole board into the picture")
+        return CameraReport(CameraState.NO_BOARD, False, say("No board is seen."), todo)
     if not board.reading.quiet:
-        return say("Something is moving."), "", True
+        return CameraReport(state, True, say("Something is moving."), board=board)
     unread = [square_words(board.kit, square) for square in board.squares if not square.is_known]
     if unread:
         names = joined(", ", unread) if len(unread) <= MAX_NAMED_SQUARES else str(len(unread))
-        return say("Not read: {squares}", squares=names), "", False
-    return say("Every square is sharp and bright"), "", True
+        return CameraReport(state, False, say("Not read: {squares}", squares=names), board=board)
+    return CameraReport(state, True, say("Every square is sharp and bright"), board=board)
 
 
 @dataclass
@@ -123,7 +118,7 @@ class CameraPictures(PageGroup):
     """The routes under `/camera`, and those of photographs."""
 
     name = "camera"
-    feature: CameraFeature
+    camera: CameraFeature
     _last_jpeg: tuple[int, bytes] = (0, b"")
     """The last frame as JPEG, with its number."""
 
@@ -141,27 +136,27 @@ class CameraPictures(PageGroup):
 
     def _newest_jpeg(self) -> bytes:
         """Return the last frame as JPEG, encoded once for all viewers."""
-        number = self._eye().latest_number()
+        number = self._require_eye().latest_number()
         last_number, jpeg = self._last_jpeg
         if last_number != number:
-            jpeg = self._eye().picture() or b""
+            jpeg = self._require_eye().picture() or b""
             self._last_jpeg = (number, jpeg)
         return jpeg
 
     @post("/api/camera/lock", guard=host_only)
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
         """Lock focus or exposure (true), make it automatic (false), or leave it as it is."""
-        self._eye().link.lock(focus, exposure)
+        self._require_eye().link.lock(focus, exposure)
 
     @post("/api/camera/choose", guard=host_only)
     def choose(self, source: ShortText) -> None:
         """Use another camera. Raises `NotFound` unless it is one of those that are available."""
-        if source not in [offer.source for offer in self._eye().cameras()]:
+        if source not in [offer.source for offer in self._require_eye().cameras()]:
             raise NotFound
         # this replaces an old phone as the camera
-        if self.feature.phone:
-            self.feature.phone.pairing.remove()
-        self._eye().link.choose(source)
+        if self.camera.phone:
+            self.camera.phone.pairing.remove()
+        self._require_eye().link.choose(source)
 
     # ---- photographs, for everybody --------------------------------------------------------------
 
@@ -173,19 +168,20 @@ class CameraPictures(PageGroup):
         turns = progress.turns
         photographs: list[PhotographJson] = [
             {"game": game, "moment": moment, "title": turn_title(moment, turns)}
-            for moment in self.feature.album.moments(game)
+            for moment in self.camera.album.moments(game)
         ]
         return {"photographs": photographs}
 
     @get("/api/photograph/<int:game>/<moment>", answer="image/jpeg")
     def photograph(self, game: int, moment: str) -> Response:
         """Return the photograph of the board at the end of a turn. Raises `NotFound`."""
-        return _jpeg(self.feature.album.photograph(game, moment))
+        return _jpeg(self.camera.album.photograph(game, moment))
 
-    def _eye(self) -> BoardEye:
-        if self.feature.eye is None:
+    def _require_eye(self) -> BoardEye:
+        """Return what reads the board. Raises `NotFound` without a camera."""
+        if self.camera.board_eye is None:
             raise NotFound
-        return self.feature.eye
+        return self.camera.board_eye
 
 
 def _jpeg(picture: Any) -> Response:

@@ -86,7 +86,7 @@ class HealthPages(PageGroup):
     """The routes of the page, its stream and the support bundle."""
 
     name = "health"
-    feature: HealthSource
+    health_source: HealthSource
     camera_reports: CameraReports
 
     # ---- for machines ----------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class HealthPages(PageGroup):
 
         Nothing in it is secret.
         """
-        state = self.feature.health()
+        state = self.health_source.health()
         is_ok = state.status is not Status.FAILING
         answer = answer_of(
             HealthJson,
@@ -112,7 +112,7 @@ class HealthPages(PageGroup):
     @get("/api/doctor", guard=host_only)
     def findings(self) -> FindingsJson:
         """Return the findings for `companion doctor`."""
-        findings = self.feature.run_checks()
+        findings = self.health_source.run_checks()
         return {"worst": worst_grade(findings), "findings": plain_json(findings)}
 
     # ---- for the owner ---------------------------------------------------------------------------
@@ -120,30 +120,30 @@ class HealthPages(PageGroup):
     @get(PAGE, guard=host_page)
     def page(self) -> Response:
         """Show the page."""
-        check = self._features.check
+        panel_check = self._features.panel_check
         page = render_template(
             "health.html",
             live="/live/health",
             size=FRAME_PX,
-            eye=self.camera_reports.eye,
-            wires=wires(check.settings) if check else (),
+            board_eye=self.camera_reports.board_eye,
+            wires=wires(panel_check.settings) if panel_check else (),
             cues=cues().items(),
             is_on=self.page_context.is_game_on,
-            **self._parts(self.feature.run_checks()),
+            **self._parts(self.health_source.run_checks()),
         )
         return make_response(page)
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream the changing parts of the page."""
-        findings = self.feature.run_checks()
+        findings = self.health_source.run_checks()
         examined_s = time.monotonic()
 
         def draw() -> str:
             nonlocal findings, examined_s
             # drawing happens every second, examining less often
             if time.monotonic() - examined_s > EXAMINATION_INTERVAL_S:
-                findings = self.feature.run_checks()
+                findings = self.health_source.run_checks()
                 examined_s = time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
@@ -159,7 +159,7 @@ class HealthPages(PageGroup):
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle as a download."""
-        bundle = self._run_in_worker(self.feature.support_zip)
+        bundle = self._run_in_worker(self.health_source.support_zip)
         return download(bundle, "application/zip", "companion-support.zip")
 
     # ---- inside ----------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class HealthPages(PageGroup):
     def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the template values of the changing parts."""
         report = self.camera_reports.current()
-        eye = self.camera_reports.eye
+        board_eye = self.camera_reports.board_eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
         # worst findings first, which also sorts topics by their worst finding
@@ -175,7 +175,7 @@ class HealthPages(PageGroup):
             details.setdefault(finding.topic, []).append(finding)
         return {
             "report": report,
-            "locks": (eye.link.locks if eye else None) or (None, None),
+            "locks": (board_eye.link.locks if board_eye else None) or (None, None),
             "first_advice": first_advice(findings, report),
             "grave_topics": {finding.topic for finding in findings if finding.grade in GRAVE},
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),

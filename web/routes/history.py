@@ -1,4 +1,7 @@
-"""The pages of past games: list, replay, statistics, export, import and share pictures."""
+"""The pages of past games: list, replay, statistics, export, import and share pictures.
+
+A replay consists of scenes. Each is the board after a stage of a turn, and scene 0 is the start.
+"""
 
 from __future__ import annotations
 
@@ -59,11 +62,11 @@ class HistoryPages(PageGroup):
     """The routes under `/history`. Everybody may read, but only the owner may change anything."""
 
     name = "history"
-    past: History
+    history: History
     _reviews: WeakKeyDictionary[Replay, dict[int, Mapping[Seat, Hint]]] = field(
         default_factory=WeakKeyDictionary
     )
-    """The coach's judgements by turn and seat, as long as a replay is in memory."""
+    """The coach's judgements by turn and seat, of every replay that is in memory."""
 
     # ---- the list ----
 
@@ -71,8 +74,8 @@ class HistoryPages(PageGroup):
     def games(self, error: str = "") -> str:
         """Show all games, newest first, fifty per page."""
         page, lines = self._page_of_games()
-        count = self.past.count()
-        records = self.past.statistics()
+        count = self.history.count()
+        records = self.history.statistics()
         return render_template(
             "history.html",
             lines=lines,
@@ -91,12 +94,12 @@ class HistoryPages(PageGroup):
     def api_games(self) -> GamesJson:
         """Return one page of the list for programs, chosen by `page`."""
         _, lines = self._page_of_games()
-        return {"count": self.past.count(), "games": plain_json(lines)}
+        return {"count": self.history.count(), "games": plain_json(lines)}
 
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
         """Return the number of the requested page, and the games on it."""
         page = max(request.args.get("page", 1, type=int), 1)
-        return page, self.past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
+        return page, self.history.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
 
     @form("/history", file="file", guard=host_only, page="games", endpoint="bring_in")
     def import_game(self) -> Any:
@@ -111,18 +114,18 @@ class HistoryPages(PageGroup):
         if file is None or not file.filename:
             raise Malformed(say("Choose a file first"))
         with file.stream:
-            number = self.past.import_game(file.read())
+            number = self.history.import_game(file.read())
         return redirect(f"/history/{number}", 303)
 
     @post("/api/history/remove", guard=host_only)
     def remove(self, number: Annotated[int, Meta(ge=1)]) -> None:
         """Remove a game with its photographs."""
-        self.past.remove(number)
+        self.history.remove(number)
 
     @post("/api/history/forget", guard=host_only)
     def forget(self, name: ShortText) -> NameForgotten:
         """Remove a name from all games."""
-        return {"games": self.past.forget(name)}
+        return {"games": self.history.forget(name)}
 
     # ---- one game ----
 
@@ -134,9 +137,10 @@ class HistoryPages(PageGroup):
         set_language(current_language(), self._names(line))
         scene_values: dict[str, Any] = {"replay": None}
         if line.has_replay:
-            replay = self.past.replay(number)
-            place = min(max(request.args.get("at", 0, type=int), 0), replay.scene_count - 1)
-            scene_values = self._scene_values(replay, place)
+            replay = self.history.replay(number)
+            requested = request.args.get("at", 0, type=int)
+            scene_index = min(max(requested, 0), replay.scene_count - 1)
+            scene_values = self._scene_values(replay, scene_index)
         return render_template(
             "game.html",
             line=line,
@@ -149,7 +153,10 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
-        """Return one scene of a replay as a fragment of its page. Raises `NotFound`."""
+        """Return one scene of a replay as a fragment of its page. Raises `NotFound`.
+
+        `place` is the index of the scene.
+        """
         replay = self._replay(number)
         if place >= replay.scene_count:
             raise NotFound
@@ -179,15 +186,18 @@ class HistoryPages(PageGroup):
             }
         return render_template("_better.html", advices=reviews[turn], replay=replay)
 
-    def _has_review(self, replay: Replay, place: int, turn: int) -> bool:
-        """Return whether a scene is the end of a turn that the coach can judge."""
-        if self._features.coach is None or not turn or place != replay.turns[turn - 1].last:
+    def _has_review(self, replay: Replay, scene_index: int, turn: int) -> bool:
+        """Return whether a scene is the end of a turn that the coach can judge.
+
+        `turn` is that of the scene, 0 before the first one.
+        """
+        if self._features.coach is None or not turn or scene_index != replay.turns[turn - 1].last:
             return False
         return turn in turns_to_review(replay.leads, replay.line.winners)
 
-    def _scene_values(self, replay: Replay, place: int) -> dict[str, Any]:
+    def _scene_values(self, replay: Replay, scene_index: int) -> dict[str, Any]:
         """Return the template values of a scene."""
-        scene = replay.scene(place)
+        scene = replay.scene(scene_index)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         has_camera = self._features.camera is not None
         return {
@@ -196,8 +206,8 @@ class HistoryPages(PageGroup):
             "turn": turn,
             "photograph": replay.photograph(scene.turn) if has_camera else "",
             "scene_board": scene_board,
-            "at": place,
-            "has_better": self._has_review(replay, place, scene.turn),
+            "at": scene_index,
+            "has_better": self._has_review(replay, scene_index, scene.turn),
         }
 
     def _replay(self, number: int) -> Replay:
@@ -205,22 +215,25 @@ class HistoryPages(PageGroup):
 
         From here on sentences have the names of its players.
         """
-        replay = self.past.replay(self._line(number).number)
+        replay = self.history.replay(self._line(number).number)
         set_language(current_language(), self._names(replay.line))
         return replay
 
     def _names(self, line: GameLine) -> Mapping[str, str]:
-        """Return the last player of each side, by the name of the side."""
+        """Return the name of the last player of each side, by the name of the side."""
         last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
         return players_by_side(self._games.get(line.game), last)
 
     def _result_words(self, line: GameLine) -> str:
-        """Return how a game has ended, with the names of its players."""
+        """Return how a game has ended, in the language of the request and with the names of its
+        players.
+        """
         with side_names(self._names(line)):
             return translate(line.reason or _ENDING_WORDS.get(line.ending, ""))
 
     def _line(self, number: int) -> GameLine:
-        line = self.past.line(number)
+        """Return a game's line in the list. Raises `NotFound`."""
+        line = self.history.line(number)
         if line is None:
             raise NotFound
         return line
@@ -230,20 +243,20 @@ class HistoryPages(PageGroup):
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
         """Return the game as a file."""
-        content = self.past.as_json(self._line(number).number)
+        content = self.history.as_json(self._line(number).number)
         return download(content, "application/json", f"game-{number}.json")
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
         """Return the game in notation."""
-        text = self.past.as_text(self._line(number).number)
+        text = self.history.as_text(self._line(number).number)
         return download(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
     @get("/history/<int:number>.webp")
     def picture(self, number: int) -> Response:
         """Return the game as a moving picture of its board."""
         game = self._line(number).number
-        picture = self._run_in_worker(lambda: self.past.picture(game))
+        picture = self._run_in_worker(lambda: self.history.picture(game))
         return Response(picture, mimetype="image/webp")
 
     # ---- an old address ----

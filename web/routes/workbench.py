@@ -42,10 +42,7 @@ Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
 
 @dataclass
 class Bench(PageGroup):
-    """The routes under `/workbench`.
-
-    `workbench.world` is the rendered table, `workbench.hands` presses the simulated keys.
-    """
+    """The routes under `/workbench`."""
 
     name = "bench"
     workbench: Workbench
@@ -71,8 +68,8 @@ class Bench(PageGroup):
     @get("/workbench/state")
     def state(self) -> WorkbenchJson:
         """Return pieces, squares, hand, lamps and tone."""
-        panel = _panel_json(self.workbench.hands.view())
-        buttons = self.workbench.hands.buttons()
+        panel = _panel_json(self.workbench.panel.view())
+        buttons = self.workbench.panel.buttons()
         return answer_of(WorkbenchJson, **self._world_now(), **panel, buttons=buttons)
 
     @get("/workbench/live")
@@ -88,7 +85,7 @@ class Bench(PageGroup):
             nonlocal sent_version, sent_frame, sent_panel, checked_s
             messages = ""
             now_s = time.monotonic()
-            panel = _panel_json(self.workbench.hands.view())
+            panel = _panel_json(self.workbench.panel.view())
             if panel != sent_panel:
                 sent_panel = panel
                 messages += message(json.dumps(panel), "panel")
@@ -174,18 +171,18 @@ class Bench(PageGroup):
     @post("/workbench/press")
     def press(self, button: ShortText) -> None:
         """Press a key and hold it down."""
-        self.workbench.hands.press(self._require_button(button))
+        self.workbench.panel.press(self._require_button(button))
 
     @post("/workbench/release")
     def release(self, button: ShortText) -> None:
         """Release a key."""
-        self.workbench.hands.release(self._require_button(button))
+        self.workbench.panel.release(self._require_button(button))
 
     # ---- inside ----
 
     def _require_button(self, button: str) -> str:
         """Return the name of a button. Raises `NotFound` if there is none of this name."""
-        if button not in self.workbench.hands.buttons():
+        if button not in self.workbench.panel.buttons():
             raise NotFound
         return button
 
