@@ -64,7 +64,7 @@ def titles(step: Step[State]) -> list[str]:
     return [stage.title for stage in step.stages]
 
 
-def told(step: Step[State], kind: str) -> list[Event]:
+def events_of(step: Step[State], kind: str) -> list[Event]:
     return [event for event in step.events if event.kind == kind]
 
 

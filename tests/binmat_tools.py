@@ -54,7 +54,7 @@ def at(state: State, lane: int = 0, **piles: str | bool) -> State:
     return replace(state, **changes)
 
 
-def attacking(state: State) -> State:
+def attacker_to_move(state: State) -> State:
     """The same position with the attacker to move."""
     return replace(state, turns_left=state.turns_left - 1) if state.seat is DEFENDER else state
 
@@ -72,7 +72,7 @@ def play(state: State, *actions: str) -> Step[State]:
     return step
 
 
-def refused(state: State, action: str) -> tuple[Reason, str]:
+def reason_against(state: State, action: str) -> tuple[Reason, str]:
     """Reason and words of an action that is not legal."""
     assert action not in GAME.legal_actions(state, state.seat)
     with pytest.raises(Illegal) as refusal:
@@ -99,7 +99,7 @@ def every_card(state: State) -> list[str]:
     return sorted(card for pile in piles for card in pile)
 
 
-def plays(state: State, card: str) -> str:
+def ways_to_play(state: State, card: str) -> str:
     """How and where a card of the hand may be played, such as `p0 u3`."""
     legal = GAME.legal_actions(state, state.seat)
     return " ".join(text[0] + text[3] for text in legal if text[1:3] == card)

@@ -32,7 +32,7 @@ def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> 
     return bot_for(name, seat, options, level, seed)
 
 
-def states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
+def random_states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
     """So many states of games that go on, each after up to `most` random decisions of a game of its
     own.
     """
@@ -52,7 +52,9 @@ def states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
             yield state
 
 
-def states_in_a_row(name: str, count: int, seed: int, options: Mapping[str, Any]) -> Iterator[Any]:
+def consecutive_states(
+    name: str, count: int, seed: int, options: Mapping[str, Any]
+) -> Iterator[Any]:
     """The first so many states of random games that follow each other, from the set-up on."""
     game, rng = game_named(name), Random(seed)
 
@@ -75,7 +77,7 @@ def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:
     return True
 
 
-def played(
+def play_bots(
     name: str, levels: tuple[int, int], seed: int, most: int, **options: Any
 ) -> list[tuple[str, ...]]:
     """The actions of a game of two bots, as far as so many decisions; South's first."""
@@ -130,7 +132,7 @@ class QuickCoach:
 
 
 @dataclass
-class Programs:
+class ScriptedPrograms:
     """Processes that answer by a script: an action, or an error to be raised; what they are told is
     kept.
     """
@@ -143,16 +145,16 @@ class Programs:
     told: list[tuple[str, Any]] = field(default_factory=list)
     open: int = 0
 
-    def __call__(self, command: Sequence[str]) -> Scripted:
+    def __call__(self, command: Sequence[str]) -> ScriptedProcess:
         self.commands.append(list(command))
         self.open += 1
-        return Scripted(self)
+        return ScriptedProcess(self)
 
 
-class Scripted:
+class ScriptedProcess:
     """One such process."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: ScriptedPrograms) -> None:
         self._programs = programs
         self._closed = False
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 # What every fake camera looks at: grey stripes of 8 px from dark to light.
-SHOWN = np.tile((np.arange(1920, dtype=np.uint16) // 8 % 200 + 30).astype(np.uint8), (1080, 1))
+STRIPES = np.tile((np.arange(1920, dtype=np.uint16) // 8 % 200 + 30).astype(np.uint8), (1080, 1))
 
 
-def shown(size: tuple[int, int]) -> Any:
+def striped_picture(size: tuple[int, int]) -> Any:
     """The part of `SHOWN` that a picture of (width, height) has."""
-    return SHOWN[: size[1], : size[0]].copy()
+    return STRIPES[: size[1], : size[0]].copy()
 
 
 # ---- V4L2 through OpenCV -------------------------------------------------------------------------
@@ -50,7 +50,7 @@ class Webcam:
     def luma(self, size: tuple[int, int]) -> Any:
         """The picture now: no two are alike while there is noise."""
         self.count += 1
-        seen = shown(size) if self.scene is None else self.scene()
+        seen = striped_picture(size) if self.scene is None else self.scene()
         picture = seen.astype(np.float32) * self.light
         if self.noise:
             picture[:, :8] += self.count % 7

@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 from inside import session_of
-from table_tools import hands_follow
+from table_tools import follow_instructions
 from web_fixtures import Place
 
 from companion.games.binmat.cards import DECK
@@ -47,4 +47,4 @@ def place_pieces(place: Place, most: int = 1) -> None:
         for seat in sorted(session.awaited):
             play = next(iter(session.require_game().legal_actions(session.state, seat)))
             place.table.hand_in(seat, moment, session.require_game().format(play))
-        hands_follow(place.table)
+        follow_instructions(place.table)

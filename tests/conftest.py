@@ -19,7 +19,7 @@ from gpiozero import Device
 from hypothesis import (
     settings,
 )  # here: on its first import it looks through all objects, which frozen ones escape
-from run_folder import open_folder
+from run_folder import make_run_folder
 
 from companion.diagnostics import probes
 
@@ -70,7 +70,7 @@ def begin_apart(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    open_folder(config)
+    make_run_folder(config)
     begin_apart(config)
     config.pluginmanager.register(ExamplesWhereSomeAre())
 

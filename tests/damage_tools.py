@@ -28,19 +28,19 @@ KINDS = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
 # Kinds of damage after which the journal is as it was some inputs before, and nothing says so.
-UNSEEN = (
+SILENT_KINDS = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
 PAGE = 4096
 
 
-def changed(path: Path, statement: str) -> None:
+def change_journal(path: Path, statement: str) -> None:
     """Change something in a journal behind its back."""
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(statement)
 
 
-def made_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[bytes, bytes]:
+def make_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[bytes, bytes]:
     """Games of two people, the last one on; answers the file, and its write-ahead log (empty: it
     was written back).
     """

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from inside import session_of
-from table_tools import hands_follow
+from table_tools import follow_instructions
 
 from companion.archive.game_file import GameFile, PlayedTurn, SealedAction
 from companion.core.clock import FakeClock
@@ -30,7 +30,7 @@ SHORT: Mapping[str, dict[str, Any]] = {
 }
 
 
-def made_game(
+def random_game(
     name: str, seed: int, most: int, players: dict[Seat, str] | None = None, begun: float = 0.0
 ) -> GameFile:
     """A game of random actions; where it is not over after `most` turns, South resigns."""
@@ -83,7 +83,7 @@ def play(
                     seat, session.moment, game.format(game.random_action(session.state, seat, rng))
                 )
             turns -= 1
-    hands_follow(table)
+    follow_instructions(table)
     if end == "resign" and table.view().phase is not Phase.OVER:
         table.resign(Seat.SOUTH)
     elif end == "abandon":

@@ -46,7 +46,7 @@ PLAN = (
 )  # fmt: skip
 
 
-class NoHub:
+class RecordingHost:
     """A hub's host whose wishes are noted."""
 
     def __init__(self) -> None:
@@ -96,11 +96,11 @@ def played_records(game: str, decisions: int, seed: int) -> tuple[PublicRecord, 
 def room_of_twelve(clock: Clock) -> Room:
     """The room, with a call at table 7 and a table that nobody hears."""
     room = Room("Tuesday club", clock)
-    fill(room, clock)
+    fill_room(room, clock)
     return room
 
 
-def fill(room: Room, clock: Clock) -> None:
+def fill_room(room: Room, clock: Clock) -> None:
     """Let the twelve tables come to a room."""
     for number, (game, decisions) in enumerate(PLAN, start=1):
         name = f"id{number}"
@@ -113,7 +113,7 @@ def fill(room: Room, clock: Clock) -> None:
         room.receive_state(name, PublicState("1.0.0", names, call, health))
 
 
-def keep_result(
+def store_result(
     league: League,
     south: int,
     north: int,
@@ -158,7 +158,7 @@ def hub_pages(
         "abcde-fghij",
         compiled=compiled_templates(),
     )
-    app = create_hub_app(room, league, cast(Any, host or NoHub()), clock, site)
+    app = create_hub_app(room, league, cast(Any, host or RecordingHost()), clock, site)
     try:
         yield app
     finally:

@@ -43,11 +43,12 @@ from companion.table.session import Phase
 from web.hub.host import JoinedTable
 
 __all__ = [
-    "OpenHub", "TableAtHub", "disk_of_its_own", "fill", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "stored", "until", "with_key_of",
+    "OpenHub", "TableAtHub", "act_with_key", "fill_up", "free_port", "has_all", "hub_settings", "join_table", "joined_services", "kill_nats",
+    "need_of_table", "read_stored_records", "records_at_hub", "running_hub", "small_disk", "until",
 ]  # fmt: skip
 
 
-Act = Callable[[Client], Awaitable[None]]
+ClientAction = Callable[[Client], Awaitable[None]]
 
 
 def hub_settings(folder: Path, **more: Any) -> HubSettings:
@@ -79,7 +80,7 @@ class OpenHub(Hub):
 
 
 @contextmanager
-def running(folder: Path, **more: Any) -> Iterator[Hub]:
+def running_hub(folder: Path, **more: Any) -> Iterator[Hub]:
     """A hub that runs meanwhile."""
     with OpenHub(hub_settings(folder, **more)) as hub:
         yield hub
@@ -133,7 +134,7 @@ class TableAtHub:
         self.journal.close()
 
 
-def joined(
+def join_table(
     hub: Hub, folder: Path, *, names: bool = False, clock: Clock | None = None
 ) -> TableAtHub:
     """A table that has just joined a hub."""
@@ -142,7 +143,7 @@ def joined(
     return TableAtHub(folder, member, clock)
 
 
-async def stored(server: str, seed: str, table: str) -> list[PublicRecord]:
+async def read_stored_records(server: str, seed: str, table: str) -> list[PublicRecord]:
     """Return what a NATS server has of a table's inputs, in its order."""
     client = Client()
     await client.connect(server, nkeys_seed_str=seed, allow_reconnect=False)
@@ -161,14 +162,14 @@ async def stored(server: str, seed: str, table: str) -> list[PublicRecord]:
         await client.close()
 
 
-def kept(hub: Hub, table: str) -> list[PublicRecord]:
+def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
     """All that a hub's store has of a table, in its order; while it is started anew it is asked
     again.
     """
 
     def answer() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
-            return [asyncio.run(stored(nats_of(hub), hub.folder.file.seed, table))]
+            return [asyncio.run(read_stored_records(nats_of(hub), hub.folder.file.seed, table))]
         return []
 
     found: list[PublicRecord] = until("the store answers", answer)[0]
@@ -181,7 +182,7 @@ def has_all(hub: Hub, table: TableAtHub) -> bool:
     return shown is not None and shown.record.entry == table.entries()[-1]
 
 
-def needs(hub: Hub, number: int) -> str:
+def need_of_table(hub: Hub, number: int) -> str:
     """What the room says that a table needs."""
     table = hub.room.table(number)
     assert table is not None
@@ -196,7 +197,7 @@ def kill_nats(hub: Hub) -> None:
 
 
 @contextmanager
-def disk_of_its_own(folder: Path) -> Iterator[Path]:
+def small_disk(folder: Path) -> Iterator[Path]:
     """A small disk, with 96 MB, that is there meanwhile."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)]
@@ -208,7 +209,7 @@ def disk_of_its_own(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def fill(disk: Path) -> None:
+def fill_up(disk: Path) -> None:
     """Leave nothing free."""
     with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
         while True:
@@ -216,9 +217,9 @@ def fill(disk: Path) -> None:
 
 
 @contextmanager
-def services(folder: Path) -> Iterator[list[Companion]]:
+def joined_services(folder: Path) -> Iterator[list[Companion]]:
     """Two services in simulation that have joined a hub."""
-    with running(folder / "hub") as hub, ExitStack() as stack:
+    with running_hub(folder / "hub") as hub, ExitStack() as stack:
         both = []
         for name in ("south", "north"):
             table = TableSettings(reading_time_s=0.1)
@@ -232,7 +233,7 @@ def services(folder: Path) -> Iterator[list[Companion]]:
 # ---- a table with a changed program ----
 
 
-async def let_in(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Client:
+async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Client:
     """A connection with a table's key, or the hub's own; it is asked for again where a server has
     not read the key yet.
     """
@@ -259,8 +260,8 @@ async def let_in(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Clie
                 await asyncio.sleep(0.2)
 
 
-def with_key_of(
-    hub: Hub, table: TableAtHub | None, act: Act, refused: list[str] | None = None
+def act_with_key(
+    hub: Hub, table: TableAtHub | None, act: ClientAction, refused: list[str] | None = None
 ) -> None:
     """Do something with a table's key (None: the hub's own). What NATS refuses is noted in
     `refused`.
@@ -268,7 +269,7 @@ def with_key_of(
     done = []
 
     async def do() -> None:
-        client = await let_in(hub, table, [] if refused is None else refused)
+        client = await connect_with_key(hub, table, [] if refused is None else refused)
         try:
             await act(client)
             done.append(act)

@@ -90,19 +90,19 @@ def do(state: State, *texts: str) -> Step[State]:
     return step
 
 
-def told(step: Step[State]) -> list[str]:
+def event_texts(step: Step[State]) -> list[str]:
     """The sentences of a step."""
     return [event.text for event in step.events]
 
 
-def on(state: State, square: str) -> tuple[str, ...]:
+def faces_on(state: State, square: str) -> tuple[str, ...]:
     """What lies on a square, bottom to top."""
     layout = GAME.expected(state)
     assert layout is not None
     return layout.get(Square.parse(square), ())
 
 
-def placed(**options: object) -> State:
+def set_up_state(**options: object) -> State:
     """A fixed set-up: blue begins, the ball lies on d6."""
     state = GAME.setup(GAME.options({"ball_card": 3, "starter": "south", **options}), Random(0))
     south, north = (
@@ -150,7 +150,7 @@ def down(state: State) -> dict[str, int]:
     }
 
 
-def shown(step: Step[State]) -> list[str]:
+def stage_titles(step: Step[State]) -> list[str]:
     """The titles of the stages."""
     return [stage.title for stage in step.stages]
 
@@ -160,7 +160,7 @@ def shown(step: Step[State]) -> list[str]:
 SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
 
 
-class Slow:
+class SlowRules:
     """Which actions of a round are legal, found by walking over a plain dump with squares as (file,
     rank).
     """

@@ -12,7 +12,7 @@ from companion.league.tournament import BoardEnd, BoardPlace, Match, System, Tou
 GAME = "outbuffered"
 
 
-def begun(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
+def tournament_of(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
     """A tournament with so many entries, whose first one is the strongest."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     made = tournament_rules.new_tournament(
@@ -49,19 +49,19 @@ def play_round(
     return tournament
 
 
-def sides(tournament: Tournament, entrant: int) -> int:
+def south_surplus(tournament: Tournament, entrant: int) -> int:
     """How often an entrant was South more than North, on first boards that were played."""
     people = tournament.entrant(entrant).people
     first = [match.boards[0] for match in tournament.matches(entrant) if match.boards]
     return sum(1 if board.south in people else -1 for board in first if board.is_played)
 
 
-def byes(tournament: Tournament, entrant: int) -> int:
+def count_byes(tournament: Tournament, entrant: int) -> int:
     """How often an entrant had a whole bye."""
     return sum(match.north is None and match.halves == 2 for match in tournament.matches(entrant))
 
 
-def is_sound(tournament: Tournament) -> None:
+def assert_sound(tournament: Tournament) -> None:
     """Nobody is paired twice in a round, nobody meets anybody twice, nobody has two byes."""
     for each in tournament.rounds:
         paired = [entrant for match in each.matches for entrant in _both(match)]
@@ -71,7 +71,7 @@ def is_sound(tournament: Tournament) -> None:
     for entrant in tournament.entrants:
         met = Counter(opponents(tournament, entrant.number))
         assert not met or max(met.values()) == 1
-        assert byes(tournament, entrant.number) <= 1
+        assert count_byes(tournament, entrant.number) <= 1
 
 
 def _both(match: Match) -> list[int]:

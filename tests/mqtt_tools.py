@@ -22,8 +22,8 @@ from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, TableSettings
 from companion.service.app import Companion
 
-PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin"
-MOSQUITTO = shutil.which("mosquitto", path=PLACES)
+SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
+MOSQUITTO = shutil.which("mosquitto", path=SEARCH_PATH)
 WAIT_S = 60.0
 needs_broker = pytest.mark.skipif(
     MOSQUITTO is None, reason="no Mosquitto: apt-get install mosquitto"
@@ -56,7 +56,7 @@ class Broker:
         if user:
             subprocess.run(
                 [
-                    shutil.which("mosquitto_passwd", path=PLACES) or "",
+                    shutil.which("mosquitto_passwd", path=SEARCH_PATH) or "",
                     "-b",
                     "-c",
                     str(folder / "users"),
@@ -105,7 +105,7 @@ class Broker:
         self.kill()
 
 
-class Ear:
+class Subscriber:
     """Hears all topics; `heard` are topic, payload and whether it was retained, in their order."""
 
     def __init__(self, port: int) -> None:
@@ -164,7 +164,7 @@ def mqtt_settings(port: int, **changed: Any) -> MqttSettings:
 
 
 @contextmanager
-def told_table(
+def table_with_broker(
     folder: Path, mqtt: MqttSettings, clock: FakeClock | None = None, web_port: int = 0
 ) -> Iterator[Companion]:
     """A simulated table whose work is done in the caller's thread, with the door to a broker."""
@@ -173,7 +173,7 @@ def told_table(
         yield companion
 
 
-def tell(companion: Companion) -> None:
+def publish_now(companion: Companion) -> None:
     """Have the broker told how the table is now."""
     companion.step_keys()
     line = companion.broker.line

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from hub_tools import TableAtHub, joined, until, with_key_of
+from hub_tools import TableAtHub, act_with_key, join_table, until
 from inside import session_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -24,19 +24,19 @@ from companion.table.session import Phase
 
 
 @contextmanager
-def two(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
+def two_tables(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
     """South's table and North's, connected."""
     folder.mkdir(exist_ok=True)
-    tables = [joined(hub, folder / name, names=True) for name in ("south", "north")]
+    tables = [join_table(hub, folder / name, names=True) for name in ("south", "north")]
     try:
-        connected(tables)
+        wait_until_connected(tables)
         yield tables
     finally:
         for table in tables:
             table.close()
 
 
-def connected(tables: list[TableAtHub]) -> None:
+def wait_until_connected(tables: list[TableAtHub]) -> None:
     until("the hub is there", lambda: all(table.line.is_connected for table in tables))
 
 
@@ -67,13 +67,15 @@ def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = la
     until("the game is over", plays, 180)
 
 
-def says(table: TableAtHub, words: str) -> bool:
+def has_notice(table: TableAtHub, words: str) -> bool:
     """Does the table say this beside its game?"""
     table.table.step()
     return any(words in each for each in table.table.view().devices.notices)
 
 
-def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 60.0) -> bytes:
+def answer_to(
+    hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 60.0
+) -> bytes:
     """What a changed program with this table's key is answered; empty: nothing."""
 
     answers = [b""]
@@ -83,11 +85,11 @@ def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: floa
         with suppress(NatsError, TimeoutError):
             answers.append((await client.request(subject, payload, timeout=seconds)).data)
 
-    with_key_of(hub, table, ask)
+    act_with_key(hub, table, ask)
     return answers[-1]
 
 
-def told_in(hub: Hub, pair: str) -> int:
+def count_messages(hub: Hub, pair: str) -> int:
     """How many messages of a game at two tables the hub keeps."""
     found: list[int] = []
 
@@ -95,5 +97,5 @@ def told_in(hub: Hub, pair: str) -> int:
         stream = await client.jetstream().stream_info(PAIRS, subjects_filter=f"pairs.{pair}.>")
         found.append(len(stream.state.subjects or {}))
 
-    with_key_of(hub, None, count)
+    act_with_key(hub, None, count)
     return found[0]

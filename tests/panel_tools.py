@@ -74,11 +74,11 @@ def lit_edges(levels: list[bool]) -> list[int]:
     ]
 
 
-def heard(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:
+def tones_hz(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:
     """What the buzzer sounds in each of these milliseconds."""
     return [player.tone_hz(float(t)) for t in range(start_ms, end_ms)]
 
 
-def seen(player: CuePlayer, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[bool]:
+def lamp_levels(player: CuePlayer, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[bool]:
     """Is a lamp lit in each of these milliseconds."""
     return [player.is_lit(seat, lamp, float(t)) for t in range(start_ms, end_ms)]

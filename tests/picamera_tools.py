@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from camera_tools import shown
+from camera_tools import striped_picture
 
 # Rows of a stream begin at multiples of this number of bytes.
 STRIDE = 64
@@ -40,7 +40,7 @@ class FakeRequest:
         width, height = main["size"]
         self.buffer = np.full((height * 3 // 2, main["stride"]), 200, np.uint8)
         camera.count += 1
-        picture = (shown((width, height)).astype(np.float32) * camera.light).clip(0, 255)
+        picture = (striped_picture((width, height)).astype(np.float32) * camera.light).clip(0, 255)
         picture[:, 0] = camera.count % 7 if camera.noise else 0
         self.buffer[:height, :width] = picture
         self.released = 0

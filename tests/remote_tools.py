@@ -169,7 +169,7 @@ def _sealed_ticks(payloads: list[bytes]) -> set[int]:
 
 
 @contextmanager
-def paired(
+def paired_tables(
     folder: Path, game: str, options: dict[str, Any] | None = None, number: int = 1
 ) -> Iterator[MemoryLine]:
     """Two tables at which a game begins."""
@@ -230,15 +230,15 @@ def _interrupt(half: HalfTable, rng: Random) -> None:
         rng.choice([*ends, *draws])()
 
 
-def same(line: MemoryLine) -> None:
+def assert_line_agrees(line: MemoryLine) -> None:
     """Both tables have the same game in every part that is not a table's own time of day or
     clock.
     """
     line.flush()
-    same_game(*(half.table for half in line.tables))
+    assert_tables_agree(*(half.table for half in line.tables))
 
 
-def same_game(*tables: Table) -> None:
+def assert_tables_agree(*tables: Table) -> None:
     """Both tables have the same game, also by what their journals fold to."""
     south, north = map(session_of, tables)
     assert south.phase is Phase.OVER
@@ -271,7 +271,7 @@ def _game(session: Session) -> tuple[object, ...]:
     )
 
 
-def looks(half: HalfTable) -> list[str]:
+def comparable_texts(half: HalfTable) -> list[str]:
     """What a table's journal, pages and public records have, without what is random in every
     run.
     """

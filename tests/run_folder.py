@@ -14,29 +14,29 @@ import pytest
 
 IN_MEMORY = "/dev/shm"
 # Least free memory at which tests keep their files there.
-ROOM_BYTES = 2_000_000_000
+MIN_FREE_BYTES = 2_000_000_000
 # Name of the environment variable with the path of the folder.
-NAME = "COMPANION_TESTS_FOLDER"
+FOLDER_VARIABLE = "COMPANION_TESTS_FOLDER"
 
 
-def is_room_in_memory() -> bool:
+def has_room_in_memory() -> bool:
     """May tests' files lie in memory? A `TMPDIR` that somebody has chosen stays."""
     return (
         "TMPDIR" not in os.environ
         and os.access(IN_MEMORY, os.W_OK)
-        and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES
+        and shutil.disk_usage(IN_MEMORY).free >= MIN_FREE_BYTES
     )
 
 
-def open_folder(config: pytest.Config) -> None:
+def make_run_folder(config: pytest.Config) -> None:
     """Begin the folder of this run, in memory where there is enough of it; workers find it in their
     environment.
 
     Everything is written and synced as ever; only nobody waits for a disk.
     """
-    if NAME in os.environ:
+    if FOLDER_VARIABLE in os.environ:
         return
-    if is_room_in_memory():
+    if has_room_in_memory():
         folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.environ["PYTEST_DEBUG_TEMPROOT"] = (
@@ -44,7 +44,7 @@ def open_folder(config: pytest.Config) -> None:
         )
     else:
         folder = tempfile.mkdtemp(prefix="companion-")
-    os.environ[NAME] = folder
+    os.environ[FOLDER_VARIABLE] = folder
     os.environ.pop(
         "PYTHONDONTWRITEBYTECODE", None
     )  # to compile everything anew takes each worker fifteen seconds
@@ -57,7 +57,7 @@ def open_folder(config: pytest.Config) -> None:
 
 def compiled_templates() -> Path | None:
     """The folder in which applications keep compiled templates. None outside of a run."""
-    folder = os.environ.get(NAME)
+    folder = os.environ.get(FOLDER_VARIABLE)
     return Path(folder) / "templates" if folder else None
 
 

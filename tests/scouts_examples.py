@@ -2,7 +2,7 @@
 is answered.
 """
 
-from scouts_tools import SET_UP, Example, after, at, gone, start
+from scouts_tools import SET_UP, Example, after, at, moved_by_hand, start
 
 from companion.games.scouts.legal import Reason
 
@@ -24,7 +24,7 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
         Example(
             after(start(), "@c1", "@c10"),
-            gone("c1", "c2"),
+            moved_by_hand("c1", "c2"),
             "The set-up is not complete. 8 scouts are still to be placed.",
             "setting-up",
         ),
@@ -81,7 +81,7 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
         Example(
             at("c4", "c6"),
-            gone("c6", "f6", "black scout"),
+            moved_by_hand("c6", "f6", "black scout"),
             "The scout on c6 is black’s.",
             "turns",
             "c6",
@@ -105,7 +105,7 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
         Example(
             after(start(), *SET_UP, "b1-b2"),
-            gone("c1", "c2"),
+            moved_by_hand("c1", "c2"),
             "The first turn has one move: end it.",
             "turns",
         ),
@@ -113,7 +113,7 @@ PLAYS: dict[Reason, list[Example]] = {
     Reason.ALREADY_PLAYED: [
         Example(
             at("c4 c6", due=1, played="c6"),
-            gone("c6", "c7"),
+            moved_by_hand("c6", "c7"),
             "That scout has already moved.",
             "turns",
             "c6",
@@ -126,7 +126,7 @@ PLAYS: dict[Reason, list[Example]] = {
     Reason.ROCK_IN_THE_WAY: [
         Example(
             at("c5", rocks=LAID),
-            gone("c5", "d6"),
+            moved_by_hand("c5", "d6"),
             "The white boulder covers d6.",
             "rocks",
             "d6",
@@ -148,7 +148,7 @@ PLAYS: dict[Reason, list[Example]] = {
     Reason.STACKING_OFF: [
         Example(
             at("c4", "c5", stacking="off"),
-            gone("c4", "c5"),
+            moved_by_hand("c4", "c5"),
             "A scout is on c5, and this game has no stacks.",
             "stacks",
             "c5",
@@ -179,7 +179,7 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
         Example(
             at("c4"),
-            gone("c4", "h8"),
+            moved_by_hand("c4", "h8"),
             "c4 to h8 is not a jump: it goes two squares along a file or a rank.",
             "jump",
         ),
@@ -187,18 +187,18 @@ PLAYS: dict[Reason, list[Example]] = {
     Reason.DIAGONAL_JUMP: [
         Example(
             at("c4", "d5"),
-            gone("c4", "e6"),
+            moved_by_hand("c4", "e6"),
             "A jump goes along a file or a rank, never diagonally.",
             "jump",
         ),
     ],
     Reason.NOTHING_TO_JUMP: [
-        Example(at("c4"), gone("c4", "e4"), "c4 can’t jump: d4 is empty.", "jump", "d4"),
+        Example(at("c4"), moved_by_hand("c4", "e4"), "c4 can’t jump: d4 is empty.", "jump", "d4"),
     ],
     Reason.JUMP_OVER_STACK: [
         Example(
             TALL,
-            gone("c3", "c5"),
+            moved_by_hand("c3", "c5"),
             "Two scouts are on c4, and nothing jumps over a stack.",
             "stacks",
             "c4",

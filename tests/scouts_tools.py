@@ -128,7 +128,7 @@ class Example:
         return refusal
 
 
-def gone(origin: str, target: str, face: str = "white scout") -> dict[str, str | None]:
+def moved_by_hand(origin: str, target: str, face: str = "white scout") -> dict[str, str | None]:
     return {origin: None, target: face}
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser
-from tour import SIZES, THEMES, Stop, Walk, cdp, dress, picture, touring, visit
-from tour_hub import touring_hub, touring_tables
+from tour import SIZES, THEMES, Stop, Walk, cdp, open_tour, screenshot, set_size_and_theme, visit
+from tour_hub import open_hub_tour, open_tables_tour
 
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES
@@ -44,11 +44,11 @@ def main() -> None:
 
 def walks(games: tuple[str, ...]) -> Iterator[tuple[Walk, Stop]]:
     """Every stop of every walk."""
-    with touring() as tour:
+    with open_tour() as tour:
         yield from ((tour, stop) for stop in tour.stops(games))
-    with touring_hub() as hub:
+    with open_hub_tour() as hub:
         yield from ((hub, stop) for stop in hub.stops())
-    with touring_tables() as tables:
+    with open_tables_tour() as tables:
         yield from ((tables, stop) for stop in tables.stops())
 
 
@@ -56,10 +56,10 @@ def shoot(window: WebDriver, walk: Walk, stop: Stop, wanted: argparse.Namespace)
     """All wanted pictures of one page; answers how many."""
     looks = list(product(wanted.sizes, wanted.themes, wanted.languages))
     for size, theme, language in looks:
-        dress(window, SIZES[size], theme)
+        set_size_and_theme(window, SIZES[size], theme)
         visit(window, walk, stop, language)
         path = wanted.folder / f"{stop.name}.{size}.{theme}.{language}.png"
-        path.write_bytes(picture(window))
+        path.write_bytes(screenshot(window))
     return len(looks)
 
 

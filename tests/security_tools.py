@@ -10,7 +10,7 @@ from typing import Any
 
 from flask.testing import FlaskClient
 from run_folder import compiled_templates
-from web_fixtures import HOST_KEY, Place, page_of
+from web_fixtures import HOST_KEY, Place, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
@@ -21,11 +21,11 @@ from companion.table.table import Table
 from web.app import create_app
 from web.features import Features, Site, Welcome
 
-AWAY = {"REMOTE_ADDR": "192.0.2.44"}
+STRANGER_ENVIRON = {"REMOTE_ADDR": "192.0.2.44"}
 
 
 @contextmanager
-def guarded(folder: Path, **web: Any) -> Iterator[Place]:
+def open_guarded_table(folder: Path, **web: Any) -> Iterator[Place]:
     """A table in a café: pages with these settings of the network, and keys that are kept."""
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
@@ -45,7 +45,7 @@ def guarded(folder: Path, **web: Any) -> Iterator[Place]:
 def stranger(place: Place) -> FlaskClient:
     """A browser elsewhere on the network."""
     browser = place.browser()
-    browser.environ_base = {**browser.environ_base, **AWAY}
+    browser.environ_base = {**browser.environ_base, **STRANGER_ENVIRON}
     return browser
 
 
@@ -60,5 +60,5 @@ def code_of(place: Place) -> str:
     """What the machine's own screen shows."""
     code = dashed_code(place.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
-    assert code in page_of(place.browser(), "/")
+    assert code in page_text(place.browser(), "/")
     return code

@@ -65,7 +65,7 @@ def until(
         pause_s = min(1.3 * pause_s, MAX_PAUSE_S)
 
 
-class Served:
+class Service:
     """A service at its address, and what only its host may do."""
 
     url: str
@@ -88,7 +88,7 @@ class Served:
         self.host("new-game", game=game, options=options, seed=7)
 
 
-class Running(Served):
+class ServiceProcess(Service):
     """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is
     polite.
     """
@@ -161,9 +161,11 @@ class Running(Served):
 
 
 @contextmanager
-def running(folder: Path, *arguments: str, reading_time_s: float = 0.3) -> Iterator[Running]:
+def service_process(
+    folder: Path, *arguments: str, reading_time_s: float = 0.3
+) -> Iterator[ServiceProcess]:
     """The service until the end of the block."""
-    service = Running(folder, *arguments, reading_time_s=reading_time_s)
+    service = ServiceProcess(folder, *arguments, reading_time_s=reading_time_s)
     try:
         yield service
     finally:
@@ -214,7 +216,7 @@ class Client:
         return dict(json.loads(answer))
 
 
-def comes_to(client: Client, phase: str) -> None:
+def wait_for_phase(client: Client, phase: str) -> None:
     """Wait until the table is in this phase."""
     until(f"the phase {phase}", lambda: client.get("/api/view")["phase"] == phase)
 
@@ -228,7 +230,7 @@ def sign(window: WebDriver) -> str:
     )
 
 
-def says(window: WebDriver, words: str) -> None:
+def wait_for_sign(window: WebDriver, words: str) -> None:
     until(f"“{words}” on {window.current_url}", lambda: words in sign(window))
 
 
@@ -247,7 +249,7 @@ def press_space(window: WebDriver) -> None:
     window.find_element(By.TAG_NAME, "body").send_keys(" ")
 
 
-def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
+def sit_down(window: WebDriver, service: Service, seat: str, name: str) -> None:
     """As from the QR code: the join page, a name, one tap."""
     window.get(f"{service.url}/join/{seat}")
     field = window.find_element(By.NAME, "name")
@@ -258,7 +260,7 @@ def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
 
 
 # Commands of the Chrome DevTools Protocol whose effects `_is_as_new` undoes, if they have any.
-UNDONE = {
+HARMLESS_COMMANDS = {
     "Accessibility.enable",
     "Accessibility.getFullAXTree",
     "DOM.describeNode",
@@ -276,7 +278,7 @@ UNDONE = {
     "Runtime.evaluate",
     "Target.activateTarget",
 }
-_AS_NEW: tuple[tuple[str, dict[str, Any]], ...] = (
+_RESET_COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Page.setWebLifecycleState", {"state": "active"}),
     ("Accessibility.disable", {}),
     ("Emulation.setEmulatedMedia", {"media": "", "features": []}),
@@ -292,7 +294,7 @@ _AS_NEW: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-class Part(WebElement):
+class PageElement(WebElement):
     """A part of a page; a key is clicked once it does not rest, as by somebody who looks first."""
 
     def click(self) -> None:
@@ -307,7 +309,7 @@ class Window(webdriver.Chrome):
     find.
     """
 
-    _web_element_cls = Part
+    _web_element_cls = PageElement
     is_spoiled = False
     is_whole = False
 
@@ -321,7 +323,7 @@ class Window(webdriver.Chrome):
         if cmd == "Page.addScriptToEvaluateOnNewDocument":
             self._scripts.append(answer["identifier"])
         else:
-            self.is_spoiled |= cmd not in UNDONE
+            self.is_spoiled |= cmd not in HARMLESS_COMMANDS
         return answer
 
     def forget_scripts(self) -> None:
@@ -338,7 +340,7 @@ class Window(webdriver.Chrome):
 
 
 # Browsers that nobody uses. Starting one takes as long as many a test.
-_IDLE: list[Window] = []
+_IDLE_WINDOWS: list[Window] = []
 
 
 @contextmanager
@@ -352,10 +354,10 @@ def browser(
     gone. A whole one hides a page behind another tab; without its own windows the same browser
     takes a third less time. So does one in which nothing moves, unless that is looked at.
     """
-    idle = next((each for each in _IDLE if each.is_whole == is_whole), None)
+    idle = next((each for each in _IDLE_WINDOWS if each.is_whole == is_whole), None)
     if idle:
-        _IDLE.remove(idle)
-    window = idle or _started(is_whole)
+        _IDLE_WINDOWS.remove(idle)
+    window = idle or _start_window(is_whole)
     try:
         width, height = size
         metrics = {
@@ -375,13 +377,13 @@ def browser(
         window.is_spoiled = True
         raise
     finally:
-        if not window.is_spoiled and _is_as_new(window):
-            _IDLE.append(window)
+        if not window.is_spoiled and _reset(window):
+            _IDLE_WINDOWS.append(window)
         else:
             window.quit()
 
 
-def too_wide(window: WebDriver) -> int:
+def overflow_px(window: WebDriver) -> int:
     """By how many pixels a page is wider than its window; a phone's `innerWidth` would grow along
     with the page.
     """
@@ -390,13 +392,13 @@ def too_wide(window: WebDriver) -> int:
 
 
 # The command of this name in Debian starts the shell as a child, which would outlive it.
-WITHOUT_WINDOWS = "/usr/lib/chromium/chromium-headless-shell"
+HEADLESS_SHELL = "/usr/lib/chromium/chromium-headless-shell"
 
 
 @contextmanager
 def browser_with(*flags: str) -> Iterator[Window]:
     """A whole phone's browser of one's own, started with some flags."""
-    window = _started(True, flags)
+    window = _start_window(True, flags)
     try:
         width, height = PHONE
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": True}
@@ -406,8 +408,8 @@ def browser_with(*flags: str) -> Iterator[Window]:
         window.quit()
 
 
-def _started(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
-    light = None if is_whole else shutil.which(WITHOUT_WINDOWS)
+def _start_window(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
+    light = None if is_whole else shutil.which(HEADLESS_SHELL)
     chromium, driver = light or shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
         if os.environ.get("COMPANION_REQUIRE_BROWSER"):
@@ -429,7 +431,7 @@ def _started(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
     return window
 
 
-def _is_as_new(window: Window) -> bool:
+def _reset(window: Window) -> bool:
     """Take away what a test has left in a window; False: that cannot be done."""
     try:
         first, *more = window.window_handles
@@ -439,7 +441,7 @@ def _is_as_new(window: Window) -> bool:
         window.switch_to.window(first)
         window.forget_scripts()
         window.get("about:blank")
-        for command, parameters in _AS_NEW:
+        for command, parameters in _RESET_COMMANDS:
             webdriver.Chrome.execute_cdp_cmd(window, command, parameters)
         window.get_log("browser")
     except (WebDriverException, OSError):
@@ -449,8 +451,8 @@ def _is_as_new(window: Window) -> bool:
 
 def close_browsers() -> None:
     """End all browsers that are kept for the next test; there is none."""
-    while _IDLE:
-        _IDLE.pop().quit()
+    while _IDLE_WINDOWS:
+        _IDLE_WINDOWS.pop().quit()
     reaper.stop()
 
 
@@ -473,15 +475,15 @@ return true;
 def tap_square(window: WebDriver, *squares: str) -> None:
     """Tap squares of the board on a seat's page, where they are seen and nothing covers them."""
     for square in squares:
-        until(f"the square {square}", partial(try_square, window, square))
+        until(f"the square {square}", partial(try_to_tap_square, window, square))
 
 
-def try_square(window: WebDriver, square: str) -> bool:
+def try_to_tap_square(window: WebDriver, square: str) -> bool:
     """The same at once; False: it is not there to be tapped."""
     return bool(window.execute_script(_TAP, ord(square[0]) - 97, int(square[1:]) - 1))
 
 
-def main_key(window: WebDriver, words: str) -> None:
+def tap_main_key(window: WebDriver, words: str) -> None:
     """Tap the main key once it says so."""
     key = "#live :is(.act.main .key.go, #commit:not(.off))"
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"

@@ -35,7 +35,7 @@ HOST_KEY = "abcde-fghij"
 
 
 @dataclass
-class Kept:
+class SetUpService:
     """What a test needs at hand."""
 
     table: Table
@@ -80,9 +80,9 @@ class Kept:
 
 
 @contextmanager
-def kept(
+def open_service(
     folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False
-) -> Iterator[Kept]:
+) -> Iterator[SetUpService]:
     """A service in a folder; the next one in the same folder is the restart."""
     path, clock = folder / "settings.toml", FakeClock(1000.0)
     if text:
@@ -135,6 +135,8 @@ def kept(
             app = create_app(table, GAMES, clock, site, features)
             host = app.test_client()
             host.post("/host", data={"key": HOST_KEY})
-            yield Kept(table, host, clock, path, upkeep, panel, hands, check, used, restarts)
+            yield SetUpService(
+                table, host, clock, path, upkeep, panel, hands, check, used, restarts
+            )
             app.extensions["worker"].close()
             app.extensions["streams"].close()

@@ -37,10 +37,10 @@ def pictures(
 ) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """A kit as pictures of its pages."""
     pdf, sheets = kit_pdf(kit, KitStyle(paper), extras)
-    return sheets, rastered(pdf, dpi)
+    return sheets, rasterise(pdf, dpi)
 
 
-def rastered(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Image, ...]:
+def rasterise(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Image, ...]:
     """The pages of a PDF as grey pictures."""
     with TemporaryDirectory() as folder:
         command = [
@@ -91,7 +91,7 @@ def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
         yield int(marker), (middles_px + 0.5) * 25.4 / dpi
 
 
-def assert_white_round(page: Image, corners: Points, module_mm: float) -> None:
+def assert_white_around(page: Image, corners: Points, module_mm: float) -> None:
     """Look along rings in the white module round a marker."""
     for reach in (0.3, 0.55, 0.8):
         spread = reach * module_mm

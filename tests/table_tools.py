@@ -102,13 +102,13 @@ def playing(folder: Path, clock: FakeClock | None = None) -> Iterator[Played]:
             yield played
 
 
-def hands_follow(table: Table) -> None:
+def follow_instructions(table: Table) -> None:
     """Hands do all that is to be done, and somebody says so."""
     while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
         table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
-def both_seats(played: Played) -> None:
+def seat_both(played: Played) -> None:
     """South and North sit down with phones."""
     for seat in SEATS:
         played.table.take_seat(seat, seat.title())

@@ -16,7 +16,7 @@ import pytest
 from bot_tools import QuickCoach
 from flask import Flask, request
 from simulated_room import simulated
-from tour import Tour, touring
+from tour import Tour, open_tour
 from werkzeug.routing import Rule
 
 from companion.bots.coach import Coach
@@ -191,7 +191,7 @@ def watched() -> Iterator[Watched]:
     with pytest.MonkeyPatch.context() as patch:
         for name, kind in (("MachinePlayers", MachinePlayers), ("Coach", Coach)):
             patch.setattr(wiring, name, partial(kind, open_process=QuickCoach))
-        with touring() as tour:
+        with open_tour() as tour:
             yield Watched(tour)
 
 

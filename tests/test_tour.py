@@ -10,8 +10,8 @@ from http.cookiejar import CookieJar
 
 from flask import Flask
 from inside import app_of
-from tour import NOWHERE, Stop, touring
-from tour_hub import HUB_KEY, touring_hub, touring_tables
+from tour import NOWHERE, Stop, open_tour
+from tour_hub import HUB_KEY, open_hub_tour, open_tables_tour
 
 from web.static_files import STATIC
 
@@ -118,9 +118,9 @@ def test_scripts_ask_for_no_address_without_the_path() -> None:
 
 
 def test_every_page_is_a_stop_keeps_to_its_path_and_is_drawn_whole() -> None:
-    with touring_tables() as tables:
+    with open_tables_tour() as tables:
         seen = list(tables.stops(("outbuffered",)))
-    with touring() as tour:
+    with open_tour() as tour:
         app = app_of(tour.companion.server)
         stops = tour.stops(machines=("outbuffered",))
         assert list(astray(app, stops, tour.client.jar, seen)) == []
@@ -128,7 +128,7 @@ def test_every_page_is_a_stop_keeps_to_its_path_and_is_drawn_whole() -> None:
 
 
 def test_so_does_every_page_of_the_hub() -> None:
-    with touring_hub() as hub:
+    with open_hub_tour() as hub:
         app, seen = app_of(hub.server), list[Stop]()
         assert list(astray(app, hub.stops(), hub.client.jar, seen)) == []
         assert unvisited(app, seen, HUB_KEY) == NO_PAGES_OF_THE_HUB

@@ -45,9 +45,9 @@ SIZES: Mapping[str, tuple[int, int]] = {
 THEMES = ("light", "dark")
 NOWHERE = "/nowhere"
 # Steps without a new kind of state after which none is to be expected: somebody resigns.
-LAST_NEW = 50
+MAX_STALE_STEPS = 50
 # Greatest height of a picture of a page.
-LONGEST_PX = 4000
+MAX_PICTURE_PX = 4000
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Tour:
             yield from screen_and_south(f"{name}-setup")
         shown: set[str] = set()
         steps = 0
-        while self._state() != "over" and steps < LAST_NEW:
+        while self._state() != "over" and steps < MAX_STALE_STEPS:
             state = self._state()
             steps += 1
             if state not in shown:
@@ -282,7 +282,7 @@ class Tour:
 
 
 @contextmanager
-def touring() -> Iterator[Tour]:
+def open_tour() -> Iterator[Tour]:
     """A walk in a folder of its own."""
     with TemporaryDirectory() as folder:
         tour = Tour(Path(folder))
@@ -302,7 +302,7 @@ def resize(window: WebDriver, size: tuple[int, int]) -> None:
     cdp(window, "Emulation.setDeviceMetricsOverride", **metrics)
 
 
-def dress(window: WebDriver, size: tuple[int, int], theme: str) -> None:
+def set_size_and_theme(window: WebDriver, size: tuple[int, int], theme: str) -> None:
     """Give a window a size and a theme."""
     resize(window, size)
     features = [
@@ -330,11 +330,11 @@ def visit(window: WebDriver, walk: Walk, stop: Stop, language: str = "en") -> No
     until(f"{stop.name} stands", lambda: window.execute_script(script))
 
 
-def picture(window: WebDriver) -> bytes:
+def screenshot(window: WebDriver) -> bytes:
     """A PNG of the page, down to its end where it is longer than the window."""
     script = "return [innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
     width, height = window.execute_script(script)
-    clip = {"x": 0, "y": 0, "width": width, "height": min(height, LONGEST_PX), "scale": 1}
+    clip = {"x": 0, "y": 0, "width": width, "height": min(height, MAX_PICTURE_PX), "scale": 1}
     answer = cdp(
         window, "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
     )

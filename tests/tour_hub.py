@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-from hub_room import NAMES, fill, hub_pages, keep_result, league_of
+from hub_room import NAMES, fill_room, hub_pages, league_of, store_result
 from hub_tools import OpenHub, hub_settings, until
 from inside import session_of
 from service import Client
@@ -34,7 +34,7 @@ from web.server.server import Server, open_server
 # Key of the host of the hub whose pages are shown without a network.
 HUB_KEY = "abcde-fghij"
 # Tables of the room that are looked at, and what there is to see.
-WATCHED = {
+WATCHED_TABLES = {
     1: "outbuffered",
     3: "over",
     4: "kahmate",
@@ -46,7 +46,7 @@ WATCHED = {
 
 
 # Games for two tables: one of orders that both sides seal, and one of turns.
-PLAYED = ("outbuffered", "scouts")
+PAIR_GAMES = ("outbuffered", "scouts")
 
 
 class HubTour:
@@ -65,13 +65,13 @@ class HubTour:
             yield Stop(f"hub-empty-{page}", f"/{page}", is_guest=True)
         yield Stop("hub-key", "/host", is_guest=True)
         yield Stop("hub-missing", NOWHERE, is_guest=True)
-        _become_host(self.client, HUB_KEY)
+        _enter_host_key(self.client, HUB_KEY)
         yield Stop("hub-empty-host", "/host")
         yield Stop("hub-empty-people", "/host/people")
-        fill(self.room, self._clock)
+        fill_room(self.room, self._clock)
         yield Stop("hub-screen", "/")
         yield Stop("hub-watch", "/watch", is_guest=True)
-        for number, what in WATCHED.items():
+        for number, what in WATCHED_TABLES.items():
             yield Stop(f"hub-{what}-watch", f"/watch/{number}", is_guest=True)
             if what != "free":
                 yield Stop(f"hub-{what}-overlay-screen", f"/overlay/{number}", is_guest=True)
@@ -81,7 +81,7 @@ class HubTour:
 
     def _people(self) -> Iterator[Stop]:
         yield Stop("hub-card-none", "/card", is_guest=True)
-        _send(self._player, "/card/make", name="Mara", shown="on")
+        _submit_form(self._player, "/card/make", name="Mara", shown="on")
         yield Stop("hub-card-new", "/card", client=self._player)
         for name in NAMES[1:9]:
             self.league.cards.create(name)
@@ -89,14 +89,14 @@ class HubTour:
         for number in range(40):
             pair = rng.sample(range(1, 10), 2)
             winner = rng.choice((*SEATS, None))
-            keep_result(self.league, *pair, winner, "outbuffered", at_s=float(number))
+            store_result(self.league, *pair, winner, "outbuffered", at_s=float(number))
         yield Stop("hub-standings", "/standings?game=outbuffered", is_guest=True)
         yield Stop("hub-people", "/host/people")
 
     def _tournament(self) -> Iterator[Stop]:
         cups = self.league.tournaments
         wish = {"name": "Cup of the long evenings", "system": System.SWISS, "game": "outbuffered"}
-        _send(self.client, "/host/tournaments", **wish, rounds="3", minutes="20")
+        _submit_form(self.client, "/host/tournaments", **wish, rounds="3", minutes="20")
         yield Stop("hub-cup-new-director", "/host/tournament/1")
         for number in range(1, 10):
             cups.enter(1, number)
@@ -107,9 +107,11 @@ class HubTour:
         ends = (BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)
         for number, verdict in enumerate(ends, start=1):
             place = f"1.{number}.1"
-            _send(self.client, "/host/tournament/1", do="decide", place=place, verdict=verdict)
+            _submit_form(
+                self.client, "/host/tournament/1", do="decide", place=place, verdict=verdict
+            )
         yield from self._round("decided")
-        _send(self.client, "/host/tournament/1", do="end")
+        _submit_form(self.client, "/host/tournament/1", do="end")
         yield from self._round("over")
         yield Stop("hub-tournaments", "/tournaments")
 
@@ -121,7 +123,7 @@ class HubTour:
 
 
 @contextmanager
-def touring_hub() -> Iterator[HubTour]:
+def open_hub_tour() -> Iterator[HubTour]:
     """A walk through a hub in a folder of its own."""
     clock = FakeClock()
     room = Room("Tuesday club", clock)
@@ -144,7 +146,7 @@ class TablesTour:
         self.hub, self.tables, self.clock = hub, tables, clock
         self.client = tables[Seat.SOUTH].client
 
-    def stops(self, games: tuple[str, ...] = PLAYED) -> Iterator[Stop]:
+    def stops(self, games: tuple[str, ...] = PAIR_GAMES) -> Iterator[Stop]:
         """As in `Walk`; each game once at two tables."""
         yield from self._before()
         for name in games:
@@ -153,7 +155,7 @@ class TablesTour:
 
     def _before(self) -> Iterator[Stop]:
         for table in self.tables.values():
-            _become_host(table.client, table.companion.host_key)
+            _enter_host_key(table.client, table.companion.host_key)
             table.companion.hub.join(self.hub.urls()[0], self.hub.table_join_code.code, names=True)
         self._until(
             "both are there", lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence
@@ -273,7 +275,7 @@ class TablesTour:
 
 
 @contextmanager
-def touring_tables() -> Iterator[TablesTour]:
+def open_tables_tour() -> Iterator[TablesTour]:
     """A walk through two tables and their hub, in a folder of its own."""
     clock = FakeClock()
     with TemporaryDirectory() as folder, ExitStack() as stack:
@@ -283,11 +285,11 @@ def touring_tables() -> Iterator[TablesTour]:
         yield TablesTour(hub, tables, clock)
 
 
-def _become_host(client: Client, key: str) -> None:
-    _send(client, "/host", key=key)
+def _enter_host_key(client: Client, key: str) -> None:
+    _submit_form(client, "/host", key=key)
 
 
-def _send(client: Client, path: str, **form: str) -> None:
+def _submit_form(client: Client, path: str, **form: str) -> None:
     """What a form of a page sends; it is taken."""
     status, page, _ = client.send(path, urlencode(form).encode(), {"Accept": "text/html"})
     assert status == 200, page

@@ -12,14 +12,14 @@ from service import Client
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
 
-PUBLIC = (
+PUBLIC_PATHS = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/api/seat/south/mine", "/nowhere",
     "/history", "/history/1", "/history/1/scene/0", "/history/1.webp",
     "/api/history", "/pass", "/api/photographs", "/api/photograph/1/1.0", "/host/health", "/api/doctor", "/host/health/bundle.zip",
 )  # fmt: skip
-NORTH = ("/seat/north", "/api/seat/north/view")
-STREAMS = (
+NORTH_PATHS = ("/seat/north", "/api/seat/north/view")
+STREAM_PATHS = (
     "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/health", "/live/pass",
     "/live/table?voice",
 )  # fmt: skip
@@ -57,13 +57,16 @@ class Viewer:
     def everything(self) -> list[tuple[str, bytes]]:
         """All pages, all JSON, all streams, all refusals."""
         seen = []
-        for client, paths in ((self.public, PUBLIC), (self.north, (*PUBLIC, *NORTH))):
+        for client, paths in (
+            (self.public, PUBLIC_PATHS),
+            (self.north, (*PUBLIC_PATHS, *NORTH_PATHS)),
+        ):
             for path in paths:
                 status, body, headers = client.send(path)
                 kept = {k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")}
                 seen.append((path, f"{status} {sorted(kept.items())}".encode() + body))
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.north.jar)
-        seen += [(path, first_message(self.url, path, cookies)) for path in STREAMS]
+        seen += [(path, first_message(self.url, path, cookies)) for path in STREAM_PATHS]
         probes = (
             ("/api/seat/south/hand-in", b'{"moment": "1.1", "action": "UUU", "salt": "aa"}'),
             ("/api/seat/south/take-back", b'{"moment": "1.1"}'),

@@ -170,12 +170,12 @@ def open_bench(folder: Path, **more: Any) -> Iterator[Place]:
         yield place
 
 
-def page_of(browser: FlaskClient, path: str) -> str:
+def page_text(browser: FlaskClient, path: str) -> str:
     """A page as text, with a blank wherever there is any space."""
-    return flat(browser.get(path).text)
+    return single_spaced(browser.get(path).text)
 
 
-def flat(page: str) -> str:
+def single_spaced(page: str) -> str:
     """A page however its lines are broken."""
     return " ".join(page.split())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, Served, sit_down, tap, until
+from service import Client, Service, sit_down, tap, until
 from simulated_room import simulated
 from tour import cdp
 
@@ -19,7 +19,7 @@ Windows = tuple[WebDriver, WebDriver, WebDriver]
 
 
 @contextmanager
-def standing(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
+def service_on_still_clock(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
     """The service in this process and its address, on a clock that stands; nothing runs by
     itself.
     """
@@ -51,7 +51,7 @@ def hand_in(window: WebDriver, letters: str) -> None:
     tap(window, "#hand-in")
 
 
-def begin(service: Served, windows: Windows, way: str, **options: Any) -> Client:
+def begin(service: Service, windows: Windows, way: str, **options: Any) -> Client:
     """Both sit down, the host starts the game, everybody has a page open; the clock still
     stands.
     """
@@ -66,15 +66,15 @@ def begin(service: Served, windows: Windows, way: str, **options: Any) -> Client
     return client
 
 
-def left(client: Client) -> int:
+def turns_left(client: Client) -> int:
     return int(client.get("/api/view")["tableau"]["count"]["number"])
 
 
-def reaches(client: Client, turns: int) -> None:
-    until(f"{turns} turns left", lambda: left(client) == turns)
+def wait_for_turns_left(client: Client, turns: int) -> None:
+    until(f"{turns} turns left", lambda: turns_left(client) == turns)
 
 
-def shows(window: WebDriver, turns: int) -> None:
+def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
     """The page has the turn, and the keys take presses again: right after a turn a bouncing finger
     is not heard.
     """
@@ -89,7 +89,7 @@ def shows(window: WebDriver, turns: int) -> None:
     window.execute_script("delete window.seen")
 
 
-def no_errors(*windows: WebDriver) -> None:
+def assert_no_errors(*windows: WebDriver) -> None:
     for window in windows:
         severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
         assert [

@@ -55,7 +55,7 @@ class WireTap:
 
 
 @contextmanager
-def tapped(port: int) -> Iterator[WireTap]:
+def wire_tap(port: int) -> Iterator[WireTap]:
     """A line to this port that is listened to meanwhile."""
     tap = WireTap(port)
     try:
@@ -89,7 +89,7 @@ def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
             yield words[1], content[:head], content[head:]
 
 
-def without_chance(text: str) -> str:
+def mask_random_parts(text: str) -> str:
     """The text without what is drawn anew in every run: names of tables and games, keys, salts,
     marks, ports, times.
     """

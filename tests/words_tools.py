@@ -25,7 +25,7 @@ from companion.core.i18n import LANGUAGES
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("companion", "hardware", "vision", "web")
 # Attributes that people read or hear.
-TOLD = (
+READ_ATTRIBUTES = (
     "aria-label",
     "aria-description",
     "aria-roledescription",
@@ -35,11 +35,13 @@ TOLD = (
     "alt",
     "label",
 )
-SILENT = ("script", "style")
+INVISIBLE_TAGS = ("script", "style")
 # Classes of elements whose text is the same in every language: notation, receipts, addresses,
 # keys.
-PLAIN_CLASSES = frozenset(("mono", "receipt", "code", "lab", "letter", "leg", "notation"))
-PLAIN = re.compile(
+CLASSES_SAME_IN_ALL_LANGUAGES = frozenset(
+    ("mono", "receipt", "code", "lab", "letter", "leg", "notation")
+)
+SAME_IN_ALL_LANGUAGES = re.compile(
     r"Camera Module \d( Wide)?|HQ Camera|\bauto\b|"
     + "|".join(LANGUAGES.values())
     # names of things
@@ -69,7 +71,7 @@ _VOID = frozenset(
     )
 )
 # Names in JSON whose values are shown, even if they are a single word.
-_LABELS = frozenset(
+_SHOWN_KEYS = frozenset(
     (
         "label",
         "hint",
@@ -84,12 +86,12 @@ _LABELS = frozenset(
     )
 )
 # Names in JSON whose values are for programs.
-_NAMES = frozenset(("layout", "expected", "face", "faces", "fans", "drawing", "options"))
+_PROGRAM_KEYS = frozenset(("layout", "expected", "face", "faces", "fans", "drawing", "options"))
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}")
 
 
 @cache
-def extracted() -> Catalog:
+def extracted_catalogue() -> Catalog:
     """The sentences of the program, as `make messages` finds them; some two seconds of work,
     once.
     """
@@ -108,17 +110,17 @@ def extracted() -> Catalog:
 
 
 @cache
-def _known() -> frozenset[str]:
+def _catalogue_patterns() -> frozenset[str]:
     """Every English pattern that the catalogues can hold."""
     ids = (
         message.id if isinstance(message.id, tuple | list) else (message.id,)
-        for message in extracted()
+        for message in extracted_catalogue()
     )
     return frozenset(text for several in ids for text in several if text)
 
 
 # Sentences that are only the beginning or the end of another one: they have one bracket.
-CUT = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
+PARTIAL_SENTENCES = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
 
 
 def bracketed(language: str, one: str, many: str, n: int | None) -> str:
@@ -126,9 +128,9 @@ def bracketed(language: str, one: str, many: str, n: int | None) -> str:
     also within another.
     """
     pattern = many if many and n != 1 else one
-    if one in CUT:
-        return CUT[one]
-    if one in _known():
+    if one in PARTIAL_SENTENCES:
+        return PARTIAL_SENTENCES[one]
+    if one in _catalogue_patterns():
         return f"⟦{pattern}⟧"
     return f"⟧{pattern}⟦" if WORD.search(re.sub(r"\{.*?\}", "", pattern)) else pattern
 
@@ -139,7 +141,7 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("companion.core.i18n.lookup", bracketed)
 
 
-def outside(text: str) -> str:
+def text_outside_brackets(text: str) -> str:
     """What of a text stands in no brackets."""
     kept, depth = [], 0
     for letter in text:
@@ -149,14 +151,14 @@ def outside(text: str) -> str:
     return "".join(kept)
 
 
-def stray(text: str) -> str:
+def untranslated_words(text: str) -> str:
     """The words of a text that were not translated; empty: none. Names of languages stand in their
     own words.
     """
-    return " ".join(WORD.findall(PLAIN.sub(" ", outside(text))))
+    return " ".join(WORD.findall(SAME_IN_ALL_LANGUAGES.sub(" ", text_outside_brackets(text))))
 
 
-def strays_of_page(html: str, names: Iterable[str] = ()) -> set[str]:
+def untranslated_on_page(html: str, names: Iterable[str] = ()) -> set[str]:
     """Everything on a page that people read or hear and that was not translated; `names` were typed
     by people.
     """
@@ -167,23 +169,25 @@ def strays_of_page(html: str, names: Iterable[str] = ()) -> set[str]:
         plain = text
         for name in names:
             plain = plain.replace(name, " ")
-        if stray(plain):
+        if untranslated_words(plain):
             found.add(" ".join(text.split()))
     return found
 
 
-def strays_of_json(value: object, key: str = "") -> set[str]:
+def untranslated_in_json(value: object, key: str = "") -> set[str]:
     """The same of an answer to a program or a script: what has a name of `_LABELS`, and what has
     several words.
     """
     if isinstance(value, dict):
-        inner = ((name, each) for name, each in value.items() if name not in _NAMES)
-        return {text for name, each in inner for text in strays_of_json(each, str(name))}
+        inner = ((name, each) for name, each in value.items() if name not in _PROGRAM_KEYS)
+        return {text for name, each in inner for text in untranslated_in_json(each, str(name))}
     if isinstance(value, list):
-        return {text for each in value for text in strays_of_json(each, key)}
-    if not isinstance(value, str) or not (key in _LABELS or _TWO_WORDS.search(outside(value))):
+        return {text for each in value for text in untranslated_in_json(each, key)}
+    if not isinstance(value, str) or not (
+        key in _SHOWN_KEYS or _TWO_WORDS.search(text_outside_brackets(value))
+    ):
         return set()
-    return {value} if stray(value) and not re.search(r'[<"=]', value) else set()
+    return {value} if untranslated_words(value) and not re.search(r'[<"=]', value) else set()
 
 
 class _Page(HTMLParser):
@@ -199,14 +203,14 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         is_plain = (
-            bool(PLAIN_CLASSES & set(given.get("class", "").split()))
-            or tag in SILENT
+            bool(CLASSES_SAME_IN_ALL_LANGUAGES & set(given.get("class", "").split()))
+            or tag in INVISIBLE_TAGS
             or tag == "code"
         )
         is_plain = is_plain or ("lang" in given and tag != "html")
         plain = is_plain or any(inside for _, inside in self._open)
         if not plain:
-            self.told += [given[name] for name in TOLD if name in given]
+            self.told += [given[name] for name in READ_ATTRIBUTES if name in given]
             if tag == "input" and given.get("type") in ("submit", "button", "reset"):
                 self.told.append(given.get("value", ""))
         data = [
@@ -236,7 +240,7 @@ def _data(value: str) -> Iterator[str]:
     """What of a `data-` attribute may be told: sentences, also those inside of JSON."""
     if value[:1] in ("{", "["):
         try:
-            yield from strays_of_json(json.loads(value))
+            yield from untranslated_in_json(json.loads(value))
             return
         except ValueError:
             pass

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 from history_tools import SHORT, play
-from table_tools import hands_follow
+from table_tools import follow_instructions
 from test_history import Room, a_room
 
 from companion.archive.finale import coached_in, turns_to_review
@@ -42,11 +42,11 @@ def win(room: Room) -> Finale:
     options, orders = WIN
     room.table.new_game("outbuffered", options, 1)
     for buffer in orders:
-        hands_follow(room.table)
+        follow_instructions(room.table)
         moment = room.table.view().moment
         room.table.hand_in(SOUTH, moment, buffer)
         room.table.hand_in(NORTH, moment, "III")
-    hands_follow(room.table)
+    follow_instructions(room.table)
     return finale(room)
 
 
@@ -107,7 +107,7 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     assert finale(room).evening_score == {SOUTH: 0, NORTH: 2}
     room.clock.advance(20 * _HOUR)
     room.table.rematch()
-    hands_follow(room.table)
+    follow_instructions(room.table)
     room.table.offer_draw(SOUTH)
     room.table.offer_draw(NORTH)
     assert finale(room).evening_score == {SOUTH: 0.5, NORTH: 0.5}, "another day"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from history_tools import SHORT, made_game, play
+from history_tools import SHORT, play, random_game
 from inside import database_of
 
 from companion.archive.game_import import MAX_TURNS
@@ -183,7 +183,7 @@ def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> No
 
 @pytest.mark.parametrize("name", SHORT)
 def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
-    room.past.import_game(msgspec.json.encode(made_game(name, 3, 60)))
+    room.past.import_game(msgspec.json.encode(random_game(name, 3, 60)))
     replay = room.past.replay(1)
     assert replay.trouble == ""
     firsts = [turn.first for turn in replay.turns]
@@ -249,7 +249,7 @@ def test_what_is_given_away_can_be_brought_in_elsewhere(
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, words: str) -> None:
-    text = msgspec.json.encode(made_game("outbuffered", 4, 2)).decode()
+    text = msgspec.json.encode(random_game("outbuffered", 4, 2)).decode()
     assert old in text
     with pytest.raises(Malformed) as refused:
         room.past.import_game(text.replace(old, new).encode())
@@ -258,7 +258,7 @@ def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, wor
 
 
 def test_files_of_no_sense_are_refused(room: Room) -> None:
-    game = made_game("outbuffered", 4, 2)
+    game = random_game("outbuffered", 4, 2)
     endless = msgspec.structs.replace(game, turns=game.turns * MAX_TURNS)
     action = game.turns[0].actions[SOUTH].action
     changed = msgspec.json.encode(game).replace(action.encode(), b"UUX", 1)
@@ -266,7 +266,7 @@ def test_files_of_no_sense_are_refused(room: Room) -> None:
         (b"\xff\xd8\xff", "This is not a game file"),
         (b"{" * 5000, "This is not a game file"),
         (b'[Game "outbuffered"]', "choose the game’s JSON file"),
-        (msgspec.json.encode(made_game("outbuffered", 4, 0)), "The game has 0 turns"),
+        (msgspec.json.encode(random_game("outbuffered", 4, 0)), "The game has 0 turns"),
         (msgspec.json.encode(endless), "at most 1000000 bytes"),
         (changed, "Turn 1 cannot be played"),
     ):
@@ -288,7 +288,7 @@ def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) 
     assert [line.number for line in room.past.lines()] == [2]
     assert room.album.moments(1) == ()
     assert not (room.folder / "history" / "1.json").exists()
-    number = room.past.import_game(msgspec.json.encode(made_game("scouts", 1, 3)))
+    number = room.past.import_game(msgspec.json.encode(random_game("scouts", 1, 3)))
     assert number == 3
     room.past.remove(3)
     assert room.journal.next_number() == 4
@@ -298,7 +298,7 @@ def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) 
 
 def test_a_player_can_be_forgotten(room: Room) -> None:
     room.play(turns=1)
-    room.past.import_game(msgspec.json.encode(made_game("arena", 1, 2, {NORTH: "ANN"})))
+    room.past.import_game(msgspec.json.encode(random_game("arena", 1, 2, {NORTH: "ANN"})))
     assert room.past.forget(" ann ") == 2
     room.play(turns=1, seed=2)
     assert (names(room, 1), names(room, 2), names(room, 3)) == (["—", "Bob"], ["—"], ["Ann", "Bob"])
@@ -347,7 +347,7 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
 
 def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:
     played = msgspec.structs.replace(
-        made_game("arena", 1, 2, {SOUTH: "Ann", NORTH: "Bo"}),
+        random_game("arena", 1, 2, {SOUTH: "Ann", NORTH: "Bo"}),
         machines=(NORTH,),
         coached=(SOUTH,),
     )
@@ -386,7 +386,7 @@ def test_the_command_line_lists_exports_imports_and_tells(
 
 
 def test_a_sheet_reads_like_a_game() -> None:
-    played = made_game("outbuffered", 4, 2, {SEATS[0]: "Ann"}, 1_700_000_000.5)
+    played = random_game("outbuffered", 4, 2, {SEATS[0]: "Ann"}, 1_700_000_000.5)
     first = played.turns[0].actions
     assert format_score_sheet(played).splitlines()[:12] == [
         '[Game "outbuffered"]',
@@ -407,7 +407,7 @@ def test_a_sheet_reads_like_a_game() -> None:
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_sheet_has_each_order_with_its_proof(name: str) -> None:
-    played = made_game(name, 3, 3)
+    played = random_game(name, 3, 3)
     lines = format_score_sheet(played).splitlines()
     for number, turn in enumerate(played.turns, start=1):
         acts, proof = (line for line in lines if line.startswith(f"{number}. "))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from simulated_room import simulated
-from table_tools import Played, both_seats, playing
+from table_tools import Played, playing, seat_both
 
 from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import FakeClock
@@ -50,7 +50,7 @@ def test_set_up_and_turns_are_photographed_when_they_are_done(
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
     photographer = photographer_of(played, folder, lens, [])
     photographer.step()
-    both_seats(played)
+    seat_both(played)
     played.table.new_game("outbuffered", {}, 1)
     photographer.step()
     assert lens.asked == 0, "the set-up is not done"

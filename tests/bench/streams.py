@@ -81,7 +81,7 @@ def serve_hub(viewers: int) -> None:
     """Serve a hub with one table, which tells its next record for every line on the standard
     input.
     """
-    from hub_room import NoHub, league_of, played_records  # noqa: PLC0415 - of the child process alone
+    from hub_room import RecordingHost, league_of, played_records  # noqa: PLC0415 - of the child process alone
 
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.core.config import WebSettings  # noqa: PLC0415
@@ -98,7 +98,7 @@ def serve_hub(viewers: int) -> None:
     web = WebSettings(host="127.0.0.1", viewers=viewers)
     site = Site(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
     with tempfile.TemporaryDirectory() as folder, league_of(Path(folder), clock) as league:
-        app = create_hub_app(room, league, NoHub(), clock, site)
+        app = create_hub_app(room, league, RecordingHost(), clock, site)
         with open_server(app, "127.0.0.1", 0) as server:
             server.start()
             print(server.port, flush=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from bot_tools import bot_of, states
+from bot_tools import bot_of, random_states
 
 from companion.bots.base import LEVELS
 from companion.bots.binmat import attacker_move, defender_move
@@ -86,7 +86,7 @@ def wins_at_once(state: State, text: str) -> bool:
 def test_it_takes_every_win_in_one(level: int) -> None:
     """By a card too many, or by a draw from an empty lane."""
     wins = []
-    for number, state in enumerate(states("binmat", 60, 60, edition="hackmud")):
+    for number, state in enumerate(random_states("binmat", 60, 60, edition="hackmud")):
         short = replace(short_lanes(state, number % 3), turns_left=41)
         if any(wins_at_once(short, text) for text in legal_actions(short, Seat.NORTH)):
             wins.append(short)
@@ -102,7 +102,7 @@ def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
     """The other hand, face-down stacks and the decks below their tops are dealt anew: the same
     view, the same action.
     """
-    for number, state in enumerate(states("binmat", 40, 90, edition=edition)):
+    for number, state in enumerate(random_states("binmat", 40, 90, edition=edition)):
         seat = state.seat
         other = redealt(state, Random(number))
         view = GAME.view(state, seat)

@@ -9,7 +9,7 @@ from random import Random
 
 import msgspec
 import pytest
-from bot_tools import Programs, bot_of, is_legal, states
+from bot_tools import ScriptedPrograms, bot_of, is_legal, random_states
 from history_tools import SHORT
 from inside import session_of
 from table_tools import Played, playing
@@ -38,8 +38,10 @@ def moment_of(played: Played) -> str:
     return played.table.view().moment
 
 
-def advisers(loss: float | None = 0.3, failures: int = 0) -> Programs:
-    return Programs(why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures)
+def advisers(loss: float | None = 0.3, failures: int = 0) -> ScriptedPrograms:
+    return ScriptedPrograms(
+        why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures
+    )
 
 
 def test_it_is_told_the_seats_own_view_and_says_what_it_would_do(played: Played) -> None:
@@ -127,7 +129,7 @@ def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("what", ["killed", "illegal"])
 def test_a_coach_that_fails_says_so_and_the_game_goes_on(played: Played, what: str) -> None:
-    programs = advisers(failures=2) if what == "killed" else Programs(lambda _: "XYZ")
+    programs = advisers(failures=2) if what == "killed" else ScriptedPrograms(lambda _: "XYZ")
     with pytest.raises(CoachFailure, match="The coach does not respond"):
         Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
     assert programs.open == 0
@@ -144,7 +146,7 @@ def test_one_question_at_a_time(played: Played) -> None:
 def test_a_judge_finds_nothing_better_than_its_own_choice(name: str) -> None:
     game, losses = game_named(name), []
     count = 2 if name == "binmat" else 4  # many hidden hands are dealt there
-    for state in states(name, count, 30, **SHORT[name]):
+    for state in random_states(name, count, 30, **SHORT[name]):
         seat = sorted(game.to_act(state))[0]
         view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=plain_words))
         done = game.format(game.random_action(state, seat, Random(2)))

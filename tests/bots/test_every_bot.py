@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from bot_tools import bot_of, is_legal, played, states
+from bot_tools import bot_of, is_legal, play_bots, random_states
 
 from companion.bots import binmat, scouts
 from companion.bots.base import LEVELS
@@ -51,7 +51,7 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
 @cache
 def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]:
     """The same for each level; states are frozen."""
-    return tuple(states(name, count, most, **json.loads(options)))
+    return tuple(random_states(name, count, most, **json.loads(options)))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,6 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
 def test_the_same_seed_plays_the_same_game(
     name: str, levels: tuple[int, int], most: int, options: Mapping[str, Any]
 ) -> None:
-    first = played(name, levels, 5, most, **options)
-    assert first == played(name, levels, 5, most, **options)
-    assert any(played(name, levels, seed, most, **options) != first for seed in (6, 7, 8))
+    first = play_bots(name, levels, 5, most, **options)
+    assert first == play_bots(name, levels, 5, most, **options)
+    assert any(play_bots(name, levels, seed, most, **options) != first for seed in (6, 7, 8))

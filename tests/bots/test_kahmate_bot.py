@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from bot_tools import states_in_a_row
+from bot_tools import consecutive_states
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
@@ -49,7 +49,7 @@ def after_cards(waiting: State, course: Course, lead: int) -> State | None:
 
 def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
     checked = {"free": 0, "won": 0, "lost": 0}
-    for state in states_in_a_row("kahmate", 160, 21, {}):
+    for state in consecutive_states("kahmate", 160, 21, {}):
         if state.is_placing or state.course:
             continue
         seat = SEATS[state.seat]

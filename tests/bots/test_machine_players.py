@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bot_tools import Programs
+from bot_tools import ScriptedPrograms
 from inside import live_of
-from table_tools import Played, hands_follow, playing
+from table_tools import Played, follow_instructions, playing
 
 from companion.bots import machine_players
 from companion.bots.bot_process import bot_command, sentence_of
@@ -36,7 +36,7 @@ class Set:
     """A table, a person at South, and a machine at North."""
 
     played: Played
-    programs: Programs
+    programs: ScriptedPrograms
     machines: MachinePlayers
 
     def round(self, seconds: float = 0.0) -> None:
@@ -53,7 +53,7 @@ class Set:
 def machines(
     folder: Path, answer: str = "UUS", names: Mapping[Seat, str] = BO, engines: tuple[str, ...] = ()
 ) -> Iterator[Set]:
-    programs = Programs(lambda _: answer)
+    programs = ScriptedPrograms(lambda _: answer)
     with playing(folder) as played:
         for seat, name in names.items():
             played.table.machines.seat_machine(seat, name)
@@ -220,7 +220,7 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
                         seat, moment, (f"Why {action}?", "This scores.")
                     )
                 played.table.hand_in(seat, moment, action)
-            hands_follow(played.table)
+            follow_instructions(played.table)
         told = explained(played)
         assert told[-3:] == ("Why e10-e9-e8?", "This scores.", "Why .?")
         assert len(told) == 6
@@ -241,7 +241,7 @@ def test_what_cards_hide_is_explained_when_the_game_is_over_for_good(tmp_path: P
 
 
 def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
-    clock, programs = FakeClock(), Programs(lambda _: "UUS")
+    clock, programs = FakeClock(), ScriptedPrograms(lambda _: "UUS")
     with playing(tmp_path, clock) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.machines.seat_machine(Seat.NORTH, "Bo")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bot_tools import states_in_a_row
+from bot_tools import consecutive_states
 
 from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot
@@ -35,7 +35,7 @@ def test_its_rules_are_those_of_the_game() -> None:
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
         options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
         turns = Turns(OutbufferedOptions(**options))
-        for state in states_in_a_row("outbuffered", 10, rng.getrandbits(30), options):
+        for state in consecutive_states("outbuffered", 10, rng.getrandbits(30), options):
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             after = GAME.apply(state, actions, rng).state
             ends, table = turns.ends_of_turn(turns.position(GAME.view(state, None)))

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from bench.bots.matches import Pairing, play_game
-from bot_tools import bot_of, is_legal, states
+from bot_tools import bot_of, is_legal, random_states
 from scouts_tools import GAME, after, at
 
 from companion.bots.base import LEVELS
@@ -18,7 +18,7 @@ from companion.games.scouts.state import State, move_scout
 @pytest.mark.parametrize("stacking", ["on", "off"])
 def test_a_gain_is_the_difference_of_two_values(stacking: str) -> None:
     evaluation = Evaluation(rank_values(Random(0), 0.0))
-    for state in states("scouts", 100, 150, stacking=stacking):
+    for state in random_states("scouts", 100, 150, stacking=stacking):
         position = state.position
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position
         for gain, origin, target in evaluation.rated_plays(position):

@@ -10,7 +10,7 @@ import pytest
 from finger_tools import OWN_CLOCK
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser
-from tour import Tour, cdp, touring
+from tour import Tour, cdp, open_tour
 from window_tools import Windows
 
 from companion.core.kit import SEATS
@@ -62,7 +62,7 @@ def axe() -> str:
 @pytest.fixture
 def tour() -> Iterator[Tour]:
     """A walk at whose table Mara and Jonas sit."""
-    with touring() as walk:
+    with open_tour() as walk:
         for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
             walk.client.post(f"/api/seat/{seat}/take", name=name)
         yield walk

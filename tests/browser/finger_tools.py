@@ -12,7 +12,7 @@ from flask import request
 from inside import app_of, database_of, journal_of, live_of, session_of, store_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
-from tour import SIZES, Stop, Tour, cdp, dress, visit
+from tour import SIZES, Stop, Tour, cdp, set_size_and_theme, visit
 
 from companion.core.kit import SEATS
 from companion.games import GAMES
@@ -171,7 +171,7 @@ class Finger:
         is_large = stop.path in ("/", "/here") or stop.path.startswith("/host")
         size = SIZES["laptop" if is_large else "phone"]
         if size != self._size:
-            dress(self.window, size, "light")
+            set_size_and_theme(self.window, size, "light")
             self._size = size
         # a switch that was tapped three times is not as it was
         stored = {"origin": self.tour.client.url, "storageTypes": "local_storage"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import says, tap, until
+from service import tap, until, wait_for_sign
 from tour import cdp
-from window_tools import hand_in, standing, take_seat
+from window_tools import hand_in, service_on_still_clock, take_seat
 
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
@@ -35,7 +35,7 @@ def sit_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
     """South's page at its orders in a new game; answers its moment."""
     moment = begin(companion)
     take_seat(window, url)
-    says(window, "orders to go")
+    wait_for_sign(window, "orders to go")
     return moment
 
 
@@ -68,7 +68,7 @@ def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -
     """Frozen in the middle of a draft; by the time it wakes the turn was played and another game
     has begun.
     """
-    with standing(tmp_path) as (companion, url):
+    with service_on_still_clock(tmp_path) as (companion, url):
         moment = sit_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
         with asleep(window):
@@ -76,7 +76,7 @@ def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -
                 companion.table.hand_in(seat, moment, "III")
             companion.table.abandon()
             begin(companion)
-        says(window, "orders to go")
+        wait_for_sign(window, "orders to go")
         until("an empty buffer", lambda: "3 missing" in window.find_element(By.ID, "hand-in").text)
         assert (
             window.find_element(By.ID, "live").get_attribute("data-moment")
@@ -85,7 +85,7 @@ def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -
 
 
 def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> None:
-    with standing(tmp_path) as (companion, url):
+    with service_on_still_clock(tmp_path) as (companion, url):
         sit_at_orders(window, companion, url)
         cdp(window, "Network.emulateNetworkConditions", offline=True, **OFFLINE)
         hand_in(window, "UUS")
@@ -98,7 +98,7 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
         )
         tap(window, "#hand-in")
         until("the seal", lambda: sealed(companion))
-        says(window, "Waiting for lime")
+        wait_for_sign(window, "Waiting for lime")
         window.execute_script(SILENT)
         until("a word about silence", window.find_element(By.ID, "lost").is_displayed)
 
@@ -139,7 +139,7 @@ def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_sho
 def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(
     tmp_path: Path, window: WebDriver
 ) -> None:
-    with standing(tmp_path) as (companion, url):
+    with service_on_still_clock(tmp_path) as (companion, url):
         hand_in_unheard(window, companion, url, is_shown=False)
         tap(window, "#hand-in")
         until("the answer", lambda: window.execute_script("return window.statuses.length"))
@@ -154,7 +154,7 @@ def test_an_order_that_was_taken_back_is_another_one_afterwards(
     """Though the phone never heard of its receipt: two equal ones would tell that the order is the
     same.
     """
-    with standing(tmp_path) as (companion, url):
+    with service_on_still_clock(tmp_path) as (companion, url):
         hand_in_unheard(window, companion, url, is_shown=True)
         until("the seal", lambda: sealed(companion))
         tap(window, "[data-post$='/take-back']")
@@ -171,12 +171,12 @@ def test_an_order_that_was_taken_back_is_another_one_afterwards(
 
 def test_the_service_is_restarted(tmp_path: Path, window: WebDriver) -> None:
     """The page finds the new service by itself, with the draft that had been entered."""
-    with standing(tmp_path) as (companion, url):
+    with service_on_still_clock(tmp_path) as (companion, url):
         sit_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
         port = companion.server.port
     until("the loss is told", lambda: window.find_element(By.ID, "lost").is_displayed())
-    with standing(tmp_path, port=port):
+    with service_on_still_clock(tmp_path, port=port):
         until("the loss is over", lambda: not window.find_element(By.ID, "lost").is_displayed())
         until("the draft", lambda: "2 missing" in window.find_element(By.ID, "hand-in").text)
 
@@ -185,14 +185,14 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
     """Sealed, off to the rules, meanwhile the turn goes on, back: the page of now, and never the
     slots of before.
     """
-    with standing(tmp_path) as (companion, url):
+    with service_on_still_clock(tmp_path) as (companion, url):
         moment = sit_at_orders(window, companion, url)
         hand_in(window, "UUS")
-        says(window, "Waiting for lime")
+        wait_for_sign(window, "Waiting for lime")
         window.get(f"{url}/rules/outbuffered")
         companion.table.hand_in(Seat.NORTH, moment, "III")
         window.back()
-        says(window, "Robot, a1 to a2")
+        wait_for_sign(window, "Robot, a1 to a2")
         assert not window.find_elements(By.CSS_SELECTOR, ".order")
 
 
@@ -200,22 +200,22 @@ def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
     """What one hands in, the other shows as sealed; what one takes back, the other has in its
     slots.
     """
-    with standing(tmp_path) as (companion, url):
+    with service_on_still_clock(tmp_path) as (companion, url):
         sit_at_orders(window, companion, url)
         first = window.current_window_handle
         window.switch_to.new_window("tab")
         second = window.current_window_handle
         try:
             window.get(f"{url}/seat/south")
-            says(window, "orders to go")
+            wait_for_sign(window, "orders to go")
             hand_in(window, "UUS")
-            says(window, "Waiting for lime")
+            wait_for_sign(window, "Waiting for lime")
             window.switch_to.window(first)
-            says(window, "Waiting for lime")
+            wait_for_sign(window, "Waiting for lime")
             tap(window, "[data-post$='take-back']")
-            says(window, "Hand in, or change your mind")
+            wait_for_sign(window, "Hand in, or change your mind")
             window.switch_to.window(second)
-            says(window, "Hand in, or change your mind")
+            wait_for_sign(window, "Hand in, or change your mind")
             assert not sealed(companion)
         finally:
             window.switch_to.window(second)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import Client, browser, comes_to, until
-from window_tools import no_errors, text_of
+from service import Client, browser, until, wait_for_phase
+from window_tools import assert_no_errors, text_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -21,11 +21,11 @@ def label_of(window: WebDriver, selector: str) -> str:
 
 def test_the_page_follows_the_table(tmp_path: Path) -> None:
     with (
-        served(tmp_path, "outbuffered") as service,
+        in_process_service(tmp_path, "outbuffered") as service,
         browser((1024, 768), is_whole=True) as window,
     ):
         client = Client(service.url)
-        comes_to(client, "orders")
+        wait_for_phase(client, "orders")
         window.get(f"{service.url}/host")
         window.find_element(By.ID, "key").send_keys(service.host_key)
         window.find_element(By.CSS_SELECTOR, "form button").click()
@@ -48,4 +48,4 @@ def test_the_page_follows_the_table(tmp_path: Path) -> None:
         )
         client.post("/workbench/hand", square="b3")
         until("the hand", lambda: "Not read:" in label_of(window, "svg.seen"))
-        no_errors(window)
+        assert_no_errors(window)

@@ -8,11 +8,19 @@ import json
 from pathlib import Path
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import comes_to, says, tap, until
-from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of
+from service import tap, until, wait_for_phase, wait_for_sign
+from window_tools import (
+    Windows,
+    assert_no_errors,
+    begin,
+    text_of,
+    texts_of,
+    turns_left,
+    wait_for_turns_left,
+)
 
 from companion.games.binmat.cards import DECK
 
@@ -49,21 +57,21 @@ def pick(window: WebDriver, *taps: str) -> None:
 
 def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
-    with served(tmp_path, reading_time_s=30) as service:
+    with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "full", deck=deal(lane0="3% 9#", lane1="5& >%"))
         tap(south, ".picks [data-post$='/resume']")
         pick(south, "key:draw", "lane:0")
-        reaches(client, 109)
+        wait_for_turns_left(client, 109)
         until("the card", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']"))
         pick(north, "lane:1", "key:draw")
-        reaches(client, 108)
+        wait_for_turns_left(client, 108)
         assert "5&amp;" not in wall.page_source
         assert not texts_of(wall, ".bigcard")
         pick(south, "card:3%")
         until("what comes next", lambda: "3%: play face down" in text_of(south, "#told"))
         assert text_of(south, ".pick[data-key='up']") == "Face up"
         pick(south, "lane:2")
-        reaches(client, 107)
+        wait_for_turns_left(client, 107)
         assert "3%" not in wall.page_source
         until("the card in the lane", lambda: text_of(south, ".ln[data-lane='2'] .own") == "3%")
         seen = "return getComputedStyle(document.querySelector('.ln .own')).visibility"
@@ -71,20 +79,20 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
             tap(south, "#cover")
             until(f"{state} with the hand", lambda state=state: south.execute_script(seen) == state)
         tap(south, ".side-keys [data-post$='/take-back']")
-        reaches(client, 108)
+        wait_for_turns_left(client, 108)
         until(
             "the card again", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']")
         )
         pick(south, "lane:3", "card:3%")
-        reaches(client, 107)
+        wait_for_turns_left(client, 107)
         pick(north, "card:5&", "lane:2")
-        reaches(client, 106)
+        wait_for_turns_left(client, 106)
         pick(south, "key:pass")
-        reaches(client, 105)
+        wait_for_turns_left(client, 105)
         pick(north, "key:draw", "lane:1")
-        reaches(client, 104)
+        wait_for_turns_left(client, 104)
         pick(south, "key:pass")
-        reaches(client, 103)
+        wait_for_turns_left(client, 103)
         pick(north, "card:>%")
         until(
             "only one lane to be open",
@@ -101,14 +109,14 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
             ),
         )
         pick(north, "lane:2")
-        comes_to(client, "stages")
+        wait_for_phase(client, "stages")
         until("the combat on the screen", lambda: texts_of(wall, ".bigcard b") == ["5", ">"])
         assert texts_of(wall, ".bigcard i") == ["&", "%"]
         assert "Lane 2" in text_of(wall, ".strip")
         tap(south, ".hands [data-post$='/read']")
-        comes_to(client, "orders")
-        assert left(client) == 102
-        no_errors(*windows)
+        wait_for_phase(client, "orders")
+        assert turns_left(client) == 102
+        assert_no_errors(*windows)
 
 
 # ---- the referee ---------------------------------------------------------------------------------
@@ -123,12 +131,12 @@ Element.prototype.animate = function (...given) { window.moves += 1; return real
 
 def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
-    with served(tmp_path, reading_time_s=30) as service:
+    with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
         tap(south, ".key.large[data-post$='/resume']")
         tap(south, ".row-keys .key:last-child:not(:disabled)")
-        says(wall, "Both: fan your cards face up")
-        says(north, "Fan your cards face up")
+        wait_for_sign(wall, "Both: fan your cards face up")
+        wait_for_sign(north, "Fan your cards face up")
         assert not north.find_elements(By.ID, "enter")
 
         def enter(*cards: str) -> None:
@@ -155,7 +163,7 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         assert read == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
         wall.execute_script(COUNT_MOVES)
         tap(south, "#work-out.go")
-        comes_to(client, "stages")
+        wait_for_phase(client, "stages")
         until("the sums", lambda: wall.find_elements(By.CSS_SELECTOR, ".tally.greater"))
         totals = [
             each.get_attribute("textContent")
@@ -166,15 +174,15 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         assert wall.execute_script("return window.moves"), "cards turn, and sums grow"
         wall.execute_script("window.moves = 0")
         tap(north, ".hands [data-post$='/read']")
-        says(wall, "Jonas: discard 2# 4^ 5& 3% >+")
+        wait_for_sign(wall, "Jonas: discard 2# 4^ 5& 3% >+")
         assert len(wall.find_elements(By.CSS_SELECTOR, ".tally.greater")) == 1
         assert wall.execute_script("return window.moves") == 0, "the sums lie there already"
-        no_errors(*windows)
+        assert_no_errors(*windows)
 
 
 def test_a_single_card_is_marked_as_face_up_before(tmp_path: Path, windows: Windows) -> None:
     south, *_ = windows
-    with served(tmp_path) as service:
+    with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", edition="hackmud")
         client.post("/api/table/resume")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
@@ -185,7 +193,7 @@ def test_a_single_card_is_marked_as_face_up_before(tmp_path: Path, windows: Wind
             tap(south, "[data-tool='up']")
             marked = south.find_elements(By.CSS_SELECTOR, ".cd.was-up")
             assert bool(marked) is is_marked
-        no_errors(south)
+        assert_no_errors(south)
 
 
 READS = """
@@ -206,7 +214,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
     tmp_path: Path, windows: Windows
 ) -> None:
     south, *_ = windows
-    with served(tmp_path, reading_time_s=30) as service:
+    with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
         client.post("/api/table/resume")
         south.execute_script(
@@ -244,7 +252,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
         assert (zone("north"), zone("south")) == (["5&", "10%"], ["4^"])
         tap(south, "#lay-open")
         tap(south, "#work-out.go")
-        comes_to(client, "stages")
+        wait_for_phase(client, "stages")
         told = client.get("/api/view")["events"]
         assert [event["text"] for event in told[:2]] == [
             "Attacker opens 5& 10%.",

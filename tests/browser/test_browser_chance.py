@@ -14,7 +14,7 @@ from inside import journal_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
-from table_tools import hands_follow
+from table_tools import follow_instructions
 from web_fixtures import Place, open_place
 
 from companion.core.kit import Seat
@@ -53,7 +53,7 @@ def verdicts(window: WebDriver) -> dict[str, str]:
 def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
     with at_a_phone(tmp_path) as (place, window, url):
         place.table.new_game("kahmate")
-        hands_follow(place.table)
+        follow_instructions(place.table)
         place_pieces(place)
         place.table.resign(Seat.NORTH)
         fits = {"all": "everything matches", "commitment": "matches", "seed": "matches"}

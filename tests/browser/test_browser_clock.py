@@ -9,12 +9,20 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import press_space, says, tap, until
-from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of
+from service import press_space, tap, until, wait_for_sign
+from window_tools import (
+    Windows,
+    assert_no_errors,
+    begin,
+    text_of,
+    turns_left,
+    wait_for_turns_left,
+    wait_for_turns_on_page,
+)
 
 pytestmark = pytest.mark.browser
 # Largest difference between a ring and the service's clock.
@@ -26,55 +34,55 @@ RING_S = 0.05
 
 def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
-    with served(tmp_path) as service:
+    with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee")
-        says(wall, "Start the clock")
+        wait_for_sign(wall, "Start the clock")
         wall.execute_script(
             "window.shrunk = []; addEventListener('animationstart', at => "
             "shrunk.push(`${at.animationName} ${at.target.id}`))"
         )
         press_space(wall)
-        says(south, "Your turn")
-        shows(south, 110)
+        wait_for_sign(south, "Your turn")
+        wait_for_turns_on_page(south, 110)
         tap(south, ".key.large.go")
-        says(north, "Your turn")
+        wait_for_sign(north, "Your turn")
         until("the key to wait", lambda: "Waiting for Jonas" in text_of(south, ".key.large"))
-        shows(north, 109)
+        wait_for_turns_on_page(north, 109)
         tap(north, ".key.large.go")
-        shows(wall, 108)
+        wait_for_turns_on_page(wall, 108)
         press_space(wall)
-        reaches(client, 107)
-        shows(wall, 107)
+        wait_for_turns_left(client, 107)
+        wait_for_turns_on_page(wall, 107)
         wall.find_element(By.CSS_SELECTOR, ".whole").click()
-        reaches(client, 106)
-        shows(south, 106)
+        wait_for_turns_left(client, 106)
+        wait_for_turns_on_page(south, 106)
         tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Resume")
+        wait_for_sign(wall, "Resume")
         each_once = [f"spent tick-{number}" for number in range(110, 105, -1)]
         until("each tick to shrink", lambda: wall.execute_script("return shrunk") == each_once)
         assert text_of(wall, "button.sign") == "Resume"
         before = client.get("/api/view")["clock"]["left_s"]
         south.refresh()
-        says(south, "Resume")
-        shows(south, 106)
+        wait_for_sign(south, "Resume")
+        wait_for_turns_on_page(south, 106)
         tap(south, ".key.large[data-post$='/resume']")
         until("the clock to run", lambda: client.get("/api/view")["clock"]["due_s"])
         assert client.get("/api/view")["clock"]["left_s"] == before
         tap(south, ".key.large.go:not([data-post$='/resume'])")
-        says(north, "Your turn")
+        wait_for_sign(north, "Your turn")
         tap(south, ".row-keys [data-post$='/take-back']")
-        says(south, "Your turn")
-        assert left(client) == 106
+        wait_for_sign(south, "Your turn")
+        assert turns_left(client) == 106
         until("the key", lambda: south.find_elements(By.CSS_SELECTOR, ".key.large.go"))
-        shows(wall, 106)
+        wait_for_turns_on_page(wall, 106)
         tap(wall, ".keysets.right .key")
-        says(wall, "Both: fan your cards face up")
+        wait_for_sign(wall, "Both: fan your cards face up")
         tap(wall, ".keysets.left [data-post$='/back']")
-        says(wall, "Jonas wants the last move back")
+        wait_for_sign(wall, "Jonas wants the last move back")
         tap(south, ".act [data-post$='/ask-back']")
-        says(wall, "Resume")
-        assert left(client) == 106
-        no_errors(*windows)
+        wait_for_sign(wall, "Resume")
+        assert turns_left(client) == 106
+        assert_no_errors(*windows)
 
 
 # ---- time ----------------------------------------------------------------------------------------
@@ -104,7 +112,7 @@ def ring_error_s(window: WebDriver) -> float:
 
 def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows: Windows) -> None:
     """The browsers' dates are seven minutes wrong."""
-    with served(tmp_path) as service, ExitStack() as after:
+    with in_process_service(tmp_path) as service, ExitStack() as after:
         client = begin(service, windows, "referee", seconds=30.0)
         client.post("/api/table/resume")
         for window, path in zip(windows, ("/watch", "/watch", "/"), strict=True):
@@ -126,13 +134,13 @@ def test_a_phone_is_felt_in_its_turn_and_in_the_last_seconds(
     tmp_path: Path, windows: Windows
 ) -> None:
     south, north, wall = windows
-    with served(tmp_path) as service:
+    with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", seconds=4.0, timeout="alarm")
         for window in (south, north):
             window.execute_script(FELT)
             sign = window.find_element(By.CSS_SELECTOR, ".sign")
             ActionChains(window).move_to_element(sign).click().perform()
-        says(wall, "Start the clock")
+        wait_for_sign(wall, "Start the clock")
         client.post("/api/table/resume")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action=".")
         until("the end", lambda: client.get("/api/view")["clock"]["has_run_out"])

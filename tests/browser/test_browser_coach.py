@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from bot_tools import QuickCoach
+from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import PHONE, Client, browser, comes_to, sit_down, tap, too_wide, until
-from window_tools import hand_in, no_errors
+from service import PHONE, Client, browser, overflow_px, sit_down, tap, until, wait_for_phase
+from window_tools import assert_no_errors, hand_in
 
 from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
@@ -46,7 +46,7 @@ def test_the_coach_is_asked_before_and_after(
     for part in (MachinePlayers, Coach):
         quick = partial(part, open_process=QuickCoach)
         monkeypatch.setattr(f"companion.service.app.{part.__name__}", quick)
-    with served(tmp_path) as service, browser(PHONE) as window:
+    with in_process_service(tmp_path) as service, browser(PHONE) as window:
         sit_down(window, service, "south", "Mara")
         client = Client(service.url)
         client.post("/api/seat/north/machine", name="Pip")
@@ -54,12 +54,12 @@ def test_the_coach_is_asked_before_and_after(
         tap(window, ".game[data-body*=outbuffered]")
         tap(window, "[data-post='/api/seat/south/start']")
         # the rendered pieces lie as the game wants them: its set-up may be over before anybody asks
-        comes_to(client, "orders")
+        wait_for_phase(client, "orders")
         until("the keys", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
         assert "Nothing has been entered" in advice(window, "now")
         assert client.get("/api/view")["seats"]["south"]["coached"]
         assert not client.get("/api/view")["seats"]["south"]["sealed_at"]
-        assert too_wide(window) <= 0, "the sheet is wider than the phone"
+        assert overflow_px(window) <= 0, "the sheet is wider than the phone"
         tap(window, "#help > [data-help]")
         hand_in(window, "UII")
         until("the next turn", lambda: _moved_on(client))
@@ -70,7 +70,7 @@ def test_the_coach_is_asked_before_and_after(
         assert whys[0].startswith("Pip, turn 1: ")
         assert "This looks best against what most people do here." in whys
         tap(window, "#help > [data-help]")
-        no_errors(window)
+        assert_no_errors(window)
 
 
 def _moved_on(client: Client) -> bool:

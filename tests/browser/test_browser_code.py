@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from service import PHONE, browser, until
-from window_tools import standing
+from window_tools import service_on_still_clock
 
 from companion.core.kit import Seat
 
@@ -19,7 +19,10 @@ pytestmark = pytest.mark.browser
 def test_a_scanned_code_fills_the_form_and_leaves_the_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with standing(tmp_path, join="code") as (companion, url), browser(PHONE) as window:
+    with (
+        service_on_still_clock(tmp_path, join="code") as (companion, url),
+        browser(PHONE) as window,
+    ):
         monkeypatch.setattr(
             "web.security.auth.OWN_ADDRESSES", ()
         )  # the phone is not the machine's own screen

@@ -11,7 +11,7 @@ import pytest
 from finger_tools import RESTED_MS, Finger
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
-from tour import Stop, touring
+from tour import Stop, open_tour
 
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
@@ -33,7 +33,7 @@ def test_no_key_takes_anything_away_when_tapped_twice(own_clock: WebDriver) -> N
     """In games of orders, of pieces and of cards, and on their owner's pages: all keys rest by one
     script, which `test_tour` finds on every page.
     """
-    with touring() as tour:
+    with open_tour() as tour:
         finger = Finger(own_clock, tour)
         for stop in tour.stops(GAMES_OF_ALL_KINDS, machines=("outbuffered",)):
             if stop.name.endswith(STOPS):
@@ -44,7 +44,7 @@ def test_no_key_takes_anything_away_when_tapped_twice(own_clock: WebDriver) -> N
 @contextmanager
 def at_table(window: WebDriver, game: str, **options: str) -> Iterator[Finger]:
     """Both sit, and a game has begun."""
-    with touring() as tour:
+    with open_tour() as tour:
         finger = Finger(window, tour)
         for seat in SEATS:
             tour.client.post(f"/api/seat/{seat}/take", name=str(seat))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import PHONE, WALL, Client, Served, browser, says, sit_down, tap, until
+from service import PHONE, WALL, Client, Service, browser, sit_down, tap, until, wait_for_sign
 from tour import cdp
-from window_tools import no_errors, text_of, texts_of
+from window_tools import assert_no_errors, text_of, texts_of
 
 pytestmark = pytest.mark.browser
 _TOUCHED = "return matchMedia('(hover: none) and (pointer: coarse)').matches"
@@ -37,11 +37,11 @@ def ben() -> Iterator[WebDriver]:
         yield window
 
 
-def phase(service: Served) -> str:
+def phase(service: Service) -> str:
     return str(Client(service.url).get("/api/view")["phase"])
 
 
-def to_orders(service: Served) -> None:
+def to_orders(service: Service) -> None:
     """Set all pieces up, as quick hands do."""
     Client(service.url).post("/workbench/tidy")
     until("orders", lambda: phase(service) == "orders")
@@ -60,10 +60,10 @@ def by_menu(window: WebDriver, door: str) -> None:
 
 
 def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDriver) -> None:
-    with served(tmp_path) as service:
+    with in_process_service(tmp_path) as service:
         # A fresh table: all games, a code for each side, nothing of the owner but a symbol.
         wall.get(service.url)
-        says(wall, "Scan the code on your side")
+        wait_for_sign(wall, "Scan the code on your side")
         assert is_home(wall)
         assert len(wall.find_elements(By.CSS_SELECTOR, ".home .code .qr")) == 2
         page = text_of(wall, "#live")
@@ -81,7 +81,7 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         wall.find_element(By.CSS_SELECTOR, ".way-out [action^='/try/end'] button").click()
         until("the table screen", lambda: is_home(wall))
         assert wall.current_url == f"{service.url}/"
-        says(wall, "Scan the code on your side")
+        wait_for_sign(wall, "Scan the code on your side")
 
         # Two guests sit down. Touching a game chooses it, on all pages alike; either of them starts
         # it.
@@ -89,16 +89,16 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
             ann.get(service.url)
             until("the join page", lambda: ann.current_url.endswith("/join"))
         sit_down(ann, service, "south", "Ann")
-        says(wall, "Scan here to play against Ann")
+        wait_for_sign(wall, "Scan here to play against Ann")
         tap(wall, ".rows [data-body*=scouts]")
-        says(ann, "Waiting for the other side")
+        wait_for_sign(ann, "Waiting for the other side")
         sit_down(ben, service, "north", "Ben")
-        says(wall, "Start Scouts")
-        says(ben, "Ready for Scouts?")
+        wait_for_sign(wall, "Start Scouts")
+        wait_for_sign(ben, "Ready for Scouts?")
         tap(ben, ".other-games")
-        says(ann, "Choose a game")
+        wait_for_sign(ann, "Choose a game")
         tap(ann, ".game[data-body*=outbuffered]")
-        says(wall, "Start Outbuffered")
+        wait_for_sign(wall, "Start Outbuffered")
         tap(wall, "#sign")
         until("the game", lambda: phase(service) != "lobby")
 
@@ -119,6 +119,6 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         for guest in (ann, ben):
             by_menu(guest, "leave")
             until("the seat is left", lambda guest=guest: "/join" in guest.current_url)
-        says(wall, "Scan the code on your side")
+        wait_for_sign(wall, "Scan the code on your side")
         assert "Nobody" not in text_of(wall, "#live")
-        no_errors(wall, ann, ben)
+        assert_no_errors(wall, ann, ben)

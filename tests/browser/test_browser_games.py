@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import Client, comes_to, running, says, sit_down, tap, until
+from service import Client, service_process, sit_down, tap, until, wait_for_phase, wait_for_sign
 from window_tools import Windows, hand_in
 
 pytestmark = pytest.mark.browser
@@ -70,30 +70,30 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
     tmp_path: Path, windows: Windows
 ) -> None:
     south, north, wall = windows
-    with served(tmp_path) as service:
+    with in_process_service(tmp_path) as service:
         client = Client(service.url)
         wall.get(service.url)
-        says(wall, "Scan the code")
+        wait_for_sign(wall, "Scan the code")
         sit_down(south, service, "south", "Mara")
         sit_down(north, service, "north", "Jonas")
-        says(wall, "Choose a game")
+        wait_for_sign(wall, "Choose a game")
         tap(south, ".game")
         tap(north, ".starts .go")
-        comes_to(client, "orders")
+        wait_for_phase(client, "orders")
         for number, (purple, lime) in enumerate(WINNING):
             hand_in(south, purple)
-            says(south, "Waiting for Jonas")
+            wait_for_sign(south, "Waiting for Jonas")
             assert purple not in wall.page_source
-            says(wall, "Jonas: hand in")
+            wait_for_sign(wall, "Jonas: hand in")
             hand_in(north, lime)
-            comes_to(client, "stages")
-            says(wall, "Mara: robot")
+            wait_for_phase(client, "stages")
+            wait_for_sign(wall, "Mara: robot")
             if number == 0:
                 told = follow(client, "c2")
                 assert told == ["Purple robot expected on a2, seen on c2: move it to a2."]
             play_out(client)
         for window in windows:
-            says(window, {south: "You win", north: "Mara wins"}.get(window, "Once more"))
+            wait_for_sign(window, {south: "You win", north: "Mara wins"}.get(window, "Once more"))
         assert client.get("/api/view")["score"] == [1, 0, 0]
         check_receipts(north)
         tap(north, ".rematch")
@@ -120,25 +120,25 @@ def check_receipts(window: WebDriver) -> None:
 def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> None:
     """SIGKILL with one order sealed: the phones find back alone, and the turn goes on."""
     south, north, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with service_process(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
         client, port = Client(service.url), str(service.port)
         wall.get(service.url)
         sit_down(south, service, "south", "Mara")
         sit_down(north, service, "north", "Jonas")
-        comes_to(client, "orders")
+        wait_for_phase(client, "orders")
         hand_in(south, "UUS")
-        says(south, "Waiting for Jonas")
+        wait_for_sign(south, "Waiting for Jonas")
         before = client.get("/api/view")
         service.kill()
-        with running(tmp_path, "--simulate", "--port", port) as again:
+        with service_process(tmp_path, "--simulate", "--port", port) as again:
             after = until("the same game", lambda: client.get("/api/view"))
             same = ("moment", "phase", "turn", "sealed", "seats", "expected", "score")
             assert {key: after[key] for key in same} == {key: before[key] for key in same}
             assert again.host_key == service.host_key
-            says(south, "Waiting for Jonas")
+            wait_for_sign(south, "Waiting for Jonas")
             hand_in(north, "RIS")
             for window in (south, north, wall):
-                says(window, "obot, a1 to a2")
+                wait_for_sign(window, "obot, a1 to a2")
                 assert "UUS" not in window.page_source
                 assert "RIS" not in window.page_source
             for log in (service, again):
@@ -152,18 +152,18 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         "document.getAnimations().map(each => each.effect.target).filter(target => target?.dataset)"
         ".flatMap(target => Object.keys(target.dataset))"
     )
-    with served(tmp_path, "outbuffered") as service:
+    with in_process_service(tmp_path, "outbuffered") as service:
         client, north = Client(service.url), Client(service.url)
         client.post("/api/seat/south/take", name="")
         north.post("/api/seat/north/take", name="")
-        comes_to(client, "orders")
+        wait_for_phase(client, "orders")
         wall.get(service.url)
-        says(wall, "Both: hand in")
+        wait_for_sign(wall, "Both: hand in")
         note = f"window.moved = []; document.addEventListener('shown', () => setTimeout(() => window.moved.push(...{moving})))"
         wall.execute_script(note)
         client.post("/api/seat/south/hand-in", moment="1.1", action="UUI", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
-        says(wall, "Purple: robot, a1 to a2")
+        wait_for_sign(wall, "Purple: robot, a1 to a2")
         seen = until("something to move", lambda: wall.execute_script("return window.moved"))
         assert {"slide", "bump"} <= set(seen)
         wall.execute_script(

@@ -7,24 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
 from service import (
     PHONE,
     Client,
-    Served,
+    Service,
     browser,
-    comes_to,
     sign,
     sit_down,
     tap,
-    try_square,
+    try_to_tap_square,
     until,
     wait,
+    wait_for_phase,
 )
 from tour import resize
-from window_tools import no_errors
+from window_tools import assert_no_errors
 
 from companion.games import GAMES
 
@@ -80,10 +80,10 @@ return top + height / ranks * .3 - sign.offsetHeight - words.getBoundingClientRe
 
 
 @pytest.fixture(scope="module")
-def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, WebDriver]]:
+def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, WebDriver]]:
     """South's phone in the lobby."""
     folder = tmp_path_factory.mktemp("guided")
-    with served(folder) as service, browser(PHONE) as window:
+    with in_process_service(folder) as service, browser(PHONE) as window:
         sit_down(window, service, "south", "Mara")
         yield service, window
 
@@ -100,7 +100,7 @@ def touch(window: WebDriver, target: str) -> None:
     presses nothing.
     """
     if target.startswith("@"):
-        try_square(window, target[1:])
+        try_to_tap_square(window, target[1:])
     else:
         window.execute_script("document.querySelector(arguments[0])?.click()", target)
 
@@ -117,7 +117,7 @@ def too_tall(window: WebDriver) -> list[str]:
 
 @pytest.mark.parametrize("name", LANGUAGE)
 def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
-    seat: tuple[Served, WebDriver], name: str
+    seat: tuple[Service, WebDriver], name: str
 ) -> None:
     service, window = seat
     client = Client(service.url)
@@ -126,7 +126,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
     ask(window, "/api/seat/south/lesson", f'{{"game": "{name}"}}')
     until("the guide", lambda: window.find_elements(By.ID, "guide"))
     client.post("/workbench/tidy")
-    comes_to(client, "orders")
+    wait_for_phase(client, "orders")
     window.refresh()
     until("the small sign", lambda: window.execute_script(_AT))
     assert window.execute_async_script(_SHIFTS) <= MOST_SHIFT
@@ -166,7 +166,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
     until(
         "the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])")
     )
-    no_errors(window)
+    assert_no_errors(window)
     ask(window, "/api/seat/south/resign", "{}")
     ask(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []

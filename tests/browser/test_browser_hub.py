@@ -12,7 +12,7 @@ from hub_room import hub_pages, league_of, played_records
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, browser, until
-from tour import dress, resize
+from tour import resize, set_size_and_theme
 
 from companion.core.clock import RealClock
 from companion.league.tournament import System
@@ -62,7 +62,7 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
         for number in range(30):
             league.tournaments.enter(cup.id, league.cards.create(f"Name{number + 1:02}").number)
         league.tournaments.pair_round(cup.id)
-        dress(window, WALL, "light")
+        set_size_and_theme(window, WALL, "light")
         window.get(f"http://127.0.0.1:{server.port}/")
         until("rows are shown", lambda: len(window.execute_script(_ROWS)) >= 6)
         resize(window, (1920, 1400))
@@ -105,7 +105,7 @@ def test_few_tables_fill_the_wall_and_many_take_turns(
         server.start()
         window.get(f"http://127.0.0.1:{server.port}/")
         for size in (WALL, (1366, 768)):
-            dress(window, size, "light")
+            set_size_and_theme(window, size, "light")
             until("the wall", lambda: len(window.execute_script(script)[1]) == min(count, 12))
             part, names = window.execute_script(script)
             assert least <= part <= 1, size

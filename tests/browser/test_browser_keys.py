@@ -18,9 +18,9 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
-from table_tools import hands_follow
+from table_tools import follow_instructions
 from tour import cdp
-from window_tools import standing, take_seat
+from window_tools import service_on_still_clock, take_seat
 
 from companion.core.kit import SEATS, Seat
 from companion.table.table import Table
@@ -258,7 +258,7 @@ class Reader:
 def plays(reader: Reader, seat: Seat, action: str) -> None:
     """A seat hands an action in; hands follow."""
     reader.table.hand_in(seat, reader.table.view().moment, action)
-    hands_follow(reader.table)
+    follow_instructions(reader.table)
 
 
 @pytest.fixture(scope="module")
@@ -272,10 +272,10 @@ def window() -> Iterator[WebDriver]:
 @contextmanager
 def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Iterator[Reader]:
     """A game that has been set up, and South's page of it."""
-    with standing(folder) as (companion, url):
+    with service_on_still_clock(folder) as (companion, url):
         reader = Reader(window, companion.table, url)
         companion.table.new_game(game, options, 1)
-        hands_follow(reader.table)
+        follow_instructions(reader.table)
         take_seat(window, url)
         yield reader
 
@@ -422,7 +422,7 @@ def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(
         assert "blue big d2" in reader.focus().name
         reader.table.abandon()
         reader.table.new_game("arena", {}, 1)
-        hands_follow(reader.table)
+        follow_instructions(reader.table)
         reader.hears("Orders for your robots")
         reader.focus()
         window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")

@@ -8,10 +8,10 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, main_key, says, tap, tap_square, until
-from table_tools import hands_follow
+from service import Client, tap, tap_main_key, tap_square, until, wait_for_sign
+from table_tools import follow_instructions
 from tour import Stop, Tour, resize, visit
-from window_tools import no_errors, text_of, texts_of
+from window_tools import assert_no_errors, text_of, texts_of
 
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
@@ -36,10 +36,10 @@ def are(window: WebDriver, *units: str) -> None:
 
 def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour) -> None:
     tour.table.new_game("arena", {}, 7)
-    hands_follow(tour.table)
+    follow_instructions(tour.table)
     visit(window, tour, SEAT)
     window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it
-    says(window, "Orders for your robots")
+    wait_for_sign(window, "Orders for your robots")
     are(window, "1:", "2:", "3:")
     assert text_of(window, "#commit") == "No orders yet: 1, 2, 3"
     tap(window, "[data-way=N]")
@@ -77,7 +77,7 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour)
     tap(window, "#commit")
     tap(window, ".sure [data-yes]")
     until("the reveal", lambda: tour.table.view().phase is Phase.STAGES)
-    no_errors(window)
+    assert_no_errors(window)
 
 
 def run_into_somebody(tour: Tour) -> None:
@@ -96,7 +96,7 @@ def run_into_somebody(tour: Tour) -> None:
             default=None,
         )
         table.hand_in(seat, view.moment, best.text if best and best.squares else ".")
-        hands_follow(tour.table)
+        follow_instructions(tour.table)
 
 
 def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> None:
@@ -104,7 +104,7 @@ def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> 
     table.new_game("kahmate", {"starter": "south", "ball_card": 1}, 1)
     visit(window, tour, SEAT)
     window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it
-    says(window, "Place your six pieces")
+    wait_for_sign(window, "Place your six pieces")
     until("the proposal", lambda: len(window.find_elements(By.CSS_SELECTOR, "#plan text")) == 6)
     tap_square(window, "d2", "d1")  # big and smart change places
     tap_square(window, "a2")
@@ -115,27 +115,27 @@ def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> 
     assert "B@d1" not in window.page_source
     assert "B@d1" not in page_of_a_stranger(tour)
     table.hand_in(Seat.NORTH, table.view().moment, "R@f10 R@g10 B@e10 T@d10 F@h10 S@e11")
-    hands_follow(tour.table)
+    follow_instructions(tour.table)
     layout = {str(square): faces for square, faces in table.view().board.layout.items()}
     assert (layout["d1"], layout["a1"]) == (("blue big",), ("blue fast",))
-    says(window, "Run up to two")
+    wait_for_sign(window, "Run up to two")
     tap_square(window, "c2", "c4")
-    main_key(window, "Run c2 to c4")
+    tap_main_key(window, "Run c2 to c4")
     until("the run", lambda: table.view().phase is Phase.STAGES)
-    hands_follow(tour.table)
+    follow_instructions(tour.table)
     run_into_somebody(tour)
-    says(window, "Choose a card")
+    wait_for_sign(window, "Choose a card")
     tap(window, "[data-card='4']")
     until("the sum", lambda: "with card 4 makes" in text_of(window, "#told"))
     tap(window, "[data-card='5']")
-    main_key(window, "Hand in 5")
+    tap_main_key(window, "Hand in 5")
     until("it is sealed", lambda: table.view().seats[Seat.SOUTH].sealed_at)
     assert page_of_a_stranger(tour).count("of-hand shut") == 1
     tour.go_on()
     until("the reveal", lambda: table.view().phase is Phase.STAGES)
     visit(window, tour, Stop("screen", "/"))
     until("the sums", lambda: len(texts_of(window, ".tally .figure.num")) == 2)
-    no_errors(window)
+    assert_no_errors(window)
 
 
 def square_px(window: WebDriver) -> float:
@@ -149,14 +149,14 @@ def place_all(tour: Tour) -> None:
     """Both sides of Kahmate hand in where their pieces begin, and hands follow."""
     for seat, text in FORMATIONS.items():
         tour.table.hand_in(seat, tour.table.view().moment, text)
-    hands_follow(tour.table)
+    follow_instructions(tour.table)
 
 
 def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> None:
     """Until then another dot changes it."""
     table = tour.table
     table.new_game("kahmate")
-    hands_follow(tour.table)
+    follow_instructions(tour.table)
     resize(window, (360, 640))
     visit(window, tour, SEAT)
     assert square_px(window) >= 41, "while one places"
@@ -168,7 +168,7 @@ def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> No
     assert square_px(window) >= 41, "while one runs"
     table.abandon()
     table.new_game("kahmate", {"starter": "south"})
-    hands_follow(tour.table)
+    follow_instructions(tour.table)
     place_all(tour)
     visit(window, tour, SEAT)
     is_ready = "return !document.querySelector('#commit').matches('.off')"

@@ -7,12 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
-from served import served
-from service import PHONE, Client, browser, comes_to, says, sign, sit_down, tap, until
+from service import (
+    PHONE,
+    Client,
+    browser,
+    sign,
+    sit_down,
+    tap,
+    until,
+    wait_for_phase,
+    wait_for_sign,
+)
 from tour import cdp
 
 pytestmark = pytest.mark.browser
@@ -22,11 +32,11 @@ pytestmark = pytest.mark.browser
 def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     """South's phone at the beginning of a turn with three orders."""
     folder = tmp_path_factory.mktemp("seat")
-    with served(folder, "outbuffered") as service, browser(PHONE) as window:
+    with in_process_service(folder, "outbuffered") as service, browser(PHONE) as window:
         client = Client(service.url)
-        comes_to(client, "orders")
+        wait_for_phase(client, "orders")
         sit_down(window, service, "south", "Mara")
-        says(window, "orders to go")
+        wait_for_sign(window, "orders to go")
         yield window
 
 
@@ -87,7 +97,7 @@ def test_orders_are_read_and_typed_in_the_own_language(seat: WebDriver) -> None:
     has(seat, "...")
     cdp(seat, "Network.setCookie", name="language", value="en", url=url)
     seat.refresh()
-    says(seat, "orders to go")
+    wait_for_sign(seat, "orders to go")
 
 
 def finger(window: WebDriver, letter: str, up: int = 0) -> None:
@@ -134,7 +144,7 @@ def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDri
         == "true"
     )
     seat.refresh()
-    says(seat, "Hand in, or change your mind")
+    wait_for_sign(seat, "Hand in, or change your mind")
     has(seat, "DLR")
     shown = [
         seat.find_element(By.CSS_SELECTOR, place).is_displayed() for place in (".slot", "#plan")
@@ -147,7 +157,7 @@ def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDri
         "the touch only opens the shutter"
     )
     seat.find_element(By.TAG_NAME, "body").send_keys(Keys.ENTER)
-    says(seat, "Waiting for lime")
+    wait_for_sign(seat, "Waiting for lime")
 
 
 def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: WebDriver) -> None:
@@ -162,9 +172,9 @@ def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: 
     ActionChains(seat).click(seat.find_element(By.CSS_SELECTOR, ".sign")).perform()
     if "Waiting for lime" not in sign(seat):
         seat.find_element(By.TAG_NAME, "body").send_keys("dlr", Keys.ENTER)
-        says(seat, "Waiting for lime")
+        wait_for_sign(seat, "Waiting for lime")
     tap(seat, "[data-post$='take-back']")
-    says(seat, "Hand in, or change your mind")
+    wait_for_sign(seat, "Hand in, or change your mind")
     until("a tone", lambda: seat.execute_script("return window.tones") == [1046.5])
     until("the orders, given back", lambda: entered(seat) == "DLR")
     seat.find_element(By.TAG_NAME, "body").send_keys(Keys.BACKSPACE, "u")

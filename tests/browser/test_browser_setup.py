@@ -12,7 +12,7 @@ from ports import free_port
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, browser, comes_to, running, tap, until
+from service import Client, browser, service_process, tap, until, wait_for_phase
 
 from companion.core.config import read_settings
 
@@ -32,7 +32,10 @@ EXPECTED = (
 
 def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path: Path) -> None:
     port = str(free_port())  # the page must find it again after the restart
-    with running(tmp_path, "--simulate", "--port", port) as service, browser((1024, 768)) as window:
+    with (
+        service_process(tmp_path, "--simulate", "--port", port) as service,
+        browser((1024, 768)) as window,
+    ):
         window.get(f"{service.url}/host/health")
         window.find_element(By.NAME, "key").send_keys(service.host_key)
         window.find_element(By.CSS_SELECTOR, "form button").click()
@@ -64,10 +67,10 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         window.get(f"{service.url}/host?game=outbuffered")
         tap(window, "[data-option=turn_limit] input[value='1']")
         tap(window, "#start")
-        comes_to(finger, "setup")
+        wait_for_phase(finger, "setup")
         until("what comes next", lambda: "Begin" in window.find_element(By.ID, "host-foot").text)
         finger.post("/workbench/hand", square=None)
-        comes_to(finger, "orders")
+        wait_for_phase(finger, "orders")
 
         # Keys are tried between games: the page's main key shows it.
         window.get(f"{service.url}/host/health#trial")

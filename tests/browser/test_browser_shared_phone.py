@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, says, sign, tap, until
+from service import PHONE, browser, sign, tap, until, wait_for_sign
 from web_fixtures import Place, open_place
 from window_tools import enter, hand_in
 
@@ -80,17 +80,17 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     window.get(f"{served.url}/pass")
     window.find_element(By.NAME, "south").send_keys("Mara")
     window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-    says(window, "Choose a game")
+    wait_for_sign(window, "Choose a game")
     served.place.to_orders()
-    says(window, "Hand the phone to Mara")
+    wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=south]")
     at(window, "/seat/south")
     enter(window, "UU")
     until("the draft", lambda: len(window.find_elements(By.CSS_SELECTOR, ".slot.full")) == 2)
     window.back()
-    says(window, "Hand the phone to Mara")
+    wait_for_sign(window, "Hand the phone to Mara")
     window.forward()  # to a side that is covered: the cover again
-    says(window, "Hand the phone to Mara")
+    wait_for_sign(window, "Hand the phone to Mara")
     assert not window.find_elements(By.CSS_SELECTOR, ".order, .slot")
     tap(window, "[name=seat][value=north]")
     at(window, "/seat/north")
@@ -98,21 +98,21 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     kept = "return Object.keys(sessionStorage).filter(name => name.includes('south'))"
     until("south's draft to be gone", lambda: window.execute_script(kept) == [])
     window.execute_script(HIDE)  # the phone is locked, or another page is looked at
-    says(window, "Hand the phone to Mara")
+    wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=north]")
     at(window, "/seat/north")
     tap(window, "#cover-now")
-    says(window, "Hand the phone to Mara")
+    wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=south]")
     at(window, "/seat/south")
     hand_in(window, "UII")
-    says(window, "Hand the phone to lime")  # the cover comes by itself
+    wait_for_sign(window, "Hand the phone to lime")  # the cover comes by itself
     at(window, "/pass")
     assert "UII" not in window.page_source
     tap(window, "[name=seat][value=north]")
     at(window, "/seat/north")
     hand_in(window, "III")
-    says(window, "Mara: robot, a1 to a2")  # what both may see, with the key for both
+    wait_for_sign(window, "Mara: robot, a1 to a2")  # what both may see, with the key for both
     at(window, "/pass")
     tap(window, "[data-refused]")
     until("the next step", lambda: table.view().turn.stage == 1)
@@ -127,9 +127,9 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(
     mark = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": VOICE})
     try:
         window.get(f"{served.url}/?screen")
-        says(window, "Scan the code on your side")
+        wait_for_sign(window, "Scan the code on your side")
         served.place.to_orders()
-        says(window, "Both: hand in")
+        wait_for_sign(window, "Both: hand in")
         assert window.execute_script(said) == []
         window.find_element(By.ID, "sound").click()
         until("the stream of a screen that speaks", lambda: served.policy.screens == 1)
@@ -139,7 +139,7 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(
         assert window.execute_script("return window.spoken.at(-1).slice(1)") == ["en", 0.5, 1.5]
         assert window.execute_script(said) == ["The table speaks.", "Lime: hand in your orders"]
         window.get(f"{served.url}/?screen&kiosk")
-        says(window, "Lime: hand in")
+        wait_for_sign(window, "Lime: hand in")
         until("a kiosk that speaks unasked", lambda: served.policy.screens == 1)
         assert window.execute_script(said) == [], "what was said is not said again"
         served.place.table.resign(Seat.NORTH)

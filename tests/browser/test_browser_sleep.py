@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from in_process import in_process_service
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import WALL, Client, browser, comes_to, tap, until
+from service import WALL, Client, browser, tap, until, wait_for_phase
 
 pytestmark = pytest.mark.browser
 
@@ -46,10 +46,10 @@ def nap(window: WebDriver) -> bool:
 
 
 def test_a_table_screen_goes_dark_and_wakes_by_a_touch_or_an_event(tmp_path: Path) -> None:
-    with served(tmp_path, "outbuffered") as service, browser(WALL) as window:
+    with in_process_service(tmp_path, "outbuffered") as service, browser(WALL) as window:
         window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FAKES})
         client = Client(service.url)
-        comes_to(client, "orders")  # nothing happens by itself any more
+        wait_for_phase(client, "orders")  # nothing happens by itself any more
         window.get(service.url)
         until("a lock", lambda: held(window) == 1)
         until("a dark screen", lambda: nap(window))

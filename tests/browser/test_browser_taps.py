@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from flask import Response, request
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, says, tap, until
+from service import PHONE, browser, tap, until, wait_for_sign
 from tour import cdp
 from web_fixtures import Place, open_place
 
@@ -99,7 +99,7 @@ def test_what_comes_while_a_finger_is_down_waits_for_it(
         place.sit("north", "Jonas")
         place.to_orders()
         window.get(url)
-        says(window, "orders to go")
+        wait_for_sign(window, "orders to go")
         until("the stream", lambda: window.execute_script("return window.heard"))
         before = window.execute_script("return window.heard")
         at = window.execute_script(_CENTRE, key)
@@ -198,7 +198,7 @@ def test_orders_are_entered_where_a_browser_keeps_nothing(
             place.sit("north", "Jonas")
             place.to_orders()
             window.get(url)
-            says(window, "orders to go")
+            wait_for_sign(window, "orders to go")
             for _ in range(3):
                 window.execute_script("document.querySelector('.order[data-letter=\"U\"]').click()")
             tap(window, "#hand-in")

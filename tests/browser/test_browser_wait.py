@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
-from tour import Stop, touring, visit
+from tour import Stop, open_tour, visit
 
 pytestmark = pytest.mark.browser
 KEY = "#scouts .get a"
 
 
 def test_a_kit_that_is_being_made_says_so_and_then_is_a_link_again(window: WebDriver) -> None:
-    with touring() as tour:
+    with open_tour() as tour:
         visit(window, tour, Stop("kit", "/kit"))
         window.execute_script(
             "document.addEventListener('click', event => event.preventDefault())"

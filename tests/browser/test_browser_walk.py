@@ -19,7 +19,7 @@ from flask import Response
 from inside import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
-from tour import SIZES, Stop, Tour, Walk, cdp, dress, resize, touring, visit
+from tour import SIZES, Stop, Tour, Walk, cdp, open_tour, resize, set_size_and_theme, visit
 
 from companion.core.config import QuietSettings
 from companion.core.kit import Seat
@@ -286,7 +286,7 @@ def touring_with_axe(axe: str) -> Iterator[Tour]:
     """A walk whose service has axe too: a page that calls for it takes it from the browser's cache,
     already compiled.
     """
-    with touring() as tour:
+    with open_tour() as tour:
         offer(axe, tour.companion.server)
         yield tour
 
@@ -323,7 +323,7 @@ def looked_at(
     is_meant_to_fit = stop.name.endswith(("south", "north", "watch")) and stop.name.startswith(
         tuple(f"{game}-{state}" for state in IN_SIGHT)
     )
-    dress(window, small, "light")
+    set_size_and_theme(window, small, "light")
     visit(window, walk, stop, LONGEST.get(game, "fr"))
     heard(window, stop)
     shift, what = window.execute_async_script(_SHIFT)
@@ -440,7 +440,7 @@ def violations(window: WebDriver, stop: Stop, size: tuple[int, int], kinds: list
     parts_in_light = None if alike(stop.path) in kinds else kinds
     for theme, parts, rules in (("light", parts_in_light, {}), ("dark", kinds, CONTRAST)):
         if theme == "dark":
-            dress(window, size, theme)
+            set_size_and_theme(window, size, theme)
         yield from ((what, theme) for what in window.execute_async_script(_AXE, parts, rules))
         if stop.name.endswith("-screen"):
             has_read_sign, weak = window.execute_async_script(_AFAR)
@@ -505,7 +505,7 @@ def look(
     window: WebDriver, tour: Tour, path: str, size: tuple[int, int], language: str = "en"
 ) -> None:
     """Open a page in a size, and wait until all of it is there."""
-    dress(window, size, "light")
+    set_size_and_theme(window, size, "light")
     visit(window, tour, Stop(path, path), language)
     heard(window, Stop(path, path))
 
@@ -527,7 +527,7 @@ def test_steps_up_to_the_end_move_nothing_at_night(window: WebDriver, game: str)
     animated or sounds.
     """
     found: list[str] = []
-    with touring() as tour:
+    with open_tour() as tour:
         at_table(tour)
         night = QuietSettings("00:00", "00:00")
         tour.companion.use(msgspec.structs.replace(tour.companion.settings, quiet=night))
@@ -582,7 +582,7 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
     letters of the board and leaves nothing of what stands below; the sign stands below it, which
     starts the clock.
     """
-    with touring() as tour:
+    with open_tour() as tour:
         at_table(tour, "arena")
         while tour.table.view().phase is not Phase.ORDERS:
             tour.go_on()
@@ -609,7 +609,7 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
 
 def test_one_phone_for_both_needs_no_scrolling(window: WebDriver) -> None:
     """From the placing, after which hands move many pieces, to the first orders."""
-    with touring() as tour:
+    with open_tour() as tour:
         tour.client.send("/pass", b"south=Mara&north=Jonas")
         tour.table.new_game("kahmate", dict(GAMES["kahmate"].presets[-1].options), 7)
         for _ in range(6):
@@ -626,7 +626,7 @@ return document.elementFromPoint(left + width / 2, top + height / 2)?.id;
 
 
 def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
-    with touring() as tour:
+    with open_tour() as tour:
         at_table(tour, "outbuffered")
         while tour.table.view().phase is not Phase.OVER:
             tour.go_on()
@@ -653,8 +653,8 @@ def test_twice_the_text_makes_no_page_wider(window: WebDriver) -> None:
     size = (
         "return parseFloat(getComputedStyle(document.querySelector('.rules section > p')).fontSize)"
     )
-    with touring() as tour:
-        dress(window, PHONE, "light")
+    with open_tour() as tour:
+        set_size_and_theme(window, PHONE, "light")
         for path in ("/kit", "/join", "/host/health", "/rules/binmat"):
             visit(window, tour, Stop(path, path, is_guest=True), "fr")
             before = window.execute_script(size) if "/rules" in path else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from test_browser_walk import known, nothing_wrong, offer, window
-from tour_hub import touring_hub, touring_tables
+from tour_hub import open_hub_tour, open_tables_tour
 
 __all__ = ["known", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -29,7 +29,7 @@ LIKE_OTHERS = (
 
 
 def test_every_page_of_a_hub(window: WebDriver, axe: str, known: set[str]) -> None:
-    with touring_hub() as hub:
+    with open_hub_tour() as hub:
         offer(axe, hub.server)
         stops = (
             stop for stop in hub.stops() if not any(state in stop.name for state in LIKE_OTHERS)
@@ -38,7 +38,7 @@ def test_every_page_of_a_hub(window: WebDriver, axe: str, known: set[str]) -> No
 
 
 def test_every_page_of_a_game_at_two_tables(window: WebDriver, axe: str, known: set[str]) -> None:
-    with touring_tables() as tables:
+    with open_tables_tour() as tables:
         offer(axe, *(tour.companion.server for tour in tables.tables.values()))
         stops = tables.stops(("outbuffered",))
         stops = (stop for stop in stops if not any(state in stop.name for state in LIKE_OTHERS))

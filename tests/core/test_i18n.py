@@ -14,8 +14,8 @@ from string import Formatter
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
-from web_fixtures import Place, error_of, open_place, page_of
-from words_tools import ROOT, brackets, extracted
+from web_fixtures import Place, error_of, open_place, page_text
+from words_tools import ROOT, brackets, extracted_catalogue
 
 from companion.core import i18n
 from companion.core.config import TableSettings
@@ -168,7 +168,7 @@ def test_the_first_language_that_can_be_spoken(wanted: list[str], code: str) -> 
 @pytest.fixture(scope="module")
 def sentences() -> Catalog:
     """Every sentence of the program."""
-    return extracted()
+    return extracted_catalogue()
 
 
 def test_the_extraction_finds_every_sentence_of_the_scripts(sentences: Catalog) -> None:
@@ -287,7 +287,7 @@ def test_a_piece_has_the_article_of_its_language() -> None:
 def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place) -> None:
     browser = place.browser()
     spaniard = {"Accept-Language": "nl;q=0.9, es-ES, en;q=0.5"}
-    assert "No game is on yet" in page_of(browser, "/watch")
+    assert "No game is on yet" in page_text(browser, "/watch")
     page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
     assert '<html lang="es"' in page
     assert "Todavía no hay partida" in page
@@ -303,10 +303,10 @@ def test_the_table_screen_speaks_the_language_of_the_settings(
 ) -> None:
     with open_place(tmp_path, table_settings=TableSettings(language="es")) as place:
         browser = place.browser()
-        assert '<html lang="es"' in page_of(browser, "/")
-        assert '<html lang="en"' in page_of(browser, "/watch")
+        assert '<html lang="es"' in page_text(browser, "/")
+        assert '<html lang="en"' in page_text(browser, "/watch")
         browser.set_cookie("language", "fr")
-        assert '<html lang="fr"' in page_of(browser, "/")
+        assert '<html lang="fr"' in page_text(browser, "/")
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_a_stream_keeps_its_language(place: Place) -> None:
         next(chunks)
         assert "Escanea el código de tu lado" in next(chunks).decode()
         english.post("/api/seat/north/take", json={"name": ""})
-        assert "Scan here to play" in page_of(english, "/")
+        assert "Scan here to play" in page_text(english, "/")
         assert "Escanea aquí para jugar" in next(chunks).decode()
         assert current_language() == "en"
 
@@ -359,7 +359,7 @@ def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:
 def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) -> None:
     browser = place.browser()
     path = f"/static/{static_version()}/words.es.js"
-    words = json.loads(page_of(browser, path).removeprefix("export default ").rstrip(";\n"))
+    words = json.loads(page_text(browser, path).removeprefix("export default ").rstrip(";\n"))
     assert words == {
         "Choose a card first": "Primero elige una carta",
         "{n} order is missing": "Falta {n} orden",

@@ -18,7 +18,7 @@ from string import Formatter
 from typing import Any
 
 import pytest
-from words_tools import bracketed, stray
+from words_tools import bracketed, untranslated_words
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import Sentence, Verbatim, pack, translate, unpack
@@ -154,7 +154,7 @@ class Told:
             self.strays[text] = f"{where} (kept)"
         for each in typed(text):
             words = words.replace(each, " ")
-        if stray(NOTATION.sub(" ", words)):
+        if untranslated_words(NOTATION.sub(" ", words)):
             self.strays[text] = where
 
     def hear_all(self, where: str, thing: object) -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from web_fixtures import SALT, Place, error_of, open_place, page_of
+from web_fixtures import SALT, Place, error_of, open_place, page_text
 
 from companion.cli.greeting import greeting
 from companion.core.kit import Seat
@@ -33,16 +33,16 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 def test_a_name_used_before_is_one_tap_away(place: Place) -> None:
     phone = place.browser()
-    assert "<option" not in page_of(phone, "/join")
+    assert "<option" not in page_text(phone, "/join")
     phone.post("/join/south", data={"name": "Mara"})
     phone.post("/api/seat/south/leave", json={})
     phone.post("/join/north", data={"name": "Jonas"})
     phone.post("/api/seat/north/leave", json={})
     for path in ("/join", "/join/south"):
-        page = page_of(phone, path)
+        page = page_text(phone, path)
         assert '<option value="Jonas"><option value="Mara">' in page
         assert page.count('value="Jonas"') == 2, "the last one stands there already"
-    assert 'value="Mara"' not in page_of(place.browser(), "/join"), "names stay in their browser"
+    assert 'value="Mara"' not in page_text(place.browser(), "/join"), "names stay in their browser"
 
 
 # ---- the Wi-Fi -----------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_a_wifi_is_written_as_phones_read_it(wifi: Wifi, text: str) -> None:
 
 
 def test_the_lobby_shows_the_wifi_to_scan(place: Place) -> None:
-    page = page_of(place.browser(), "/")
+    page = page_text(place.browser(), "/")
     assert "Scan first to join it:" in page
     assert "Table; one" in page
     assert "ab:12345" not in page, "the password is in the code alone"
@@ -102,7 +102,7 @@ def test_from_the_phone_to_the_pad_and_back_keeps_the_sealed_order(place: Place)
     assert phone.post("/api/seat/south/by-pad", json={}).status_code == 200
     shown = place.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.name, shown.receipt) == ("pad", "Mara", receipt)
-    page = page_of(phone, "/seat/south")
+    page = page_text(phone, "/seat/south")
     assert "You are playing at the pad" in page
     assert "UUS" not in page
     assert phone.post("/api/seat/south/by-phone", json={}).status_code == 200
@@ -138,7 +138,7 @@ def test_back_held_for_two_seconds_opens_a_pads_seat_to_a_phone(place: Place) ->
     place.to_orders()
     press(place, PadKey.UP)
     phone = place.browser()
-    page = page_of(phone, "/join/south")
+    page = page_text(phone, "/join/south")
     assert "Hold its Back key for two seconds" in page
     refused = phone.post("/join/south/move")
     assert refused.status_code == 409
@@ -146,7 +146,7 @@ def test_back_held_for_two_seconds_opens_a_pads_seat_to_a_phone(place: Place) ->
     hold_back(place)
     sentence = "South’s seat is open for half a minute"
     for browser, path in ((place.browser(), "/"), (north, "/seat/north"), (phone, "/watch")):
-        assert sentence in page_of(browser, path)
+        assert sentence in page_text(browser, path)
     assert phone.post("/join/south/move").location == "/seat/south"
     shown = place.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.entered_count) == ("phone", 0)

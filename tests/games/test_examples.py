@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from mqtt_tools import Broker, Ear, needs_broker, until
+from mqtt_tools import Broker, Subscriber, needs_broker, until
 from test_plugins import ROOT, companion, install
 
 from companion.bots.bot_process import BotProcess
@@ -111,7 +111,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
     environment = {**os.environ, "GPIOZERO_PIN_FACTORY": "mock", "PYTHONPATH": str(ROOT)}
     call = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
-    ear = Ear(broker.port)
+    ear = Subscriber(broker.port)
     lamp = subprocess.Popen(
         call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

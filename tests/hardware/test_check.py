@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from panel_tools import Rig
-from setup_tools import Kept, kept
+from setup_tools import SetUpService, open_service
 
 from companion.core.config import PanelSettings
 from companion.core.kit import SEATS, Seat
@@ -71,12 +71,12 @@ def test_it_ends_when_nobody_looks_any_more(rig: Rig) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Kept]:
-    with kept(tmp_path) as opened:
+def place(tmp_path: Path) -> Iterator[SetUpService]:
+    with open_service(tmp_path) as opened:
         yield opened
 
 
-def test_the_page_is_the_hosts_and_tries_keys_lamps_and_tones(place: Kept) -> None:
+def test_the_page_is_the_hosts_and_tries_keys_lamps_and_tones(place: SetUpService) -> None:
     assert place.browser().get("/host/health").status_code == 403
     for door in ("begin", "end", "light", "play"):
         assert place.browser().post(f"/api/check/{door}", json={}).status_code == 403
@@ -99,7 +99,9 @@ def test_the_page_is_the_hosts_and_tries_keys_lamps_and_tones(place: Kept) -> No
     assert place.table.view().seats[Seat.SOUTH].name is not None
 
 
-def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(place: Kept) -> None:
+def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(
+    place: SetUpService,
+) -> None:
     """What is pressed while a game is on is its owner's secret, also for the host."""
     for seat in SEATS:
         place.sit(seat, seat)
@@ -117,7 +119,7 @@ def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(place: K
 
 
 def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
-    with kept(tmp_path, with_panel=False) as place:
+    with open_service(tmp_path, with_panel=False) as place:
         page = place.host.get("/host/health").get_data(as_text=True)
         assert "No pins here." in page
         assert '<table class="wires">' in page
@@ -140,7 +142,7 @@ def test_a_wire_says_its_pin_its_part_and_its_end() -> None:
     assert wired["south_1"].between == "330 ohms, then the lamp"
 
 
-def test_every_wire_of_the_panel_is_told_once(place: Kept) -> None:
+def test_every_wire_of_the_panel_is_told_once(place: SetUpService) -> None:
     names = {wire.name for wire in wires(PanelSettings())}
     assert {*place.panel.buttons, *place.panel.lamps, "buzzer", "system_lamp"} == names
     page = place.host.get("/host/health").get_data(as_text=True)

@@ -9,7 +9,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from panel_tools import heard, lit_edges, seen
+from panel_tools import lamp_levels, lit_edges, tones_hz
 
 from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
@@ -83,11 +83,11 @@ def test_every_cue_sounds_its_tone_at_once_and_blinks_slowly(cue: AnyCue) -> Non
     player = CuePlayer()
     player.signal(Signal(cue, frozenset({SOUTH}), 1), 1000.0)
     for seat, lamp in itertools.product(SEATS, LAMPS):
-        edges = lit_edges(seen(player, seat, lamp, 1000, 3000))
+        edges = lit_edges(lamp_levels(player, seat, lamp, 1000, 3000))
         assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
     t = 1000
     for note in row_of(cue).tone:
-        assert heard(player, t, t + int(note.ms)) == [note.hz] * int(note.ms)
+        assert tones_hz(player, t, t + int(note.ms)) == [note.hz] * int(note.ms)
         t += int(note.ms)
     assert player.tone_hz(float(t)) is None
 
@@ -100,7 +100,10 @@ LAMPS_SHOWN = {
 
 def all_seen(player: CuePlayer) -> list[list[float]]:
     """How bright every lamp is, from 2.1 to 4.1 s."""
-    return [seen(player, seat, lamp, 2100, 4100) for seat, lamp in itertools.product(SEATS, LAMPS)]
+    return [
+        lamp_levels(player, seat, lamp, 2100, 4100)
+        for seat, lamp in itertools.product(SEATS, LAMPS)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -138,14 +141,16 @@ def test_the_winner_runs_up_three_times_and_a_tie_once() -> None:
     player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)), False, 0.0)
     player.signal(Signal(Cue.WON, frozenset({NORTH})), 0.0)
-    assert lit_edges(seen(player, NORTH, "turn", 0, 1200)) == [300, 700, 1100]
-    assert lit_edges(seen(player, NORTH, "2", 0, 1200)) == [100, 500, 900]
-    assert set(seen(player, SOUTH, "2", 0, 1200)) == {0.0}
+    assert lit_edges(lamp_levels(player, NORTH, "turn", 0, 1200)) == [300, 700, 1100]
+    assert lit_edges(lamp_levels(player, NORTH, "2", 0, 1200)) == [100, 500, 900]
+    assert set(lamp_levels(player, SOUTH, "2", 0, 1200)) == {0.0}
     assert player.is_lit(SOUTH, "2", 1200.0) == 1
     player = CuePlayer()
     player.signal(Signal(Cue.TIE), 0.0)
     for seat in SEATS:
-        assert seen(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
+        assert (
+            lamp_levels(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
+        )
 
 
 def test_switching_off_blinks_until_all_is_off_for_good() -> None:
@@ -153,7 +158,7 @@ def test_switching_off_blinks_until_all_is_off_for_good() -> None:
     player.signal(Signal(Cue.OFF_WAIT), 0.0)
     player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 1000.0)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=TurnLamp.ON)), False, 1000.0)
-    assert lit_edges(seen(player, SOUTH, "3", 0, 60_000)) == list(range(0, 60_000, 500))
+    assert lit_edges(lamp_levels(player, SOUTH, "3", 0, 60_000)) == list(range(0, 60_000, 500))
     player.signal(Signal(Cue.OFF), 60_000.0)
     assert player.is_lit(SOUTH, "turn", 1e9) == 0
 
@@ -178,13 +183,13 @@ def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: T
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
     length = int(rhythm_of(row_of(cue).tone).duration_ms)
-    levels = seen(player, SOUTH, "turn", 300, 300 + length)
+    levels = lamp_levels(player, SOUTH, "turn", 300, 300 + length)
     runs = [(level, len(list(group))) for level, group in itertools.groupby(levels)]
     notes = [note for note in row_of(cue).tone if note.name]
     assert [ms for level, ms in runs if level == levels[0]] == [
         max(60, int(note.ms)) for note in notes
     ]
-    assert set(heard(player, 300, 1500)) == {None}
+    assert set(tones_hz(player, 300, 1500)) == {None}
 
 
 @given(
@@ -283,21 +288,21 @@ def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:
 
 def test_the_last_two_seconds_blink_on_and_tick_twice_without_losing_their_beat() -> None:
     player = short_turn()
-    assert heard(player, 1000, 1030) == [1046.5] * 20 + [None] * 10
-    assert lit_edges(seen(player, SOUTH, "turn", 1000, 2000)) == [0, 400, 800]
+    assert tones_hz(player, 1000, 1030) == [1046.5] * 20 + [None] * 10
+    assert lit_edges(lamp_levels(player, SOUTH, "turn", 1000, 2000)) == [0, 400, 800]
     player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 2000.0)
-    assert heard(player, 2000, 2030) == [1046.5] * 20 + [None] * 10
-    assert lit_edges(seen(player, SOUTH, "turn", 2200, 4000)) == [0, 400, 800, 1200, 1600]
-    assert set(seen(player, NORTH, "turn", 1000, 4000)) == {0.0}
+    assert tones_hz(player, 2000, 2030) == [1046.5] * 20 + [None] * 10
+    assert lit_edges(lamp_levels(player, SOUTH, "turn", 2200, 4000)) == [0, 400, 800, 1200, 1600]
+    assert set(lamp_levels(player, NORTH, "turn", 1000, 4000)) == {0.0}
 
 
 def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
     player = short_turn()
     player.signal(Signal(BinmatEvent.COMBAT.cue), 2900.0)
     player.signal(Signal(Cue.TIME_OUT, frozenset({SOUTH})), 3000.0)
-    assert heard(player, 3000, 3310) == [440.0] * 300 + [None] * 10
-    assert set(seen(player, SOUTH, "turn", 3000, 3600)) == {0.0}
-    assert lit_edges(seen(player, SOUTH, "turn", 3600, 4200)) == [200], (
+    assert tones_hz(player, 3000, 3310) == [440.0] * 300 + [None] * 10
+    assert set(lamp_levels(player, SOUTH, "turn", 3000, 3600)) == {0.0}
+    assert lit_edges(lamp_levels(player, SOUTH, "turn", 3600, 4200)) == [200], (
         "only the alarm sounded: it blinks on"
     )
     player.signal(Signal(Cue.TURN_PASSES, frozenset({NORTH})), 3100.0)

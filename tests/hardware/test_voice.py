@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from panel_tools import Rig
-from table_tools import hands_follow
-from web_fixtures import open_place, page_of
+from table_tools import follow_instructions
+from web_fixtures import open_place, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.config import (
@@ -113,7 +113,7 @@ def ear(tmp_path: Path) -> Iterator[Ear]:
 def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
     ear.begin()
     assert ear.news() == ["Set up the board."]
-    hands_follow(ear.table)
+    follow_instructions(ear.table)
     assert ear.news() == ["Both: hand in your orders"]
     ear.table.hand_in(Seat.SOUTH, "1.1", "UUS")
     assert ear.news() == ["Lime: hand in your orders"]
@@ -127,7 +127,7 @@ def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
 
 def test_results_and_warnings_are_said_and_nothing_twice_in_a_turn(ear: Ear) -> None:
     ear.begin()
-    hands_follow(ear.table)
+    follow_instructions(ear.table)
     ear.news()
     told = []
     for _ in range(2):
@@ -169,7 +169,7 @@ def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
             )
             ear.news()
             ear.begin()
-            hands_follow(ear.table)
+            follow_instructions(ear.table)
             table.hand_in(Seat.SOUTH, "1.1", order)
             table.take_back(Seat.SOUTH, "1.1")
             table.hand_in(Seat.SOUTH, "1.1", order)
@@ -211,7 +211,7 @@ def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
     manners.step()
     assert voice.said == [("Set up the board.", "en")]
     manners.screen_speaks(True)
-    hands_follow(ear.table)
+    follow_instructions(ear.table)
     manners.step()
     manners.screen_speaks(False)
     manners.step()
@@ -275,17 +275,17 @@ def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_pat
         manners = SpeechPolicy(place.table, Settings(), place.clock)
         object.__setattr__(welcome, "voice", manners)
         place.to_orders()
-        page = page_of(place.browser(), "/")
+        page = page_text(place.browser(), "/")
         assert re.search(r'id="voice" hidden[^>]* data-volume="0.6"\s+data-speed="1.0"', page)
         assert ">Both: hand in your orders</p>" in page
-        assert 'id="voice"' not in page_of(place.browser(), "/watch")
+        assert 'id="voice"' not in page_text(place.browser(), "/watch")
         stream = place.browser().get("/live/table?voice", buffered=False)
         assert manners.screens == 1
         stream.close()
         assert manners.screens == 0
         manners.change(Settings(voice=VoiceSettings(by="off")))
         place.sit("south")
-        assert 'id="voice"' not in page_of(place.browser(), "/")
+        assert 'id="voice"' not in page_text(place.browser(), "/")
 
 
 # ---- espeak-ng -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hub_tools import OpenHub, free_port, hub_settings, running, until
+from hub_tools import OpenHub, free_port, hub_settings, running_hub, until
 from inside import app_of
 from simulated_room import local_settings
 
@@ -82,7 +82,7 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
-    with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
+    with running_hub(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         (tmp_path / "settings.toml").write_text(
             f'state_dir = "{tmp_path}/table"\n[web]\nhost = "127.0.0.1"\nport = '
             f"{companion.server.port}\n"
@@ -104,7 +104,7 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
 
 def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
     settings = local_settings(tmp_path / "table")
-    with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
+    with running_hub(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         key = {"X-Host-Key": companion.host_key}
         app = app_of(companion.server)
         browser = app.test_client()

@@ -10,14 +10,14 @@ import pytest
 from hub_tools import (
     OpenHub,
     TableAtHub,
-    disk_of_its_own,
-    fill,
+    fill_up,
     has_all,
     hub_settings,
-    joined,
-    kept,
+    join_table,
     kill_nats,
-    needs,
+    need_of_table,
+    records_at_hub,
+    small_disk,
     until,
 )
 from simulated_room import local_settings
@@ -58,7 +58,7 @@ def play_game(table: TableAtHub, loser: Seat) -> None:
 def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
     with OpenHub(settings) as hub:
-        table = joined(hub, tmp_path / "table")
+        table = join_table(hub, tmp_path / "table")
         show_cards(hub, table)
         play_game(table, Seat.NORTH)
         until("the first result is there", lambda: len(hub.league.results.latest(10)) == 1)
@@ -77,34 +77,36 @@ def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_said_and_every_result_comes_once(tmp_path: Path) -> None:
-    with disk_of_its_own(tmp_path / "disk") as disk:
+    with small_disk(tmp_path / "disk") as disk:
         settings = hub_settings(disk / "hub")
         with OpenHub(settings) as hub:
-            table = joined(hub, tmp_path / "table")
+            table = join_table(hub, tmp_path / "table")
             show_cards(hub, table)
             play_game(table, Seat.NORTH)
             until("the first result is there", lambda: len(hub.league.results.latest(10)) == 1)
-            fill(disk)
+            fill_up(disk)
             for _ in range(2):
                 play_game(table, Seat.SOUTH)  # the table goes on
             until("the hub says it", lambda: "disk is full" in hub.room.trouble)
             until("the table knows", lambda: "disk may be full" in table.line.sentence)
             table.bell.ring("south")  # a call needs no disk
             table.table.step()
-            until("the hub hears the call", lambda: needs(hub, 1) == "It is calling.")
+            until("the hub hears the call", lambda: need_of_table(hub, 1) == "It is calling.")
         (disk / "ballast").unlink()
         with OpenHub(settings) as hub:
             until("everything is there", lambda: has_all(hub, table))
             until("the table knows", lambda: "Table 1" in table.line.sentence)
             assert hub.room.trouble == ""
-            assert [record.entry for record in kept(hub, table.member.table)] == table.entries()
+            assert [
+                record.entry for record in records_at_hub(hub, table.member.table)
+            ] == table.entries()
             won = [stored.result.winner for stored in reversed(hub.league.results.latest(10))]
             assert won == [Seat.SOUTH, Seat.NORTH, Seat.NORTH]
             table.close()
 
 
 def test_a_wrong_card_is_said(hub: Hub, tmp_path: Path) -> None:
-    table = joined(hub, tmp_path / "table")
+    table = join_table(hub, tmp_path / "table")
     with pytest.raises(SystemTrouble, match="No player’s card has this code"):
         card_of(table.member, "zzzzzzzz")
     table.close()

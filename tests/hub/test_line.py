@@ -21,15 +21,15 @@ import pytest
 from hub_tools import (
     OpenHub,
     TableAtHub,
+    act_with_key,
     has_all,
     hub_settings,
-    joined,
-    kept,
+    join_table,
     kill_nats,
-    needs,
-    running,
+    need_of_table,
+    records_at_hub,
+    running_hub,
     until,
-    with_key_of,
 )
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError
@@ -54,7 +54,7 @@ from companion.table.seats.staff_call import Call
 
 @pytest.fixture
 def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
-    table = joined(hub, tmp_path / "table")
+    table = join_table(hub, tmp_path / "table")
     yield table
     table.close()
     hub.members.remove(table.member.table)
@@ -63,12 +63,12 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
 def whole(hub: Hub, table: TableAtHub) -> None:
     """Everything is there, once and in order."""
     until("the hub has everything", lambda: has_all(hub, table))
-    assert [record.entry for record in kept(hub, table.member.table)] == table.entries()
+    assert [record.entry for record in records_at_hub(hub, table.member.table)] == table.entries()
 
 
 def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
-    with running(tmp_path / "hub") as hub:
-        table = joined(hub, tmp_path / "table")
+    with running_hub(tmp_path / "hub") as hub:
+        table = join_table(hub, tmp_path / "table")
         try:
             for _ in range(3):
                 table.play()
@@ -84,7 +84,7 @@ def test_what_was_played_without_hub_comes_later(
 ) -> None:
     settings = hub_settings(tmp_path / "hub")
     with OpenHub(settings) as hub:
-        table = joined(hub, tmp_path / "table")
+        table = join_table(hub, tmp_path / "table")
         table.play()
         until("the hub has everything", lambda: has_all(hub, table))
     until("nobody hears the key", lambda: not table.bell.has_listener)
@@ -105,7 +105,7 @@ def test_what_was_played_without_hub_comes_later(
 def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
     with OpenHub(settings) as hub:
-        table = joined(hub, tmp_path / "table")
+        table = join_table(hub, tmp_path / "table")
         table.play(2)
         whole(hub, table)
     subprocess.run(["rm", "-r", str(tmp_path / "hub/nats/store")], check=True)
@@ -118,7 +118,7 @@ def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.0)
-    table = joined(hub, tmp_path / "table")
+    table = join_table(hub, tmp_path / "table")
     table.play(2)
     whole(hub, table)
     table.close()
@@ -126,7 +126,7 @@ def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
     other = TableAtHub(tmp_path / "other", table.member)  # the same table, with another past
     other.play()
     until("the hub has the new game", lambda: has_all(hub, other))
-    epochs = [record.epoch for record in kept(hub, table.member.table)]
+    epochs = [record.epoch for record in records_at_hub(hub, table.member.table)]
     assert epochs == sorted(epochs)
     assert set(epochs) == {0, 1}
     other.close()
@@ -158,8 +158,8 @@ def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_o
 
 
 def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
-    with running(tmp_path / "hub") as hub:
-        table = joined(hub, tmp_path / "table")
+    with running_hub(tmp_path / "hub") as hub:
+        table = join_table(hub, tmp_path / "table")
         table.play()
         whole(hub, table)
         assert hub.nats is not None
@@ -185,7 +185,7 @@ def test_a_copied_card_is_said_on_both_machines(
     monkeypatch.setattr("companion.hub.pair_line.CLAIM_INTERVAL_S", 0.2)
     monkeypatch.setattr("companion.hub.pair_line.PRESENCE_INTERVAL_S", 0.2)
     monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_PAUSE_S", 1.0)
-    first = joined(hub, tmp_path / "card")
+    first = join_table(hub, tmp_path / "card")
     whole(hub, first)
     first.close()
     shutil.copytree(tmp_path / "card", tmp_path / "copy")
@@ -229,10 +229,10 @@ def test_only_a_machine_that_lives_is_another_one() -> None:
 def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
     hub: Hub, table: TableAtHub, tmp_path: Path
 ) -> None:
-    victim = joined(hub, tmp_path / "victim")
+    victim = join_table(hub, tmp_path / "victim")
     victim.play()
     whole(hub, victim)
-    before = kept(hub, victim.member.table)
+    before = records_at_hub(hub, victim.member.table)
 
     other = victim.member.table
     said = [record_subject(other), state_subject(other), command_subject(other)]
@@ -249,19 +249,19 @@ def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
             while len(refused) < len(said) + len(heard):
                 await asyncio.sleep(0.01)
 
-    with_key_of(hub, table, act, refused)
+    act_with_key(hub, table, act, refused)
     assert all("permissions violation" in error.lower() for error in refused)
-    assert kept(hub, other) == before
+    assert records_at_hub(hub, other) == before
     victim.close()
 
 
 def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Path) -> None:
-    table = joined(hub, tmp_path / "table")
+    table = join_table(hub, tmp_path / "table")
     table.play()
     whole(hub, table)
     hub.members.remove(table.member.table)
     until("the table knows", lambda: "join again" in table.line.sentence)
-    until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
+    until("nothing is kept of it", lambda: records_at_hub(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
     table.close()
 
@@ -273,12 +273,12 @@ def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) 
     async def act(client: Client) -> None:
         await client.publish(record_subject(table.member.table), b'{"entry": "one"}')
 
-    with_key_of(hub, table, act)
+    act_with_key(hub, table, act)
     number = table.member.number
-    until("it is said", lambda: "same version" in needs(hub, number))
+    until("it is said", lambda: "same version" in need_of_table(hub, number))
     table.play()
     until("the hub has the last input", lambda: has_all(hub, table))
-    assert needs(hub, number) == ""
+    assert need_of_table(hub, number) == ""
 
 
 # ---- how a table is ----
@@ -288,7 +288,7 @@ def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) 
 def test_names_are_told_only_where_agreed(
     hub: Hub, tmp_path: Path, agreed: bool, names: set[str]
 ) -> None:
-    table = joined(hub, tmp_path / "table", names=agreed, clock=FakeClock())  # in 2023
+    table = join_table(hub, tmp_path / "table", names=agreed, clock=FakeClock())  # in 2023
     table.health = say("The card is nearly full.")
     table.sit("Mara", "Jonas")
     number = table.member.number
@@ -307,7 +307,7 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     number = table.member.number
     table.bell.ring("south")
     table.table.step()
-    until("the hub knows", lambda: needs(hub, number) == "It is calling.")
+    until("the hub knows", lambda: need_of_table(hub, number) == "It is calling.")
     hub.members.answer_call(table.member.table, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
     hub.members.answer_call(table.member.table, "done")

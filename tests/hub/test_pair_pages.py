@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from flask.testing import FlaskClient
-from hub_tools import services, until
+from hub_tools import joined_services, until
 from inside import app_of, session_of
 from service import Client
-from tour_hub import TablesTour, touring_tables
+from tour_hub import TablesTour, open_tables_tour
 
 from companion.core.errors import Stale
 from companion.core.kit import Seat
@@ -26,7 +26,7 @@ def at_two_tables(companions: list[Companion]) -> bool:
 
 
 def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) -> None:
-    with services(tmp_path) as (south, north):
+    with joined_services(tmp_path) as (south, north):
         browser, key = host(south)
         other, other_key = host(north)
         page = browser.get("/host/hub/game", headers=key).text
@@ -87,7 +87,7 @@ def test_no_page_offers_what_is_for_the_other_table_to_do() -> None:
         "tables-scouts-host": ("Start again with these options",),
         "tables-kahmate-over-south": ('"is_here": true',),
     }
-    with touring_tables() as tables:
+    with open_tables_tour() as tables:
         for stop in tables.stops(("outbuffered", "scouts", "kahmate")):
             client = Client(tables.client.url) if stop.is_guest else stop.client or tables.client
             page = client.send(stop.path, None, {"Accept": "text/html"})[1].decode()

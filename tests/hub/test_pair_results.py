@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from hub_tools import TableAtHub, kept, until
+from hub_tools import TableAtHub, records_at_hub, until
 from inside import session_of
-from pair_tools import agree, phases, play, two
+from pair_tools import agree, phases, play, two_tables
 
 from companion.archive.history import History
 from companion.core.errors import CompanionError
@@ -44,7 +44,7 @@ def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
 
 
 def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as tables:
+    with two_tables(hub, tmp_path) as tables:
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
         north.table.take_seat(Seat.NORTH, "Jonas")
@@ -79,7 +79,7 @@ def confirm(table: TableAtHub) -> bool:
 
 def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
     mara, jonas = (hub.league.cards.create(name) for name in ("Mara", "Jonas"))
-    with two(hub, tmp_path / "tables") as tables:
+    with two_tables(hub, tmp_path / "tables") as tables:
         agree(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
             table.table.take_seat(seat, person.name)
@@ -98,7 +98,9 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         assert outcome is not None
         assert {whole.result.winner} - {None} == set(outcome.winners)
         forged = msgspec.structs.replace(
-            kept(hub, tables[0].member.table)[-1], epoch=9, pair=PublicPair("f" * 16, Seat.SOUTH)
+            records_at_hub(hub, tables[0].member.table)[-1],
+            epoch=9,
+            pair=PublicPair("f" * 16, Seat.SOUTH),
         )
         sequence = hub.league.results.sequence + 1
         hub.nats_connection.handle_record(tables[0].member.table, forged, 0.0, sequence, 0.0)

@@ -13,19 +13,19 @@ import pytest
 from hub_tools import (
     OpenHub,
     TableAtHub,
+    act_with_key,
     hub_settings,
     kill_nats,
-    running,
+    running_hub,
     until,
-    with_key_of,
 )
 from inside import session_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError
 from nats.errors import Error as NatsError
-from pair_tools import agree, asked, phases, play, says, told_in, two
-from remote_tools import same_game
+from pair_tools import agree, answer_to, count_messages, has_notice, phases, play, two_tables
+from remote_tools import assert_tables_agree
 
 from companion import __version__
 from companion.core.errors import Illegal
@@ -42,7 +42,7 @@ from companion.table.session import Phase
 
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as tables:
+    with two_tables(hub, tmp_path) as tables:
         agree(tables, turn_limit=12)
         south, north = tables
         assert south.table.view().seats[Seat.NORTH].name == "Jonas"
@@ -51,7 +51,7 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
             assert b"Mara" not in table.line.state()
             assert b"Jonas" not in table.line.state()
         play(tables, Random(3))
-        same_game(south.table, north.table)
+        assert_tables_agree(south.table, north.table)
         south.played.begin()
         agree_again = pytest.raises(Illegal, match="A game is on")
         code = north.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
@@ -77,7 +77,7 @@ def test_a_line_that_breaks_under_a_wish_asks_once_more(
             raise ConnectionClosedError
         return answer
 
-    with two(hub, tmp_path / "tables") as (south, north):
+    with two_tables(hub, tmp_path / "tables") as (south, north):
         monkeypatch.setattr(Client, "request", breaks)
         code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
         south.line.pairs.withdraw()
@@ -91,7 +91,7 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
     kinds = [rng.randrange(8) for _ in range(12)]
     with ExitStack() as stack:
         hubs = [stack.enter_context(OpenHub(settings))]
-        with two(hubs[0], tmp_path) as tables:
+        with two_tables(hubs[0], tmp_path) as tables:
 
             def kill() -> None:
                 """Now and then, as long as `kinds` lasts: NATS, the hub, or either table."""
@@ -110,11 +110,11 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
 
             agree(tables, "arena")
             play(tables, rng, kill)
-            same_game(*(table.table for table in tables))
+            assert_tables_agree(*(table.table for table in tables))
 
 
 def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as tables:
+    with two_tables(hub, tmp_path) as tables:
         south, north = tables
         agree(tables, "outbuffered", turn_limit=12)
         south.table.resign(Seat.SOUTH)
@@ -126,16 +126,19 @@ def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
         code = south.line.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
         north.line.pairs.accept(code, "Jonas")
         until("it begins", lambda: phases(tables) == [Phase.SETUP] * 2)
-        until("nothing is kept of the first game", lambda: told_in(hub, first.remote_seat.id) == 0)
+        until(
+            "nothing is kept of the first game",
+            lambda: count_messages(hub, first.remote_seat.id) == 0,
+        )
         play(tables[::-1], Random(6))
-        same_game(south.table, north.table)
+        assert_tables_agree(south.table, north.table)
 
 
 # ---- agreeing ------------------------------------------------------------------------------------
 
 
 def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as (south, north):
+    with two_tables(hub, tmp_path) as (south, north):
         code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
         with pytest.raises(Illegal, match="own code"):
             south.line.pairs.accept(code, "")
@@ -155,13 +158,13 @@ def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path:
 def test_other_versions_refuse_each_other(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with two(hub, tmp_path) as (south, north):
+    with two_tables(hub, tmp_path) as (south, north):
         code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
         with monkeypatch.context() as patch:
             patch.setattr("companion.hub.pair_line.__version__", "0.9.0")
             with pytest.raises(Illegal, match=f"has version {__version__}, this one 0.9.0: update"):
                 north.line.pairs.accept(code, "")
-        answer = asked(
+        answer = answer_to(
             hub, north, request_subject(north.member.table), PairAcceptance(code, "0.9.0", 1)
         )
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
@@ -173,7 +176,7 @@ def test_other_versions_refuse_each_other(
 
 
 def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as tables, two(hub, tmp_path / "others") as (stranger, _):
+    with two_tables(hub, tmp_path) as tables, two_tables(hub, tmp_path / "others") as (stranger, _):
         agree(tables, turn_limit=4)
         south, north = tables
         remote = session_of(south.table).remote
@@ -182,19 +185,20 @@ def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
         south.table.confirm("host", "1.0", 0)
         until("it is told", lambda: session_of(north.table).remote.received_count == 1)  # type: ignore[union-attr]
         read = f"$JS.API.DIRECT.GET.PAIRS.{message_subject(pair, own, 1)}"
-        assert b"shown" in asked(hub, north, read, b"")
-        assert asked(hub, stranger, read, b"", 0.5) == b""
+        assert b"shown" in answer_to(hub, north, read, b"")
+        assert answer_to(hub, stranger, read, b"", 0.5) == b""
         for who in (stranger, north):
-            assert asked(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
+            assert answer_to(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
         assert (
-            asked(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5) == b""
+            answer_to(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5)
+            == b""
         )
-        assert asked(hub, stranger, presence_subject(pair, own), b"", 0.5) == b""
-        assert asked(hub, stranger, request_subject(own), PairWithdrawal(), 0.5) == b""
+        assert answer_to(hub, stranger, presence_subject(pair, own), b"", 0.5) == b""
+        assert answer_to(hub, stranger, request_subject(own), PairWithdrawal(), 0.5) == b""
 
 
 def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as tables:
+    with two_tables(hub, tmp_path) as tables:
         agree(tables)
         south, north = tables
         remote = session_of(south.table).remote
@@ -206,7 +210,7 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
                 for _ in range(round(MESSAGE_RATE.burst / BAD_MESSAGE_COST) + 20):
                     await client.publish(subject, b"")
 
-        with_key_of(hub, south, flood)
+        act_with_key(hub, south, flood)
         until("it is shut out", lambda: hub.room.table(south.member.number).is_shut_out)  # type: ignore[union-attr]
         at_hub = hub.room.table(north.member.number)
         assert at_hub
@@ -216,18 +220,18 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as tables:
+    with two_tables(hub, tmp_path) as tables:
         agree(tables)
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
-        asked(
+        answer_to(
             hub,
             north,
             message_subject(remote.remote_seat.id, north.member.table, 1),
             b'{"game": "no"}',
         )
-        until("it is said", lambda: says(south, "does not fit"))
+        until("it is said", lambda: has_notice(south, "does not fit"))
         assert session_of(south.table).phase is Phase.SETUP
         south.table.abandon()
         south.table.abandon()
@@ -237,17 +241,18 @@ def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
 def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("companion.hub.pair_line.SILENCE_TIMEOUT_S", 0.5)
     monkeypatch.setattr("companion.hub.pair_line.POLL_INTERVAL_S", 0.1)
-    with running(tmp_path / "hub") as hub, two(hub, tmp_path) as tables:
+    with running_hub(tmp_path / "hub") as hub, two_tables(hub, tmp_path) as tables:
         agree(tables, turn_limit=4)
         south, north = tables
         north.close()
-        until("it is said", lambda: says(south, "The other table is silent"))
+        until("it is said", lambda: has_notice(south, "The other table is silent"))
         kill_nats(hub)
-        until("it is said", lambda: says(south, "The connection to the other table is lost"))
+        until("it is said", lambda: has_notice(south, "The connection to the other table is lost"))
         tables[1] = TableAtHub(north.folder, north.member)
         monkeypatch.undo()
         until(
-            "it is over", lambda: not any(says(south, words) for words in ("is silent", "is lost"))
+            "it is over",
+            lambda: not any(has_notice(south, words) for words in ("is silent", "is lost")),
         )
         play(tables, Random(2))
-        same_game(*(table.table for table in tables))
+        assert_tables_agree(*(table.table for table in tables))

@@ -16,14 +16,14 @@ import nkeys
 import pytest
 from hub_tools import (
     TableAtHub,
+    act_with_key,
     has_all,
     hub_settings,
-    joined,
-    kept,
-    needs,
-    running,
+    join_table,
+    need_of_table,
+    records_at_hub,
+    running_hub,
     until,
-    with_key_of,
 )  # fmt: skip
 from inside import nats_of
 from nats.aio.client import Client
@@ -48,14 +48,14 @@ from companion.hub_server.nats_server import accounts_text
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
-    with running(tmp_path / "hub") as hub:
+    with running_hub(tmp_path / "hub") as hub:
         yield hub
 
 
 @pytest.fixture
 def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
     """One that plays on, and one with a changed program."""
-    found = [joined(hub, tmp_path / name) for name in ("honest", "changed")]
+    found = [join_table(hub, tmp_path / name) for name in ("honest", "changed")]
     yield found
     for table in found:
         table.close()
@@ -67,7 +67,7 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
     until("it is there", lambda: has_all(hub, honest))
     changed.close()
     own, stored = honest.member.table, record_subject(changed.member.table)
-    before = kept(hub, own)
+    before = records_at_hub(hub, own)
     payload = encode_command(HubCommand(wish=HubWish("x")))
     elsewhere = [record_subject(own), state_subject(own), command_subject(own)]
     elsewhere += [f"$JS.API.STREAM.PURGE.{RECORDS}", f"$JS.API.STREAM.DELETE.{PAIRS}"]
@@ -81,29 +81,29 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
                 await client.publish(subject, b'{"is":"ask"}', reply=to)
             await client.request(ask, b"", timeout=60)
 
-    with_key_of(hub, changed, send_on)
+    act_with_key(hub, changed, send_on)
     honest.play(1)
     until("it goes on", lambda: has_all(hub, honest))
-    assert kept(hub, own)[: len(before)] == before
-    assert [each.entry for each in kept(hub, own)] == honest.entries()
+    assert records_at_hub(hub, own)[: len(before)] == before
+    assert [each.entry for each in records_at_hub(hub, own)] == honest.entries()
     assert b'"follows"' not in honest.line.state()
 
     async def streams(client: Client) -> None:
         names = {each.config.name for each in await client.jetstream().streams_info()}
         assert names >= {RECORDS, PAIRS}
 
-    with_key_of(hub, None, streams)
+    act_with_key(hub, None, streams)
 
 
 def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None:
     with Hub(hub_settings(tmp_path / "hub")) as hub:
-        table = joined(hub, tmp_path / "table")
+        table = join_table(hub, tmp_path / "table")
         number = table.member.number
         until(
             "it is said there",
             lambda: "does not let this table in: ask its owner" in table.line.sentence,
         )
-        assert needs(hub, number) == "It wants to join: let it in on the owner’s page."
+        assert need_of_table(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
         hub.members.admit(table.member.table)
         until("it is there", lambda: table.line.is_connected)
@@ -120,7 +120,7 @@ def test_lines_without_end_leave_room_for_others(
     seed = changed.member.seed
 
     def others_come() -> None:
-        late = joined(hub, tmp_path / "late")
+        late = join_table(hub, tmp_path / "late")
         late.play(1)
         until("a new one's is there", lambda: has_all(hub, late))
         late.close()

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hub_tools import running, until
+from hub_tools import running_hub, until
 from inside import app_of, session_of
 from simulated_room import local_settings
-from web_fixtures import page_of
+from web_fixtures import page_text
 
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
@@ -23,13 +23,13 @@ KEY = "/api/seat/south/begin-round"
 def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
     settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
     with (
-        running(tmp_path / "hub") as hub,
+        running_hub(tmp_path / "hub") as hub,
         Companion(settings, simulate=True) as companion,
     ):
         phone = app_of(companion.server).test_client()
 
         def has_key() -> bool:
-            return KEY in page_of(phone, "/seat/south")
+            return KEY in page_text(phone, "/seat/south")
 
         companion.hub.join(hub.urls()[0], hub.table_join_code.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
@@ -44,7 +44,7 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         assert not has_key()
         league.tournaments.pair_round(cup.id)
         until("the key", has_key)
-        assert "Round 1: " in page_of(phone, "/seat/south")
+        assert "Round 1: " in page_text(phone, "/seat/south")
         assert phone.post(KEY, json={}).status_code == 200
         assert companion.table.view().game == "scouts"
         assert session_of(companion.table).options.seconds == 300

@@ -20,11 +20,11 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from hub_tools import free_port, running, until
+from hub_tools import free_port, running_hub, until
 from inside import app_of, session_of
 from simulated_room import local_settings
 from viewers import Viewer
-from wire_tools import WireTap, tapped, without_chance
+from wire_tools import WireTap, mask_random_parts, wire_tap
 
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
@@ -108,7 +108,7 @@ class Told:
 
 
 def _page(path: str, sent: bytes) -> tuple[str, str]:
-    return path, without_chance(sent.decode(errors="replace"))
+    return path, mask_random_parts(sent.decode(errors="replace"))
 
 
 def _at_hub(hub: Hub) -> list[tuple[str, str]]:
@@ -127,13 +127,13 @@ def _files(folder: Path) -> dict[str, list[str]]:
         name = str(path.relative_to(folder))
         if path.suffix == ".sqlite":
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as opened:
-                found[name] = [without_chance(line) for line in opened.iterdump()]
+                found[name] = [mask_random_parts(line) for line in opened.iterdump()]
         elif (
             path.is_file()
             and not name.endswith(("-wal", "-shm", "-head"))
             and "templates" not in path.parts
         ):
-            found[name] = [without_chance(path.read_bytes().decode(errors="replace"))]
+            found[name] = [mask_random_parts(path.read_bytes().decode(errors="replace"))]
     return found
 
 
@@ -145,7 +145,7 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
     what the hub answers to the claim that this machine is the table.
     """
     return {
-        (without_chance(subject.decode()), without_chance((head + content).decode()))
+        (mask_random_parts(subject.decode()), mask_random_parts((head + content).decode()))
         for subject, head, content in tap.messages()
         if content
         and not subject.endswith(b".state")
@@ -158,11 +158,11 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
     """A run in which South hides this: all that there is while North's own order is not bound."""
     clocks = {seat: FakeClock() for seat in SEATS}
     web = WebSettings(host="127.0.0.1", port=port, viewers=64)
-    with running(folder / "hub", web=web) as hub, ExitStack() as stack:
+    with running_hub(folder / "hub", web=web) as hub, ExitStack() as stack:
         companions, taps = {}, {}
         for seat in SEATS:
             taps[seat] = stack.enter_context(
-                tapped(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0)
+                wire_tap(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0)
             )
             settings = local_settings(folder / seat, table=TableSettings(reading_time_s=0.1))
             member = join(hub.urls()[0], hub.table_join_code.code, str(seat), names=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from league_tools import byes, is_sound, sides
+from league_tools import assert_sound, count_byes, south_surplus
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -128,17 +128,17 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
         evening.kill()
         played(evening)
     tournament = evening.now
-    is_sound(tournament)
+    assert_sound(tournament)
     assert len(tournament.rounds) == 8
     boards = [
         board for each in tournament.rounds for match in each.matches for board in match.boards
     ]
     assert all(board.is_played and board.key for board in boards)
     assert len({board.key for board in boards}) == len(boards)  # each game decided one board
-    assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
+    assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 2
     total = sum(row.halves for row in standings(tournament))
     assert total == 2 * len(boards) + 2 * sum(
-        byes(tournament, e.number) for e in tournament.entrants
+        count_byes(tournament, e.number) for e in tournament.entrants
     )
     evening.kill()
     assert evening.now == tournament

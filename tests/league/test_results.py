@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from hub_room import league_of
 from inside import fill_disk
-from table_tools import Played, hands_follow
+from table_tools import Played, follow_instructions
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
@@ -104,7 +104,7 @@ def test_taking_the_last_turn_back_takes_the_result(league: League, told: Told) 
     seat = next(seat for seat in SEATS if told.table.view().seats[seat].is_awaited)
     play = told.table.coaching.plays(seat, told.table.view().moment)[0].text
     told.table.hand_in(seat, told.table.view().moment, play)
-    hands_follow(told.table)
+    follow_instructions(told.table)
     told.table.resign(Seat.SOUTH)
     told.tell(league)
     assert len(league.results.latest(10)) == 1

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hub_room import league_of
 from inside import league_file_of
-from league_tools import GAME, begun, open_places
+from league_tools import GAME, open_places, tournament_of
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, SystemTrouble
@@ -26,7 +26,7 @@ from companion.league.tournament import BoardEnd, System, Tournament
 def paired() -> Tournament:
     """Four people at two tables: 1 plays South against 3 at `a`."""
     return tournament_rules.seat_boards(
-        tournament_rules.pair_round(begun(people=4), 1000.0), ["a", "b"]
+        tournament_rules.pair_round(tournament_of(people=4), 1000.0), ["a", "b"]
     )
 
 
@@ -93,14 +93,14 @@ def test_a_report_that_does_not_fit_is_refused(
 
 def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
     tournament = tournament_rules.seat_boards(
-        tournament_rules.pair_round(begun(System.KNOCKOUT, 2), 0.0), ["a"]
+        tournament_rules.pair_round(tournament_of(System.KNOCKOUT, 2), 0.0), ["a"]
     )
     with pytest.raises(Illegal, match="play once more"):
         tournament_rules.enter_result(tournament, told(winner=None))
 
 
 def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament) -> None:
-    tournament = tournament_rules.pair_round(begun(people=8), 0.0)
+    tournament = tournament_rules.pair_round(tournament_of(people=8), 0.0)
     tournament = tournament_rules.seat_boards(tournament, ["a"])
     assert list(tournament_rules.open_tables(tournament)) == ["a"]
     first, second, *_ = open_places(tournament)
@@ -114,16 +114,24 @@ def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament
 
 def test_what_cannot_be_is_said(paired: Tournament) -> None:
     doors = (
-        (lambda: tournament_rules.enter(begun(people=2), 1, 0.0), Illegal, "has entered already"),
+        (
+            lambda: tournament_rules.enter(tournament_of(people=2), 1, 0.0),
+            Illegal,
+            "has entered already",
+        ),
         (lambda: tournament_rules.withdraw(paired, 99), Illegal, "no entrant 99"),
         (
-            lambda: tournament_rules.pair_round(begun(people=1), 0.0),
+            lambda: tournament_rules.pair_round(tournament_of(people=1), 0.0),
             Illegal,
             "At least two entries",
         ),
         (lambda: tournament_rules.pair_round(paired, 0.0), Illegal, "still open"),
         (lambda: tournament_rules.end(paired), Illegal, "still open"),
-        (lambda: tournament_rules.unpair_round(begun()), Illegal, "No round has been paired"),
+        (
+            lambda: tournament_rules.unpair_round(tournament_of()),
+            Illegal,
+            "No round has been paired",
+        ),
         (
             lambda: tournament_rules.decide(paired, (-1, 0, 0), BoardEnd.DRAW),
             Illegal,
@@ -143,12 +151,12 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
 
 
 def test_whoever_has_withdrawn_may_come_back() -> None:
-    tournament = tournament_rules.pair_round(begun(people=4), 0.0)
+    tournament = tournament_rules.pair_round(tournament_of(people=4), 0.0)
     for place in open_places(tournament):
         tournament = tournament_rules.decide(tournament, place, BoardEnd.DRAW)
     tournament = tournament_rules.enter(tournament_rules.withdraw(tournament, 2), 2, 0.0)
     assert tournament.entrant(2).until == 0
-    assert tournament_rules.withdraw(begun(people=4), 2).entrant_of(2) is None
+    assert tournament_rules.withdraw(tournament_of(people=4), 2).entrant_of(2) is None
 
 
 def test_a_pairing_and_its_tables_are_stored_at_once_or_not_at_all(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from setup_tools import kept
+from setup_tools import open_service
 from test_backup import fill
 
 from companion.core.clock import FakeClock
@@ -51,7 +51,7 @@ def test_what_leads_to_files_and_addresses_is_not_the_pages() -> None:
 
 def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
     ours = '[web]\nnames = ["table.lan"]\n'
-    with kept(tmp_path, ours) as place:
+    with open_service(tmp_path, ours) as place:
         for key, text in (
             ("state_dir", "/etc"),
             ("web.host", "1.2.3.4"),
@@ -100,7 +100,7 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
 
 
 def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
-    with kept(
+    with open_service(
         tmp_path,
         '[web]\nnames = ["table.lan"]\nviewers = 20\n[mqtt]\nca_file = "/etc/ssl/house.pem"\n',
     ) as place:

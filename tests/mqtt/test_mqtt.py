@@ -17,7 +17,15 @@ from typing import Any
 import msgspec
 import pytest
 from inside import session_of
-from mqtt_tools import Broker, Ear, mqtt_settings, needs_broker, tell, told_table, until
+from mqtt_tools import (
+    Broker,
+    Subscriber,
+    mqtt_settings,
+    needs_broker,
+    publish_now,
+    table_with_broker,
+    until,
+)
 from table.test_secrecy import SECRETS, Scene, Viewer
 
 from companion.core.clock import FakeClock
@@ -62,7 +70,7 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
         )
 
 
-def told_of(ear: Ear, name: str, base: str = "tabletop") -> Any:
+def told_of(ear: Subscriber, name: str, base: str = "tabletop") -> Any:
     payload = ear.last(f"{base}/{name}")
     assert payload, f"nothing is said of {name}"
     return json.loads(payload)
@@ -72,7 +80,10 @@ def told_of(ear: Ear, name: str, base: str = "tabletop") -> Any:
 
 
 def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broker: Broker) -> None:
-    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port)) as companion:
+    with (
+        Subscriber(broker.port) as ear,
+        table_with_broker(tmp_path, mqtt_settings(broker.port)) as companion,
+    ):
         until("the connection", lambda: companion.broker.is_connected)
         table, rng = companion.table, Random(20)
         table.take_seat(Seat.SOUTH, "Mara")
@@ -83,7 +94,7 @@ def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broke
                 hand_in_all(companion, rng)
             else:
                 table.confirm("host", view.moment, view.turn.stage, force=True)
-            tell(companion)
+            publish_now(companion)
             ear.sync()
             now, told_now = table.view(), told_of(ear, "state")
             assert (told_now["phase"], told_now["turn"]) == (now.phase, now.turn.number)
@@ -119,14 +130,14 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
             tmp_path / str(number),
             mqtt_settings(broker.port, names=True, staff=True, pause=True),
         )
-        with Ear(broker.port) as ear, told_table(folder, mqtt, clock) as companion:
+        with Subscriber(broker.port) as ear, table_with_broker(folder, mqtt, clock) as companion:
             until("the connection", lambda each=companion: each.broker.is_connected)
             scene = Scene(companion, clock, Viewer(companion))
             for act in begin(scene, text):
-                tell(companion)
+                publish_now(companion)
                 act()
                 clock.advance(1)
-                tell(companion)
+                publish_now(companion)
             ear.sync()
             games.append(
                 [(topic, payload) for topic, payload, retained in ear.heard if not retained]
@@ -144,10 +155,10 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
 ) -> None:
     clock = FakeClock(wall_s=1_800_000_000.0)
     mqtt = mqtt_settings(broker.port, pause=True)
-    with Ear(broker.port) as ear, told_table(tmp_path, mqtt, clock) as companion:
+    with Subscriber(broker.port) as ear, table_with_broker(tmp_path, mqtt, clock) as companion:
         companion.table.new_game("binmat", {"way": "referee", "seconds": 60.0}, seed=1)
         companion.table.resume("host")
-        tell(companion)
+        publish_now(companion)
         ear.sync()
         first = told_of(ear, "clock")
         assert (first["runs"], first["left_s"], first["limit_s"]) == (True, 60.0, 60.0)
@@ -156,7 +167,7 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
         for _ in range(5):
             clock.advance(1)
             companion.table.redraw()
-            tell(companion)
+            publish_now(companion)
         ear.sync()
         assert len([topic for topic, _, _ in ear.heard if topic == "tabletop/clock"]) == heard
         ear.say("tabletop/paused/set", b"ON")
@@ -164,7 +175,7 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
             "the clock stops",
             lambda: (companion.table.step(), companion.table.view().time.clock)[1].paused,
         )  # type: ignore[union-attr]  # a clock is there
-        tell(companion)
+        publish_now(companion)
         ear.sync()
         stopped = told_of(ear, "clock")
         assert (stopped["runs"], stopped["left_s"], stopped["ends_at"]) == (False, 55.0, None)
@@ -176,9 +187,9 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
 def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: Broker) -> None:
     mqtt = mqtt_settings(broker.port, topic="cafe/table3", name="Table 3", staff=True, pause=True)
     where = "homeassistant/device/cafe_table3/config"
-    with Ear(broker.port) as ear:
-        with told_table(tmp_path, mqtt) as companion:
-            tell(companion)
+    with Subscriber(broker.port) as ear:
+        with table_with_broker(tmp_path, mqtt) as companion:
+            publish_now(companion)
             ear.sync()
             device = json.loads(ear.last(where) or b"")
             assert device["dev"]["name"] == "Table 3"
@@ -207,11 +218,11 @@ def test_without_staff_and_pause_home_assistant_can_do_nothing() -> None:
 
 def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> None:
     mqtt = mqtt_settings(broker.port, topic="old")
-    with told_table(tmp_path, mqtt) as companion, Ear(broker.port) as ear:
-        tell(companion)
+    with table_with_broker(tmp_path, mqtt) as companion, Subscriber(broker.port) as ear:
+        publish_now(companion)
         renamed = msgspec.structs.replace(mqtt, topic="new", home_assistant=False)
         companion.use(msgspec.structs.replace(companion.settings, mqtt=renamed))
-        tell(companion)
+        publish_now(companion)
         ear.sync()
         kept = {topic for topic, _, _ in ear.heard if ear.last(topic)}
         assert "new/state" in kept
@@ -228,13 +239,13 @@ def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> No
 
 def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker) -> None:
     with (
-        Ear(broker.port) as ear,
-        told_table(tmp_path, mqtt_settings(broker.port, staff=True)) as companion,
+        Subscriber(broker.port) as ear,
+        table_with_broker(tmp_path, mqtt_settings(broker.port, staff=True)) as companion,
     ):
         bell = companion.broker.bell
         until("the bell is heard", lambda: bell.has_listener)
         bell.ring("south")
-        tell(companion)
+        publish_now(companion)
         ear.sync()
         assert told_of(ear, "staff") == {
             "call": "called",
@@ -251,7 +262,7 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
         until("it is done", lambda: bell.call == "none")
         bell.set_listening(True)
         ear.say("tabletop/staff/set", b"coming", retain=True)
-        tell(companion)
+        publish_now(companion)
         assert bell.call == "none"
         ear.say("tabletop/staff/set", b"", retain=True)
 
@@ -262,9 +273,9 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
 def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Path) -> None:
     with (
         Broker(tmp_path) as broker,
-        told_table(tmp_path / "state", mqtt_settings(broker.port)) as companion,
+        table_with_broker(tmp_path / "state", mqtt_settings(broker.port)) as companion,
     ):
-        tell(companion)
+        publish_now(companion)
         broker.kill()
         until("the loss is noticed", lambda: not companion.broker.is_connected)
         for number in range(40):
@@ -274,8 +285,8 @@ def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Pat
         until("it is said why", lambda: "cannot be reached" in companion.broker.sentence)
         companion.table.take_seat(Seat.NORTH, "Jonas")
         broker.start()
-        tell(companion)
-        with Ear(broker.port) as ear:
+        publish_now(companion)
+        with Subscriber(broker.port) as ear:
             assert told_of(ear, "seats")["north"]["taken"] is True
             assert ear.last("tabletop/availability") == b"online"
             assert {retained for topic, _, retained in ear.heard if topic == "tabletop/state"} == {
@@ -287,10 +298,10 @@ def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
     tmp_path: Path, broker: Broker
 ) -> None:
     with (
-        Ear(broker.port) as ear,
-        told_table(tmp_path, mqtt_settings(broker.port, topic="will")) as companion,
+        Subscriber(broker.port) as ear,
+        table_with_broker(tmp_path, mqtt_settings(broker.port, topic="will")) as companion,
     ):
-        tell(companion)
+        publish_now(companion)
         line = companion.broker.line
         assert line is not None
         assert line._client
@@ -317,8 +328,8 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> N
             "ok",
             f"Connected to the broker 127.0.0.1, port {broker.port}.",
         )
-        with told_table(tmp_path / "state", mqtt) as companion:
-            tell(companion)
+        with table_with_broker(tmp_path / "state", mqtt) as companion:
+            publish_now(companion)
             page = companion.broker.sentence
     assert "Connected" in page
 
@@ -334,8 +345,8 @@ def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> 
             "The broker 127.0.0.1 cannot be trusted (CERTIFICATE_VERIFY_FAILED): check [mqtt] tls"
         )
         mqtt = mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "cert.pem"))
-        with told_table(tmp_path / "state", mqtt) as companion:
-            tell(companion)
+        with table_with_broker(tmp_path / "state", mqtt) as companion:
+            publish_now(companion)
             assert companion.broker.is_connected
         (found,) = examine_broker(
             mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "none.pem"))
@@ -348,7 +359,7 @@ def test_a_broker_that_never_answers_keeps_nobody_waiting(
 ) -> None:
     monkeypatch.setattr(lines, "KEEPALIVE_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        with told_table(tmp_path, mqtt_settings(silent.getsockname()[1])) as companion:
+        with table_with_broker(tmp_path, mqtt_settings(silent.getsockname()[1])) as companion:
             until(
                 "it is said",
                 lambda: companion.broker.sentence == "The broker 127.0.0.1 does not answer.",
@@ -393,7 +404,7 @@ def test_a_topic_is_made_of_plain_words(topic: str) -> None:
 
 
 def test_nothing_runs_and_nothing_is_imported_while_it_is_off(tmp_path: Path) -> None:
-    with told_table(tmp_path, MqttSettings()) as companion:
+    with table_with_broker(tmp_path, MqttSettings()) as companion:
         assert companion.broker.line is None
         assert not [thread for thread in threading.enumerate() if "paho" in thread.name]
         assert not companion.broker.bell.has_listener

@@ -10,7 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from sheet_tools import PAPERS, Image, markers_mm, needs_poppler, pictures, rastered
+from sheet_tools import PAPERS, Image, markers_mm, needs_poppler, pictures, rasterise
 
 from companion.cli.main import main
 from companion.core import i18n
@@ -77,7 +77,7 @@ def clear_sides(page: Image, wide_mm: float, dpi: int) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_longer_words_fit_every_page_of_a_kit(name: str, long_words: str) -> None:
     pdf, _ = kit_pdf(kit_of(name), KitStyle(language=long_words), extras_of(name))
-    for page in rastered(pdf, 30, first=1, last=9):
+    for page in rasterise(pdf, 30, first=1, last=9):
         clear_sides(page, MARGIN_MM - 0.9, 30)
     first = " ".join(text_of(pdf)[0].split())
     assert "¿Ñandú à l’œuvre? « Print at 100 % on matt paper" in first
@@ -192,7 +192,7 @@ def codes_on(page: Image) -> set[str]:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_table_cards_codes_scan_from_both_sides(paper: Paper) -> None:
     wifi = Wifi("Table; one", 'a:b"c\\d')
-    page = rastered(join_card_pdf(ADDRESSES, wifi, paper), 120)[0]
+    page = rasterise(join_card_pdf(ADDRESSES, wifi, paper), 120)[0]
     assert not list(markers_mm(page)), "a camera takes nothing on it for a piece"
     half = page.shape[0] // 2
     for side in (page[half:], page[:half][::-1, ::-1]):

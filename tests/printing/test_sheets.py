@@ -19,13 +19,13 @@ from sheet_tools import (
     PX_PER_MM,
     Image,
     assert_distances,
-    assert_white_round,
+    assert_white_around,
     board_pages,
     corners_when_joined,
     markers_mm,
     needs_poppler,
     pictures,
-    rastered,
+    rasterise,
     texts,
 )
 
@@ -139,7 +139,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
         if sheet.kind == "instructions":
             continue
         for _, corners in markers_mm(page):
-            assert_white_round(page, corners, dist(corners[0], corners[1]) / MODULES)
+            assert_white_around(page, corners, dist(corners[0], corners[1]) / MODULES)
 
 
 @needs_poppler
@@ -250,7 +250,7 @@ def whole(
     kit = GAMES[game].kit(GAMES[game].options({}))
     style = KitStyle(paper=paper, language=language, low_ink=low_ink)
     pdf, sheets = kit_pdf(kit, style, extras_of(game))
-    return sheets, rastered(pdf, dpi, 1, 29)
+    return sheets, rasterise(pdf, dpi, 1, 29)
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
@@ -318,7 +318,7 @@ def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
 def test_low_ink_leaves_the_backs_of_cards_white() -> None:
     pdf, sheets = kit_pdf(GAMES["binmat"].kit(GAMES["binmat"].options({})), KitStyle(low_ink=True))
     page = 1 + [sheet.kind for sheet in sheets].index("backs")
-    (back,) = rastered(pdf, 40, page, page)
+    (back,) = rasterise(pdf, 40, page, page)
     assert back.mean() > 200
 
 
@@ -332,7 +332,7 @@ def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> No
     assert board_in_one_piece(kit) == paper
     pdf, sheets = kit_pdf(kit, KitStyle(paper, board_only=True), extras_of(game))
     assert [(sheet.kind, sheet.names) for sheet in sheets] == [("board", ("board",))]
-    (page,) = rastered(pdf, DPI)
+    (page,) = rasterise(pdf, DPI)
     assert sorted(page.shape) == pytest.approx(
         [side * PX_PER_MM for side in PAPER_SIZES_MM[paper]], abs=1.5
     )

@@ -19,7 +19,7 @@ from sheet_tools import (
     PX_PER_MM,
     Image,
     Points,
-    assert_white_round,
+    assert_white_around,
     markers_mm,
     needs_poppler,
     pictures,
@@ -133,7 +133,7 @@ def test_both_markers_of_every_card_are_read_where_they_belong(paper: Paper) -> 
 def test_card_markers_have_their_white_round_them() -> None:
     for _, front, _ in card_pages(KIT, *printed("a4")):
         for _, corners in markers_mm(front):
-            assert_white_round(front, corners, deck_of(KIT).marker_mm / MODULES)
+            assert_white_around(front, corners, deck_of(KIT).marker_mm / MODULES)
 
 
 @needs_poppler

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from inside import app_of
 from simulated_room import PadRoom
-from web_fixtures import page_of
+from web_fixtures import page_text
 
 from companion.core.i18n import translate
 from companion.core.kit import Seat
@@ -58,7 +58,7 @@ def assert_told(at: PadRoom, guide: GuideView) -> None:
     """The table screen says which orders are to be given, what they are good for, and how far the
     lesson has come.
     """
-    page = html.unescape(page_of(app_of(at.companion.server).test_client(), "/?screen"))
+    page = html.unescape(page_text(app_of(at.companion.server).test_client(), "/?screen"))
     for order in (order for orders in guide.orders.values() for order in orders):
         assert translate(order.words) in page
     assert translate(guide.step.why) in page

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ports import free_port
-from service import Client, running, until
+from service import Client, service_process, until
 
 from companion.core.config import find_settings, load_settings
 from companion.core.errors import SystemTrouble
@@ -17,7 +17,7 @@ from companion.service import lifecycle
 
 
 def test_it_begins_anew_and_restores_a_backup_that_waits(tmp_path: Path) -> None:
-    with running(
+    with service_process(
         tmp_path, "--simulate", "--game", "outbuffered", "--port", str(free_port())
     ) as service:
         client = Client(service.url)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from service import Client, Running, running
+from service import Client, ServiceProcess, service_process
 from table_tools import playing
 
 from companion.core.kit import Seat
@@ -30,14 +30,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def service(folder: Path) -> Iterator[Running]:
-    with running(
+def service(folder: Path) -> Iterator[ServiceProcess]:
+    with service_process(
         folder, "--settings", str(folder / "owner.toml"), "--state-dir", str(folder), "--simulate"
     ) as service:
         yield service
 
 
-def test_the_game_that_was_on_goes_on_and_its_order_stays_sealed(service: Running) -> None:
+def test_the_game_that_was_on_goes_on_and_its_order_stays_sealed(service: ServiceProcess) -> None:
     view = Client(service.url).get("/api/view")
     assert (view["game"], view["phase"], view["moment"]) == ("outbuffered", "orders", "6.3")
     assert view["seats"]["north"]["sealed_at"], "North's order was in when the process was killed"
@@ -46,7 +46,7 @@ def test_the_game_that_was_on_goes_on_and_its_order_stays_sealed(service: Runnin
     assert "damaged" not in "".join(service.said)
 
 
-def test_every_finished_game_is_listed_and_told(service: Running) -> None:
+def test_every_finished_game_is_listed_and_told(service: ServiceProcess) -> None:
     client = Client(service.url)
     _, page, _ = client.send("/history")
     for number, game in enumerate(GAMES, start=1):
@@ -66,7 +66,7 @@ def test_the_sealed_order_is_opened_with_the_other_one(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_journal_is_lost_and_the_head_file_goes(
-    service: Running, folder: Path
+    service: ServiceProcess, folder: Path
 ) -> None:
     assert not (folder / "journal.sqlite-head").exists()
     with Journal(folder / "journal.sqlite", read_only=True) as journal:

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from web_fixtures import flat
+from web_fixtures import single_spaced
 
 from companion.cli.hotspot import WifiControl, run_wifi, take_request
 from companion.core.clock import FakeClock
@@ -326,13 +326,13 @@ class Box:
 
     def get(self, path: str, near: bool = True) -> str:
         answer = self.app.test_client().get(path, environ_overrides=NEAR if near else FAR)
-        return flat(unescape(answer.get_data(as_text=True)))
+        return single_spaced(unescape(answer.get_data(as_text=True)))
 
     def try_wifi(self, name: str, password: str) -> str:
         answer = self.app.test_client().post(
             "/wifi", data={"name": name, "password": password}, environ_overrides=NEAR
         )
-        return flat(unescape(answer.get_data(as_text=True)))
+        return single_spaced(unescape(answer.get_data(as_text=True)))
 
 
 @contextmanager
@@ -406,7 +406,7 @@ def test_once_there_is_an_owner_nobody_else_changes_the_wifi(
         assert table.companion.host_key not in table.get("/wifi")
         assert table.own.hotspot.password not in table.get("/"), "who is in it knows it already"
         page = owner.get("/wifi", environ_overrides=FAR).get_data(as_text=True)
-        assert "Give the table your Wi-Fi" in flat(page)
+        assert "Give the table your Wi-Fi" in single_spaced(page)
         assert 'href="/wifi"' in owner.get("/settings").get_data(as_text=True)
 
 

@@ -13,8 +13,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from served import served
-from service import Client, comes_to, running
+from in_process import in_process_service
+from service import Client, service_process, wait_for_phase
 
 from companion.cli.main import main
 from companion.games import game_named
@@ -51,7 +51,7 @@ def command(*arguments: str) -> Ended:
 
 
 def test_it_says_what_it_found_and_ends_with_open_streams(tmp_path: Path) -> None:
-    with running(tmp_path, "--port", "0") as service:
+    with service_process(tmp_path, "--port", "0") as service:
         stream = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
         stream.request("GET", "/live/table")
         stream.getresponse().readline()
@@ -66,7 +66,7 @@ def test_it_says_what_it_found_and_ends_with_open_streams(tmp_path: Path) -> Non
 
 
 def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0") as service:
+    with service_process(tmp_path, "--simulate", "--port", "0") as service:
         settings = str(tmp_path / "settings.toml")
         second = process("play", "--settings", settings, "--simulate", "--port", "0")
         assert second.returncode == 1
@@ -126,10 +126,10 @@ def test_errors_are_one_line_and_have_their_status(
 
 
 def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> None:
-    with served(tmp_path, "outbuffered") as service:
+    with in_process_service(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         client.post("/api/seat/south/take", name="")
-        comes_to(client, "orders")
+        wait_for_phase(client, "orders")
         on = command("replay", "1", "--state-dir", str(tmp_path))
         assert (on.returncode, on.stderr) == (
             1,

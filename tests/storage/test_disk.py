@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from history_tools import made_game
+from history_tools import random_game
 from inside import database_of, fill_disk, journal_of
-from table_tools import Played, both_seats, playing
+from table_tools import Played, playing, seat_both
 
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
@@ -33,7 +33,7 @@ def type_much(played: Played, turns: int = 60) -> None:
 
 def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_with_room(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         played.begin()
         journal = journal_of(played.table)
         fill_disk(journal)
@@ -170,7 +170,7 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
     with a_house(tmp_path, keep="games", games=2) as (played, house, album, history):
         play_games(played, album, 25)
         journal = journal_of(played.table)
-        number = history.import_game(msgspec.json.encode(made_game("arena", 1, 2)))
+        number = history.import_game(msgspec.json.encode(random_game("arena", 1, 2)))
         before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
         house.run_round()
         assert len(journal.games()) == 25, "somebody was here just now"

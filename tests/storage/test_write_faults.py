@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from inside import journal_of
-from table_tools import both_seats, playing
+from table_tools import playing, seat_both
 
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
@@ -66,7 +66,7 @@ def replace_by_copy(path: Path) -> None:
 @pytest.mark.parametrize("change", [remove, remove_log, replace_by_copy])
 def test_a_file_that_is_gone_takes_no_input(tmp_path: Path, change: Callable[[Path], None]) -> None:
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         played.begin()
         change(journal_of(played.table).path)
         for _ in range(2):

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from table_tools import Played, both_seats, playing
+from table_tools import Played, playing, seat_both
 
 
 @pytest.fixture
 def played(tmp_path: Path) -> Iterator[Played]:
     with playing(tmp_path) as opened:
-        both_seats(opened)
+        seat_both(opened)
         yield opened

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from inside import live_of, session_of
-from table_tools import Played, hands_follow
+from table_tools import Played, follow_instructions
 
 from companion.core.errors import Stale
 from companion.core.grid import Square
@@ -208,7 +208,7 @@ def tap(played: Played, *texts: str) -> None:
         view = played.view
         (seat,) = [seat for seat, shown in view.seats.items() if shown.is_awaited]
         played.table.hand_in(seat, view.moment, text)
-        hands_follow(played.table)
+        follow_instructions(played.table)
 
 
 # ---- the chess clock -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from chance_tools import (
 from hypothesis import given
 from hypothesis import strategies as st
 from inside import journal_of, session_of
-from table_tools import hands_follow
+from table_tools import follow_instructions
 from web_fixtures import HOST_KEY, Place, open_place, view_of
 
 from companion.archive.game_file import game_file, game_sentences
@@ -131,7 +131,7 @@ def test_secret_and_seed_are_nowhere_before_the_end(
     lobby = journal_of(place.table).key("chance").hex()
     seen = everything(place, (south, north, place.browser()))
     begin(place, game, options=FULL if game == "binmat" else {})
-    hands_follow(place.table)
+    follow_instructions(place.table)
     seen += everything(place, (south, north, place.browser()))
     place_pieces(place)
     seen += everything(place, (south, north, place.browser()))
@@ -148,11 +148,11 @@ def test_secret_and_seed_are_nowhere_before_the_end(
 
 def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     begin(place, "kahmate")
-    hands_follow(place.table)
+    follow_instructions(place.table)
     place_pieces(place)
     first = session_of(place.table)
     place.table.undo()
-    hands_follow(place.table)
+    follow_instructions(place.table)
     place_pieces(place)
     session = session_of(place.table)
     assert session.state == first.state == state_after_turns(session, 1)
@@ -174,7 +174,7 @@ def test_a_chosen_chance_is_announced(
     place: Place, game: str, body: dict[str, Any], words: str
 ) -> None:
     begin(place, game, **body)
-    hands_follow(place.table)
+    follow_instructions(place.table)
     told = state_of(place.table.view(), "en")["chance"]
     assert told
     assert told["words"].startswith(words)
@@ -192,7 +192,7 @@ def test_the_check_for_outsiders_is_all_it_takes(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(place, "kahmate")
-    hands_follow(place.table)
+    follow_instructions(place.table)
     place_pieces(place)
     place.table.resign(Seat.SOUTH)
     played = game_file(session_of(place.table))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from inside import live_of
-from table_tools import Played, both_seats, playing
+from table_tools import Played, playing, seat_both
 
 from companion.core.errors import Illegal, Stale
 from companion.core.kit import SEATS, Seat
@@ -271,7 +271,7 @@ def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) 
 
 def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         begin(played)
         act(played)
         for _ in range(28):

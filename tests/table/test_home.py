@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from inside import session_of
-from table_tools import Played, both_seats, playing
+from table_tools import Played, playing, seat_both
 
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS
@@ -37,7 +37,7 @@ def test_ten_quiet_minutes_or_a_free_seat_lead_home(played: Played) -> None:
 
 def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         _end(played)
         played.table.return_to_lobby()
         played.table.free_seat(NORTH)

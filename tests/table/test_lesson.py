@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from table_tools import Played, both_seats, playing
+from table_tools import Played, playing, seat_both
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed
@@ -74,7 +74,7 @@ def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
 @EACH
 def test_a_lesson_outlives_a_restart_until_it_is_skipped(tmp_path: Path, name: str) -> None:
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         begin(played, name)
         follow(played, 1)
         before = played.view

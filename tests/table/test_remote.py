@@ -14,11 +14,11 @@ from remote_tools import (
     GAME,
     HalfTable,
     MemoryLine,
-    looks,
-    paired,
+    assert_line_agrees,
+    comparable_texts,
+    paired_tables,
     play_roughly,
     public_records,
-    same,
 )
 
 from companion.core.errors import Illegal, Malformed, Stale
@@ -40,14 +40,14 @@ GAMES = (
 def test_a_rough_game_is_the_same_at_both_tables(
     tmp_path: Path, game: str, options: dict[str, object]
 ) -> None:
-    with paired(tmp_path, game, options) as line:
+    with paired_tables(tmp_path, game, options) as line:
         # games of Scouts and Kahmate are long
         ends = 0.002 if game in ("scouts", "kahmate") else 0.0
         play_roughly(line, Random(game), ends=ends)
-        same(line)
-    with paired(tmp_path / "ended", game, options) as line:
+        assert_line_agrees(line)
+    with paired_tables(tmp_path / "ended", game, options) as line:
         play_roughly(line, Random(len(game)), ends=0.01)
-        same(line)
+        assert_line_agrees(line)
 
 
 # ---- secrets -------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
     records there, while South has sealed this order; and afterwards, once North has sealed its
     own.
     """
-    with paired(folder, "outbuffered") as line:
+    with paired_tables(folder, "outbuffered") as line:
         _open_moment(line)
         line.south.table.hand_in(SOUTH, line.south.session.moment, order, "ab" * 8)
         line.flush()
@@ -75,13 +75,13 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
         assert north.table.view(NORTH).sign.text == "Three orders to go"
         before = [
             *map(bytes.decode, line.kept[SOUTH]),
-            *looks(north),
+            *comparable_texts(north),
             *_looks_of_anybody(line.south),
         ]
         north.table.hand_in(NORTH, north.session.moment, "UUU", "cd" * 8)
         line.flush()
         assert [half.session.phase for half in line.tables] == [Phase.STAGES] * 2
-        after = [*map(bytes.decode, line.kept[SOUTH]), *looks(north)]
+        after = [*map(bytes.decode, line.kept[SOUTH]), *comparable_texts(north)]
     return [_masked(text) for text in before], [_masked(text) for text in after]
 
 
@@ -116,7 +116,7 @@ def _bytes(number: int, **message: object) -> bytes:
 
 
 def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
-    with paired(tmp_path, "outbuffered") as line:
+    with paired_tables(tmp_path, "outbuffered") as line:
         _open_moment(line)
         north, number = line.north, line.north.game.received_count + 1
         tick, moment = north.session.tick, north.session.moment
@@ -161,7 +161,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    with paired(tmp_path, "outbuffered") as line:
+    with paired_tables(tmp_path, "outbuffered") as line:
         _open_moment(line)
         table, moment = line.south.table, line.south.session.moment
         for of_the_other in (
@@ -190,7 +190,7 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
 
 
 def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> None:
-    with paired(tmp_path, "outbuffered", number=7) as line:
+    with paired_tables(tmp_path, "outbuffered", number=7) as line:
         assert {half.session.moment for half in line.tables} == {"7.0"}
         line.south.begin("outbuffered", {}, 7)  # once more changes nothing
         table = line.south.table
@@ -218,7 +218,7 @@ def _scouts(line: MemoryLine) -> None:
 def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
     tmp_path: Path,
 ) -> None:
-    with paired(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
+    with paired_tables(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
         _scouts(line)
         (seat,) = line.south.session.awaited
         here, there = sorted(line.tables, key=lambda half: half.seat is not seat)
@@ -246,13 +246,13 @@ def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
         there.clock.advance(61)
         there.table.step()
         line.flush()
-        same(line)
+        assert_line_agrees(line)
         assert here.session.outcome is not None
         assert here.session.outcome.winners == {seat}
 
 
 def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
-    with paired(tmp_path, "outbuffered") as line:
+    with paired_tables(tmp_path, "outbuffered") as line:
         _open_moment(line)
         table = line.south.table
         table.abandon()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ports import free_port
 from simulated_room import simulated
-from table_tools import hands_follow
+from table_tools import follow_instructions
 from viewers import Viewer
 
 from companion.core.clock import FakeClock
@@ -57,7 +57,7 @@ class Scene:
     def begin(self, game: str, **options: object) -> None:
         """A game whose set-up hands have done."""
         self.companion.table.new_game(game, options, seed=1)
-        hands_follow(self.companion.table)
+        follow_instructions(self.companion.table)
 
     def say(self, action: str, status: int = 200, seat: str = "south", **changed: str) -> None:
         """Hand an action in at the phone."""
@@ -179,7 +179,7 @@ def strength(scene: Scene, text: str) -> Acts:
     for action in (*placings, *runs):
         seat = next(seat for seat, shown in table.view().seats.items() if shown.is_awaited)
         table.hand_in(seat, scene.moment, action)
-        hands_follow(scene.companion.table)
+        follow_instructions(scene.companion.table)
     assert all(shown.is_awaited for shown in table.view().seats.values())
     pad = ("up", "down", "left", "right", "a", "b")[int(text) - 1]
     return (
@@ -269,7 +269,7 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
             assert coach[0] == 409
             assert reason not in logged.text
             table.hand_in(Seat.NORTH, scene.moment, "III")
-            hands_follow(scene.companion.table)
+            follow_instructions(scene.companion.table)
             status, answer = _asks_why(scene, "/api/seat/north/coach", about="theirs")
             assert (status, answer["action"], answer["why"]) == (200, action, [reason])
     for (path, first), (_, second) in zip(*told, strict=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from setup_tools import kept
+from setup_tools import open_service
 
 from companion.core.errors import JournalError
 from companion.core.kit import SEATS, Seat
@@ -25,12 +25,12 @@ def test_ready_starts_what_was_played_last_when_no_board_lies_there(
     tmp_path: Path, key: PadKey
 ) -> None:
     by = None if key is PadKey.TABLE else Seat.NORTH
-    with kept(tmp_path) as place:
+    with open_service(tmp_path) as place:
         place.sit(Seat.NORTH, "Jonas")
         place.press(by, key)
         assert place.table.view().phase is Phase.LOBBY
     (tmp_path / "choices.json").write_text('{"last": "arena", "options": {"arena": {"wind": 1}}}')
-    with kept(tmp_path) as place:
+    with open_service(tmp_path) as place:
         place.press(by, key)
         assert place.table.view().game == "arena", "options that are not known any more are none"
 
@@ -49,7 +49,7 @@ def test_rubbish_in_the_file_of_choices_is_no_trouble(tmp_path: Path) -> None:
 
 
 def test_sides_change_places_with_their_phones(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
+    with open_service(tmp_path) as place:
         gone = place.sit(Seat.SOUTH, "Gone")
         place.table.free_seat(Seat.SOUTH)
         mara, jonas = place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
@@ -71,7 +71,7 @@ def test_nobody_sees_a_seat_free_while_sides_change_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A phone that looked in between was sent to the join page, and stayed there."""
-    with kept(tmp_path) as place:
+    with open_service(tmp_path) as place:
         place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
         names: list[str] = []
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import live_of, session_of
 from service import until
-from table_tools import Played, both_seats, hands_follow, playing
+from table_tools import Played, follow_instructions, playing, seat_both
 from toy import Toy
 
 from companion.core.clock import FakeClock
@@ -308,12 +308,12 @@ def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
 
 def test_the_press_that_starts_the_clock_overrules_nothing(played: Played) -> None:
     played.table.new_game("scouts", {})
-    hands_follow(played.table)
+    follow_instructions(played.table)
     placements = [f"@{file}{rank}" for file in "bcdef" for rank in (1, 10)]
     for action in (*placements, "b1-b2"):
         (seat,) = session_of(played.table).awaited
         played.hand_in(seat, action)
-        hands_follow(played.table)
+        follow_instructions(played.table)
     after = played.view.board.layout
     played.table.undo()
     played.show(moved(after, "f10", "f5"), game="scouts")
@@ -349,7 +349,7 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
 
 def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         played.begin()
         played.turn("III", "III")
         played.finish_stages()
@@ -399,7 +399,7 @@ def test_replayed_journal_is_the_live_state(
 
 def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         played.begin()
     with Journal(tmp_path / "journal.sqlite") as journal:
         journal.append(1, [HandIn(SOUTH, "1.1", "XYZ")], 0.0)

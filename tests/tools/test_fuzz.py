@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fuzz import every_target
 from fuzz.running import Target, run_batch
-from table_tools import both_seats, playing
+from table_tools import playing, seat_both
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
@@ -53,7 +53,7 @@ def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(
     the board.
     """
     with playing(tmp_path) as played:
-        both_seats(played)
+        seat_both(played)
         played.begin()
         lying = top_faces(played.table.view().board.layout)
         played.show({square: (face,) for square, face in lying.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from camera_tools import Webcam, shown
+from camera_tools import Webcam, striped_picture
 
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
@@ -12,7 +12,7 @@ from vision.cameras.exposure import DARK_WORDS, ExposureControl
 from vision.cameras.source import Capture, Device
 from vision.reading.board_reader import board_reader
 
-SMALL = shown((1920, 1080))[::6, ::6]
+SMALL = striped_picture((1920, 1080))[::6, ::6]
 
 
 class Willing(Device):
@@ -101,7 +101,7 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
 
 def test_a_frozen_camera_is_opened_anew_until_it_sends_another_picture() -> None:
     clock, opened = FakeClock(), []
-    picture = shown((1280, 720))
+    picture = striped_picture((1280, 720))
 
     class Frozen(Device):
         def _take(self) -> Capture:

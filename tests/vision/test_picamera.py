@@ -5,7 +5,7 @@ and exposure.
 from __future__ import annotations
 
 import pytest
-from camera_tools import shown
+from camera_tools import striped_picture
 from picamera_tools import WIDE_PX, PiHost
 
 from companion.core.clock import FakeClock
@@ -28,7 +28,7 @@ def test_the_luma_plane_comes_without_padding_and_colour(pi: PiHost) -> None:
     assert camera.zoom == 1.5, "a part of the sensor"
     assert device.requests[0].buffer.shape[1] > px[0], "the fake has no stride"
     assert frame.luma.shape == (px[1], px[0])
-    assert (frame.luma[:, 1:] == shown(px)[:, 1:]).all()
+    assert (frame.luma[:, 1:] == striped_picture(px)[:, 1:]).all()
     assert device.configuration["main"] == {"size": px, "format": "YUV420", "stride": px[0] + 64}
     assert device.configuration["sensor"] == {"output_size": WIDE_PX, "bit_depth": 10}
     assert device.requests[0].released == 1

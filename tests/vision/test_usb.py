@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from camera_tools import UsbBus, Webcam, shown
+from camera_tools import UsbBus, Webcam, striped_picture
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
@@ -29,7 +29,7 @@ def test_every_format_gives_its_brightness_in_the_size_that_the_camera_sends(
     width, height = size or (1920, 1080)
     assert frame.luma.shape == (height, width)
     assert frame.luma.flags.c_contiguous
-    off = np.abs(frame.luma[:, 8:].astype(int) - shown((width, height))[:, 8:])
+    off = np.abs(frame.luma[:, 8:].astype(int) - striped_picture((width, height))[:, 8:])
     assert off.max() <= (12 if fourcc == "MJPG" else 0)
     assert off.mean() <= 0.5
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from web_fixtures import Place, error_of, open_place, page_of
+from web_fixtures import Place, error_of, open_place, page_text
 
 from companion.core.kit import Seat
 from web.context import GONE_AFTER_S, Presence
@@ -44,8 +44,10 @@ def test_a_seat_is_marked_after_half_a_minute_without_a_stream(place: Place) -> 
     north = place.sit("north", "Ben")
     goes(place)
     for browser, path in ((place.browser(), "/"), (north, "/seat/north")):
-        assert "Ann: the phone is gone" in page_of(browser, path)
-    assert "Ben: the phone is gone" not in page_of(north, "/seat/north"), "one’s own page is there"
+        assert "Ann: the phone is gone" in page_text(browser, path)
+    assert "Ben: the phone is gone" not in page_text(north, "/seat/north"), (
+        "one’s own page is there"
+    )
 
 
 @pytest.mark.parametrize(("by", "door"), [("pad", "pad"), ("machine", "machine"), ("phone", "")])

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 from flask.testing import FlaskClient
-from web_fixtures import Place, open_place, page_of
+from web_fixtures import Place, open_place, page_text
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -206,6 +206,6 @@ def test_the_host_locks_and_chooses(room: Room) -> None:
         assert host.post(f"/api/camera/{door}", json=body).status_code == status
     room.eye.link.lock.assert_called_once_with(False, None)
     room.eye.link.choose.assert_called_once_with("usb:C920")
-    whole = page_of(host, "/host/health")
+    whole = page_text(host, "/host/health")
     assert re.search(r'aria-pressed="true" data-post="/api/camera/choose"[^>]*>Pi camera<', whole)
     assert "C920 &lt;b&gt;" in whole

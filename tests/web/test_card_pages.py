@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from web_fixtures import Place, error_of, page_of, view_of
+from web_fixtures import Place, error_of, page_text, view_of
 
 from companion.core.grid import Square
 from companion.core.ports import CameraState, CameraStatus, Reading
@@ -19,7 +19,7 @@ from web.rendering import cards
 
 def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None:
     moment = place.to_clock()
-    page = page_of(place.browser(), "/")
+    page = page_text(place.browser(), "/")
     whole = re.search(r'<button class="whole"[^>]*data-post="/api/table/act"[^>]*>', page)
     assert whole
     (body,) = re.findall(r"data-body='([^']*)'", whole[0])
@@ -27,7 +27,7 @@ def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None
     assert ">110</text>" in page
     assert '<section class="half left side-ice on">' in page
     place.table.pause("host")
-    page = page_of(place.browser(), "/")
+    page = page_text(place.browser(), "/")
     assert re.search(r'<button class="sign is-key[^>]*/api/table/resume', page)
     assert 'class="whole"' not in page
 
@@ -59,16 +59,16 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
         place.table.step()
 
     lay("5&", "X")
-    wall, phone = page_of(place.browser(), "/"), page_of(south, "/seat/south")
+    wall, phone = page_text(place.browser(), "/"), page_text(south, "/seat/south")
     assert '<span class="cd big up">5&amp;</span><span class="cd big shut"></span>' in wall
     (read,) = re.findall(r"data-read='([^']*)'", phone)
     assert json.loads(read) == {"south": ["a^"], "north": ["5&", "X"]}
-    assert 'id="enter"' not in page_of(north, "/seat/north")
+    assert 'id="enter"' not in page_text(north, "/seat/north")
     lay("5&", "3%")
     view = view_of(place)
     assert view["laid"] == "3: 5& 3% / a^"
     assert view["fans"] == {"d1": ["a^"], "d2": ["5&", "3%"]}
-    assert "That is right" in page_of(place.browser(), "/")
+    assert "That is right" in page_text(place.browser(), "/")
     body = {"moment": view["moment"], "action": view["laid"]}
     assert place.browser().post("/api/table/act", json=body).status_code == 200
     assert place.table.view().phase is Phase.STAGES
@@ -88,18 +88,18 @@ def test_a_combat_shows_its_cards_on_every_page(
         body = {"moment": place.table.view().moment, "action": action}
         south.post("/api/seat/south/hand-in", json=body)
     for path in ("/", "/watch", "/seat/south"):
-        page = page_of(south, path)
+        page = page_text(south, path)
         assert page.count('<li class="bigcard') == shown, path
         assert page.count('class="in"') == counted, path
         assert ("8 beats 6." in page) == ('class="comes-to"' in page) == bool(counted), path
-    assert 'data-meanwhile="Lane 2"' in page_of(south, "/"), "the sign while the cards turn"
+    assert 'data-meanwhile="Lane 2"' in page_text(south, "/"), "the sign while the cards turn"
 
 
 def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     south = place.sit("south")
     place.sit("north")
     south.post("/api/seat/south/choose", json={"game": "binmat"})
-    page = page_of(south, "/seat/south")
+    page = page_text(south, "/seat/south")
     for number in range(len(GAMES["binmat"].presets)):
         assert f'{{"game":"binmat","preset":{number}}}' in page
         body = {"game": "binmat", "preset": number}

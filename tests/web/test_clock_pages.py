@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from web_fixtures import HOST_KEY, Place, page_of, view_of
+from web_fixtures import HOST_KEY, Place, page_text, view_of
 
 HOST = {"X-Host-Key": HOST_KEY}
 
@@ -43,7 +43,7 @@ def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
             assert other.post(path, json={}).status_code == 403
             assert south.post(path, json={}, headers=headers).status_code == 200
             assert view_of(place)["clock"]["paused"] == paused
-            assert ("Resume" in page_of(south, "/seat/south")) is bool(paused)
+            assert ("Resume" in page_text(south, "/seat/south")) is bool(paused)
 
 
 # ---- time ----------------------------------------------------------------------------------------

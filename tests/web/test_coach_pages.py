@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from table_tools import hands_follow
-from web_fixtures import Place, error_of, open_place, page_of, view_of
+from table_tools import follow_instructions
+from web_fixtures import Place, error_of, open_place, page_text, view_of
 
 from companion.bots.base import Choice, Verdict
 from companion.bots.bot_process import sentence_of
@@ -61,7 +61,7 @@ def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None
     assert (told["action"], told["why"], told["judgement"]) == ("LRS", [SECRET], "")
     assert "order-left" in told["html"]
     assert view_of(place)["seats"]["south"]["coached"] is True
-    assert "with the coach" in page_of(place.browser(), "/")
+    assert "with the coach" in page_text(place.browser(), "/")
     assert view_of(place)["seats"]["south"]["sealed_at"] is None, "it handed in by itself"
 
 
@@ -115,8 +115,8 @@ def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
     better = "/history/1/turn/1/better"
     assert place.browser().get(better).status_code == 409, "the game is still on"
     place.table.resign(Seat.NORTH)
-    assert f'data-better="{better}"' in page_of(place.browser(), "/history/1/scene/3")
-    told = page_of(place.browser(), better)
+    assert f'data-better="{better}"' in page_text(place.browser(), "/history/1/scene/3")
+    told = page_text(place.browser(), better)
     assert told.count("That was fine; this would have been a little better.") == 2
     assert "Left, right, shoot" in told
     assert place.browser().get("/history/1/turn/2/better").status_code == 404
@@ -128,4 +128,4 @@ def settle(place: Place, *actions: str) -> None:
     moment = place.table.view().moment
     for seat, action in zip(Seat, actions, strict=True):
         place.table.hand_in(seat, moment, action)
-    hands_follow(place.table)
+    follow_instructions(place.table)

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from setup_tools import Kept, kept
-from web_fixtures import HOST_KEY, page_of
+from setup_tools import SetUpService, open_service
+from web_fixtures import HOST_KEY, page_text
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 
 @contextmanager
-def fresh(folder: Path) -> Iterator[Kept]:
-    with kept(folder, has_first_evening=True) as place:
+def fresh(folder: Path) -> Iterator[SetUpService]:
+    with open_service(folder, has_first_evening=True) as place:
         yield place
 
 
@@ -25,7 +25,7 @@ def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
         assert kiosk.get("/").status_code == 200, "a guest's browser on this machine"
         assert kiosk.get("/?kiosk", environ_overrides=ELSEWHERE).status_code == 200
         assert kiosk.get("/host/first/1", environ_overrides=ELSEWHERE).status_code == 403
-        assert "Which language?" in page_of(kiosk, "/host/first/1")
+        assert "Which language?" in page_text(kiosk, "/host/first/1")
         assert place.browser().post("/host", data=key).location == "/host/first/1"
         assert kiosk.post("/host/first/done").location == "/", "it is the host's now"
         assert kiosk.get("/?kiosk").status_code == 200
@@ -37,15 +37,15 @@ def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
 
 def test_the_answers_are_the_tables(tmp_path: Path) -> None:
     with fresh(tmp_path) as place:
-        page = page_of(place.host, "/host/first/2")
+        page = page_text(place.host, "/host/first/2")
         assert "No camera: confirm by hand" in page
         assert 'class="sign as-key" href="/host/first/3"' in page
         for turn in ("sides", "table"):
             place.host.post("/host/first/seats", data={"turn": turn})
         assert (place.table.settings.tip_south, place.table.settings.upright) == ("right", True)
-        assert "Left of the screen: Pointed" in page_of(place.host, "/host/first/4")
-        home = page_of(place.browser(), "/?screen")
+        assert "Left of the screen: Pointed" in page_text(place.host, "/host/first/4")
+        home = page_text(place.browser(), "/?screen")
         assert home.index('href="/n"') < home.index('href="/s"'), "North sits at the left"
         place.host.post("/host/first/language", data={"code": "fr"})
         assert place.table.settings.language == "fr"
-        assert '<html lang="fr"' in page_of(place.host, "/host/first/1")
+        assert '<html lang="fr"' in page_text(place.host, "/host/first/1")

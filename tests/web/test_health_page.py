@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from web_fixtures import Place, page_of
+from web_fixtures import Place, page_text
 
 from companion.diagnostics.findings import Finding, Grade, Status
 
@@ -61,7 +61,7 @@ def test_the_first_advice_leads_where_it_is_put_right(
     place: Place, found: tuple[Finding, ...], text: str, href: str
 ) -> None:
     place.health.found = found
-    assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_of(
+    assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_text(
         place.host(), "/host/health"
     )
 
@@ -69,7 +69,7 @@ def test_the_first_advice_leads_where_it_is_put_right(
 def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
     place.health.found = FOUND
     host = place.host()
-    page = page_of(host, "/host/health")
+    page = page_text(host, "/host/health")
     rows = dict(re.findall(r'<li data-row="(\w+)">(.*?)</li>', page))
     assert list(rows) == ["camera", "phones", "pads", "sound", "storage", "backup"]
     assert '<use href="#cross"/>' in rows["storage"]
@@ -81,5 +81,5 @@ def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
 
 def test_unknown_free_space_is_not_shown_as_zero(place: Place) -> None:
     place.health.now = replace(place.health.now, disk_free_mb=None)
-    assert "Free space unknown" in page_of(place.host(), "/host/health")
+    assert "Free space unknown" in page_text(place.host(), "/host/health")
     assert place.browser().get("/health").json["disk_free_mb"] == 0

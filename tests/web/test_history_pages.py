@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 from flask.testing import FlaskClient
-from history_tools import SHORT, made_game, play
+from history_tools import SHORT, play, random_game
 from inside import session_of
 from PIL import Image
-from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
+from web_fixtures import HOST_KEY, Place, open_place, page_text, single_spaced
 
 from companion.archive.played_games import MAX_GAME_BYTES
 from companion.core.kit import SEATS
@@ -48,7 +48,9 @@ def bring(browser: FlaskClient, content: bytes, **headers: str) -> Any:
 
 def brought(place: Place, name: str, turns: int = 400) -> FlaskClient:
     browser = place.browser()
-    assert bring(browser, msgspec.json.encode(made_game(name, 3, turns)), **HOST).status_code == 303
+    assert (
+        bring(browser, msgspec.json.encode(random_game(name, 3, turns)), **HOST).status_code == 303
+    )
     return browser
 
 
@@ -57,16 +59,16 @@ def brought(place: Place, name: str, turns: int = 400) -> FlaskClient:
 
 def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
     browser = place.browser()
-    assert "No game has been played yet." in page_of(browser, "/history")
+    assert "No game has been played yet." in page_text(browser, "/history")
     play(place.table, place.clock, "outbuffered", 2)
-    page = page_of(browser, "/history")
+    page = page_text(browser, "/history")
     for words in ('href="/history/1"', "2023-11-14", "Ann &amp; Co resigns."):
         assert words in page
     assert re.search(r'class="won">.*?Bob', page)
     plain = browser.get("/api/history").json
     assert (plain["count"], plain["games"][0]["ending"]) == (1, "won")
     browser.set_cookie("language", "es")
-    assert "2023-11-14" in page_of(browser, "/history")
+    assert "2023-11-14" in page_text(browser, "/history")
 
 
 # ---- a game --------------------------------------------------------------------------------------
@@ -75,7 +77,7 @@ def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
 @pytest.mark.parametrize("name", SHORT)
 def test_a_replay_needs_no_script(place: Place, name: str) -> None:
     browser = brought(place, name, turns=40)
-    page = page_of(browser, "/history/1?at=3")
+    page = page_text(browser, "/history/1?at=3")
     for words in ('id="next" href="?at=4"', 'id="back" href="?at=2"', "all receipts are right"):
         assert words in page
     (places,) = re.findall(r'data-places="(\d+)"', page)
@@ -83,7 +85,7 @@ def test_a_replay_needs_no_script(place: Place, name: str) -> None:
     for at in (0, 1, last):
         fragment = browser.get(f"/history/1/scene/{at}").text
         assert ("data-receipt=" in fragment) == (at > 0)
-        assert flat(fragment) in page_of(browser, f"/history/1?at={at}")
+        assert single_spaced(fragment) in page_text(browser, f"/history/1?at={at}")
     assert browser.get(f"/history/1/scene/{last + 1}").status_code == 404
 
 
@@ -125,9 +127,9 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     ):
         refused = bring(browser, content, **HOST)
         assert (refused.status_code, words in refused.text) == (status, True)
-    answer = bring(browser, msgspec.json.encode(made_game("scouts", 1, 3)), **HOST)
+    answer = bring(browser, msgspec.json.encode(random_game("scouts", 1, 3)), **HOST)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/history/2")
-    assert "imported" in page_of(browser, "/history")
+    assert "imported" in page_text(browser, "/history")
 
 
 def test_only_the_host_removes_games_and_names(place: Place) -> None:
@@ -142,7 +144,7 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
         ("remove", first, 200),
     ):
         assert browser.post(f"/api/history/{door}", json=body, headers=HOST).status_code == status
-    page = page_of(browser, "/history/2")
+    page = page_text(browser, "/history/2")
     assert "/api/history/remove" not in page
     assert "Bob" not in page
     assert "/api/history/remove" in browser.get("/history/2", headers=HOST).text
@@ -163,7 +165,7 @@ def test_a_game_is_a_film(place: Place, name: str, monkeypatch: pytest.MonkeyPat
 
 def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
     browser = brought(place, "outbuffered", turns=12)
-    page = page_of(browser, "/history/1")
+    page = page_text(browser, "/history/1")
     keys = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
     assert any("bounces and stays" in words for _, _, words in keys)
     (places,) = re.findall(r'data-places="(\d+)"', page)
@@ -176,7 +178,7 @@ def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
 def test_statistics_are_plain_tables(place: Place) -> None:
     play(place.table, place.clock, "outbuffered", 2)
     play(place.table, place.clock, "scouts", 14)
-    page = page_of(place.browser(), "/history")
+    page = page_text(place.browser(), "/history")
     assert page.count('<section class="player">') == 2
     assert "<h2>Ann &amp; Co</h2><p>2 games, 0 won" in page
     row = 'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>'

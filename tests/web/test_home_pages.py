@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from web_fixtures import HOST_KEY, Place, open_place, page_of
+from web_fixtures import HOST_KEY, Place, open_place, page_text
 
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -17,15 +17,15 @@ from companion.table.session import Phase
 def test_a_touch_chooses_and_seats_nobody(place: Place) -> None:
     browser = place.browser()
     assert browser.post("/api/table/choose", json={"game": "kahmate"}).status_code == 200
-    page = page_of(browser, "/")
+    page = page_text(browser, "/")
     for words in ("Over their line, and you win", "Scan the code on your side"):
         assert words in page
     seats = place.table.view().seats
     assert [seats[seat].name for seat in Seat] == [None, None]
     phones = {seat: place.sit(seat, seat) for seat in Seat}
     for seat, phone in phones.items():
-        assert "Ready for Kahmate?" in page_of(phone, f"/seat/{seat}")
-    assert "Start Kahmate" in page_of(browser, "/")
+        assert "Ready for Kahmate?" in page_text(phone, f"/seat/{seat}")
+    assert "Start Kahmate" in page_text(browser, "/")
     assert browser.post("/api/table/start", json={}).status_code == 200
     assert place.table.view().game == "kahmate"
 
@@ -41,10 +41,10 @@ def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
         )
         browser = place.browser()
         for path in ("/", "/watch", "/join", "/join/south", "/pass", "/rules/"):
-            page = page_of(browser, path)
+            page = page_text(browser, path)
             assert HOST_KEY not in page, path
             assert not re.search('href="/(host|settings|kit|history|statistics|workbench)', page)
-        assert HOST_KEY in page_of(browser, "/owner")
+        assert HOST_KEY in page_text(browser, "/owner")
         assert browser.get("/owner", environ_overrides=far).headers["Location"] == "/host"
         assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
         assert browser.get("/owner").headers["Location"] == "/host"
@@ -55,5 +55,5 @@ def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, na
     place.table.new_game(name, {}, 1)
     if (view := place.table.view()).phase is Phase.SETUP:
         place.table.confirm("host", view.moment, 0)
-    page = page_of(place.browser(), "/")
+    page = page_text(place.browser(), "/")
     assert (page.count('class="how-to-win"'), page.count('class="win"')) == (1, 3)

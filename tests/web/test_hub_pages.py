@@ -12,7 +12,7 @@ from weakref import ref
 import msgspec
 import pytest
 from flask import Flask
-from hub_room import NoHub, hub_pages, played_records, room_of_twelve
+from hub_room import RecordingHost, hub_pages, played_records, room_of_twelve
 
 from companion.core.clock import FakeClock
 from companion.table.public.messages import PublicState, PublicView, encode_public
@@ -35,12 +35,12 @@ def room(clock: FakeClock) -> Room:
 
 
 @pytest.fixture(scope="module")
-def host() -> NoHub:
-    return NoHub()
+def host() -> RecordingHost:
+    return RecordingHost()
 
 
 @pytest.fixture(scope="module")
-def app(room: Room, clock: FakeClock, host: NoHub) -> Iterator[Flask]:
+def app(room: Room, clock: FakeClock, host: RecordingHost) -> Iterator[Flask]:
     with hub_pages(room, clock, host) as app:
         yield app
 
@@ -283,7 +283,7 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
     ],
 )
 def test_what_the_host_wants_is_done_and_nobody_else_may(
-    app: Flask, host: NoHub, door: str, body: dict[str, Any], asked: tuple[Any, ...]
+    app: Flask, host: RecordingHost, door: str, body: dict[str, Any], asked: tuple[Any, ...]
 ) -> None:
     browser, path = app.test_client(), f"/api/hub/{door}"
     assert browser.post(path, json=body, environ_overrides=FAR).status_code == 403

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hub_room import hub_pages, keep_result
+from hub_room import hub_pages, store_result
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -89,7 +89,7 @@ def test_names_are_shown_only_where_that_was_agreed(
 ) -> None:
     card(phone, "=Mara")
     card(app.test_client(), "Secretia", shown=False)
-    keep_result(league, 1, 2, Seat.SOUTH)
+    store_result(league, 1, 2, Seat.SOUTH)
     told = {
         path: phone.get(path).text
         for path in (
@@ -122,7 +122,7 @@ def test_the_host_alone_sees_and_does_what_is_about_people(
     assert act(do="make", name="Mara", shown="on") == 303
     assert act(do="make", name="Jonas") == 303
     assert [person.is_shown for person in league.cards.people()] == [True, False]
-    keep_result(league, 1, 2, Seat.NORTH)
+    store_result(league, 1, 2, Seat.NORTH)
     page = phone.get(door, headers=KEY).text
     for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):
         assert part in page

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 from inside import session_of
-from setup_tools import kept
+from setup_tools import open_service
 from test_camera_page import KIT, room_in
 from test_camera_page import seen as seen_board
 from web_fixtures import HOST_KEY, Place, open_bench
-from words_tools import brackets, strays_of_json, strays_of_page
+from words_tools import brackets, untranslated_in_json, untranslated_on_page
 
 from companion.core.kit import SEATS, Seat
 from companion.core.network import Wifi
@@ -102,9 +102,9 @@ def look(browser: FlaskClient, strays: Strays, *paths: str) -> None:
         text = answer.text
         assert answer.status_code != 500, path
         if answer.mimetype == "application/json":
-            strays |= {(path, stray) for stray in strays_of_json(json.loads(text))}
+            strays |= {(path, stray) for stray in untranslated_in_json(json.loads(text))}
         elif answer.mimetype == "text/html":
-            strays |= {(path, stray) for stray in strays_of_page(text, NAMES)}
+            strays |= {(path, stray) for stray in untranslated_on_page(text, NAMES)}
 
 
 def sat_down(place: Place) -> FlaskClient:
@@ -125,7 +125,7 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     look(stranger, strays, *pages_of(place), *NAMED_PAGES)
     for path in ("/join/south", "/host"):
         answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
-        strays |= {(path, stray) for stray in strays_of_page(answer.text)}
+        strays |= {(path, stray) for stray in untranslated_on_page(answer.text)}
     browser = sat_down(place)
     look(stranger, strays, "/join/north", "/seat/south")
     look(browser, strays, *pages_of(place), *NAMED_PAGES, *DATA)
@@ -142,7 +142,7 @@ def test_settings_and_check_are_translated(
     tmp_path: Path, brackets: None, with_panel: bool
 ) -> None:
     strays: Strays = set()
-    with kept(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
+    with open_service(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
         browser = in_brackets(service.host)
         look(in_brackets(service.browser()), strays, "/settings", "/host/health")
         look(browser, strays, "/settings", "/host/health", "/host")
@@ -196,7 +196,9 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
             room.place.table.step()
             room.place.clock.advance(9)
             look(browser, strays, "/host/health")
-            strays |= {("live", stray) for stray in strays_of_page(room.fragment(browser), NAMES)}
+            strays |= {
+                ("live", stray) for stray in untranslated_on_page(room.fragment(browser), NAMES)
+            }
     assert not strays
 
 

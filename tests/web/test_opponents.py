@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from inside import session_of
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_text, view_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -14,7 +14,7 @@ from companion.games import GAMES
 
 def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
     browser, door = place.sit("south", "Ada"), "/api/seat/north/machine"
-    assert 'data-post="/api/seat/north/machine"' in page_of(browser, "/seat/south")
+    assert 'data-post="/api/seat/north/machine"' in page_text(browser, "/seat/south")
     answer = browser.post(door, json={"name": "Pip"})
     assert answer.json == {"seat": "north", "name": "Pip"}
     assert view_of(place)["seats"]["north"]["door"] == "machine"
@@ -22,12 +22,12 @@ def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
     assert unknown["message"] == "There is no such opponent: choose one of Pip, Bo and Zeno"
     assert browser.post(door, json={"name": "Bo"}).status_code == 200
     leaves = f'data-post="{door}-leaves" data-body="{{}}" aria-pressed="true"'
-    assert leaves in page_of(browser, "/seat/south")
+    assert leaves in page_text(browser, "/seat/south")
     for path in ("/join", "/seat/north"):
-        assert "Bo, the machine, sits here." in page_of(place.browser(), path)
+        assert "Bo, the machine, sits here." in page_text(place.browser(), path)
     host = place.host()
-    assert "Bo, machine" in page_of(host, "/host")
-    assert "Bo plays here. The other player can send it away" in page_of(host, "/join/north")
+    assert "Bo, machine" in page_text(host, "/host")
+    assert "Bo plays here. The other player can send it away" in page_text(host, "/join/north")
     assert browser.post(f"{door}-leaves", json={}).status_code == 200
     assert view_of(place)["seats"]["north"]["name"] is None
 
@@ -83,7 +83,7 @@ def test_a_trial_takes_nothing_from_a_person(place: Place) -> None:
 def test_each_way_out_of_a_trial_is_one_key(place: Place) -> None:
     browser = place.browser()
     browser.post("/try", headers={"Referer": "http://localhost/?kiosk"})
-    assert 'href="/?kiosk"' in page_of(browser, "/here?kiosk")
+    assert 'href="/?kiosk"' in page_text(browser, "/here?kiosk")
     browser.post("/api/table/choose", json={"game": "scouts"})
     browser.post("/api/table/start", json={})
     assert view_of(place)["game"] == "scouts"
@@ -97,7 +97,7 @@ def test_each_way_out_of_a_trial_is_one_key(place: Place) -> None:
 def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game: str) -> None:
     browser = place.browser()
     browser.post("/api/table/choose", json={"game": game})
-    assert f'name="lesson" value="{game}"' in page_of(browser, "/")
+    assert f'name="lesson" value="{game}"' in page_text(browser, "/")
     assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
     view = place.table.view()
     assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)

@@ -18,7 +18,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
 from simulated_room import local_settings
-from web_fixtures import SALT, flat, page_of
+from web_fixtures import SALT, page_text, single_spaced
 
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings
@@ -144,12 +144,12 @@ def test_the_owner_sees_the_code_and_what_to_do(room: Room) -> None:
     host, stranger = room.host(), room.main.test_client()
     stranger.environ_base.update(ELSEWHERE)
     assert stranger.get("/live/camera/phone").status_code == 403
-    page = page_of(host, "/camera/phone")
+    page = page_text(host, "/camera/phone")
     assert "Use an old phone as the camera" in page
     assert 'class="sign" href="/host/health"' in page
-    first = page_of(host, "/camera/phone?first")
+    first = page_text(host, "/camera/phone?first")
     assert 'class="sign" href="/host/first/2"' in first, "it leads on where it was asked for"
-    assert "Remove the phone" in page_of(host, "/host/health")
+    assert "Remove the phone" in page_text(host, "/host/health")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_without_https_a_phone_is_led_past_the_warning(
     browser.environ_base.update(ELSEWHERE)
     assert browser.get("/eye").status_code == 404, "no stranger opens a port"
     address = room.companion.phone_server.address()
-    page = flat(browser.get(f"/eye/{room.code()}", headers=agent).text)
+    page = single_spaced(browser.get(f"/eye/{room.code()}", headers=agent).text)
     assert "Your phone will warn you" in page
     assert said in page
     assert address.startswith("https://")

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from table_tools import hands_follow
-from web_fixtures import SALT, Place, error_of, page_of, view_of
+from table_tools import follow_instructions
+from web_fixtures import SALT, Place, error_of, page_text, view_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
@@ -37,7 +37,7 @@ def sq(text: str) -> Square:
 
 def start(place: Place, game: str, **options: Any) -> None:
     place.table.new_game(game, options, 1)
-    hands_follow(place.table)
+    follow_instructions(place.table)
 
 
 def play(place: Place, *actions: str) -> None:
@@ -46,7 +46,7 @@ def play(place: Place, *actions: str) -> None:
         view = place.table.view()
         (seat,) = (seat for seat in Seat if view.seats[seat].is_awaited)
         place.table.hand_in(seat, view.moment, action)
-        hands_follow(place.table)
+        follow_instructions(place.table)
 
 
 def both(place: Place, actions: Mapping[Seat, str]) -> None:
@@ -68,7 +68,7 @@ def to_duel(place: Place) -> None:
     """A run into a standing opponent waits for both cards."""
     start(place, "kahmate", starter="south", ball_card=1)
     both(place, PLACINGS)
-    hands_follow(place.table)
+    follow_instructions(place.table)
     play(place, "d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
     assert place.table.view().board.board_ui is not None
 
@@ -137,7 +137,7 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     see(place, board, "scouts")
     plain = view_of(place)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
-    page = page_of(place.browser(), "/")
+    page = page_text(place.browser(), "/")
     picture = picture_of_view(place.table.view())
     assert picture
     assert [problem.square for problem in picture.problems] == [sq("c3")]
@@ -178,7 +178,7 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
 
     clocks = view_of(place)["clocks"]
     assert (clocks["north"]["left_s"], clocks["north"]["due_s"]) == (600.0, None)
-    page = page_of(place.browser(), "/")
+    page = page_text(place.browser(), "/")
     for words in (">10:00</b>", "Press your clock"):
         assert words in page
     assert "still to move" in error_of(press())["message"]
@@ -226,10 +226,10 @@ def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> Non
     place.sit("south"), place.sit("north")
     to_duel(place)
     both(place, {Seat.SOUTH: "6"})
-    assert page_of(place.browser(), "/").count("a card, not open yet") == 1
+    assert page_text(place.browser(), "/").count("a card, not open yet") == 1
     both(place, {Seat.NORTH: "1"})
-    page = page_of(place.browser(), "/")
+    page = page_text(place.browser(), "/")
     assert (page.count('class="f tally'), page.count('class="figure num"')) == (2, 2)
-    hands_follow(place.table)
-    spent = re.findall(r'<li class="spent">(\d)<', page_of(place.browser(), "/"))
+    follow_instructions(place.table)
+    spent = re.findall(r'<li class="spent">(\d)<', page_text(place.browser(), "/"))
     assert sorted(spent) == ["1", "6"]

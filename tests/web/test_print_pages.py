@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from web_fixtures import Place, error_of, page_of
+from web_fixtures import Place, error_of, page_text
 
 from companion.games import GAMES
 from companion.printing.rulebook import illustrations
@@ -19,7 +19,7 @@ PAGE = {"Accept": "text/html"}
 def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
     place: Place,
 ) -> None:
-    page = page_of(place.browser(), "/kit?paper=letter&language=fr&ink=low")
+    page = page_text(place.browser(), "/kit?paper=letter&language=fr&ink=low")
     chosen = "?paper=letter&amp;language=fr&amp;ink=low"
     for name, game in GAMES.items():
         assert game.title in page
@@ -83,7 +83,7 @@ def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, wo
 @pytest.mark.parametrize("name", GAMES)
 def test_a_rules_page_has_contents_pictures_and_no_id_twice(place: Place, name: str) -> None:
     game = GAMES[name]
-    page = page_of(place.browser(), f"/rules/{name}")
+    page = page_text(place.browser(), f"/rules/{name}")
     for number, rule in enumerate(game.rules, start=1):
         assert f'<a href="#{rule.id}"><b>{number}</b>{rule.title}</a>' in page
         assert f'<section id="{rule.id}"' in page

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from table_tools import hands_follow
-from web_fixtures import Place, page_of
+from table_tools import follow_instructions
+from web_fixtures import Place, page_text
 
 from companion.core.kit import Seat
 
@@ -18,7 +18,7 @@ def begin(place: Place, game: str) -> None:
     if place.table.view().phase in ("orders", "stages"):
         place.table.resign(Seat.SOUTH)
     place.table.new_game(game, {}, 1)
-    hands_follow(place.table)
+    follow_instructions(place.table)
 
 
 def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
@@ -28,7 +28,7 @@ def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
     browser = place.browser()
     for language in ("en", "fr"):
         browser.set_cookie("language", language)
-        body, live = re.findall(r' data-page="([^"]+)"', page_of(browser, "/watch"))
+        body, live = re.findall(r' data-page="([^"]+)"', page_text(browser, "/watch"))
         assert body == live
         assert body.endswith(f"/{language}")
 
@@ -41,17 +41,17 @@ def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> No
         ("arena", 'class="order-sheet" data-secret'),
     ):
         begin(place, game)
-        assert secret in page_of(phone, "/seat/south"), game
+        assert secret in page_text(phone, "/seat/south"), game
     place.table.resign(Seat.SOUTH)
     place.to_clock("full")
-    assert '<div class="grip" data-secret><div class="held" id="hand"' in page_of(
+    assert '<div class="grip" data-secret><div class="held" id="hand"' in page_text(
         phone, "/seat/south"
     )
 
 
 def codes(place: Place) -> list[str]:
     """The seats whose codes stand on the table screen while a game is on."""
-    aside = re.findall(r'<aside class="codes".*?</aside>', page_of(place.browser(), "/"))
+    aside = re.findall(r'<aside class="codes".*?</aside>', page_text(place.browser(), "/"))
     shown = re.findall(r">[^<]*/([sn])</span>", "".join(aside))
     assert re.findall(r'<a class="code" href="/([sn])"', "".join(aside)) == shown, "or by a click"
     return shown
@@ -63,13 +63,13 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert codes(place) == ["s", "n"]
     place.sit("north", "Ben")
     assert codes(place) == ["s"]
-    assert 'class="page orders free1 ' in page_of(place.browser(), "/")
+    assert 'class="page orders free1 ' in page_text(place.browser(), "/")
     place.sit("south")
     assert codes(place) == []
     place.table.resign(Seat.NORTH)
-    assert 'data-post="/api/table/rematch"' in page_of(place.browser(), "/")
+    assert 'data-post="/api/table/rematch"' in page_text(place.browser(), "/")
     place.table.free_seat(Seat.SOUTH)
-    html = page_of(place.browser(), "/")
+    html = page_text(place.browser(), "/")
     assert "Scan here to play against Ben" in html
     assert "rematch" not in html
 
@@ -77,8 +77,8 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
 def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
     ada, there = place.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
     for path in ("/rules/", "/rules/arena", "/history", "/kit"):
-        assert there in page_of(ada, path), path
-    assert there not in page_of(place.browser(), "/rules/")
+        assert there in page_text(ada, path), path
+    assert there not in page_text(place.browser(), "/rules/")
 
 
 @pytest.mark.parametrize(("north", "shown"), [("Ben", ("Ann", "Ben")), ("Ann", ("White", "Black"))])
@@ -89,7 +89,7 @@ def test_people_are_called_by_their_names(place: Place, north: str, shown: tuple
     begin(place, "scouts")
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
     place.table.confirm("host", place.table.view().moment, 0)
-    html = page_of(place.browser(), "/")
+    html = page_text(place.browser(), "/")
     assert f"{shown[1]}: place a scout" in html
     assert f"{shown[0]} places a scout on a1." in html
     for name in shown:

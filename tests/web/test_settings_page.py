@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from setup_tools import HOST_KEY, Kept, kept
-from web_fixtures import error_of, flat
+from setup_tools import HOST_KEY, SetUpService, open_service
+from web_fixtures import error_of, single_spaced
 
 from companion.core.config import read_settings
 from companion.core.kit import Seat
@@ -27,11 +27,11 @@ from companion.table.session import Phase
 OURS = '# ours\n[table]\ntheme = "light" # as the wall\n[web]\nviewers = 20\n'
 
 
-def page_of(place: Kept) -> str:
-    return flat(unescape(place.host.get("/settings").text))
+def page_of(place: SetUpService) -> str:
+    return single_spaced(unescape(place.host.get("/settings").text))
 
 
-def save(place: Kept, **fields: str) -> Any:
+def save(place: SetUpService, **fields: str) -> Any:
     values = {key.replace("__", "."): text for key, text in fields.items()}
     return place.host.post("/api/settings/change", json={"values": values})
 
@@ -42,7 +42,7 @@ def refusal(answer: Any) -> str:
 
 
 def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
         page = place.browser().get("/settings").text
         assert "Enter the owner’s key" in page
         assert 'name="back" value="/settings"' in page
@@ -52,7 +52,7 @@ def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
 
 
 def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
-    with kept(tmp_path, f"{OURS}[panel]\nsilent = true\n") as place:
+    with open_service(tmp_path, f"{OURS}[panel]\nsilent = true\n") as place:
         front = page_of(place).partition('id="tinkerers"')[0]
         rows = re.findall(r'class="line"[^>]*>(?:<summary>)?<b>([^<]+)</b>', front)
         assert ", ".join(rows) == (
@@ -66,7 +66,7 @@ def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
 
 
 def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
         page = page_of(place)
         assert 'name="panel.north.lamps_active_low"' in page
         for name in ("state_dir", "web.host", "web.certificate", "mqtt.ca_file"):
@@ -80,7 +80,7 @@ def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
 
 
 def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
         own = {
             "panel__south__up": "0",
             "panel__south__down": "",
@@ -98,7 +98,7 @@ def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> N
 
 
 def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
         place.table.new_game("outbuffered", {}, 1)
         note = save(place, web__viewers="30").json["note"]
         assert note == "After the game the table starts again: then it works."
@@ -119,7 +119,7 @@ def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) 
 
 
 def test_a_game_takes_the_notice_of_a_restart_away(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
 
         def notices_after(seconds: float) -> tuple[str, ...]:
             place.clock.advance(seconds)
@@ -141,7 +141,7 @@ def test_a_game_takes_the_notice_of_a_restart_away(tmp_path: Path) -> None:
 
 
 def test_the_notice_of_a_backup_outlasts_a_game(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
         save(place, web__viewers="30")
         place.clock.advance(RESTART_AFTER_S)
         place.upkeep.restart_when_idle()
@@ -158,7 +158,7 @@ def test_dark_at_night_goes_by_the_hour(
 ) -> None:
     now = time.struct_time((2026, 11, 28, hour, 0, 0, 5, 332, 0))
     monkeypatch.setattr("web.routes.pages.time.localtime", lambda _: now)
-    with kept(tmp_path, '[table]\ntheme = "night"\n') as place:
+    with open_service(tmp_path, '[table]\ntheme = "night"\n') as place:
         assert f'data-theme="{theme}"' in place.host.get("/").text
 
 
@@ -168,7 +168,7 @@ def test_what_is_wrong_is_told_and_nothing_is_written(
     def full(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
         for fields, words in (
             (
                 {"table__theme": "dark", "web__port": "hello"},
@@ -200,7 +200,7 @@ def _refuse(number: int, **_: Any) -> None:
 def test_a_backup_is_saved_checked_laid_ready_and_called_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
 
         def restore(content: bytes) -> str:
             sent = {"backup": (io.BytesIO(content), "it.zip")}
@@ -234,7 +234,7 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(
 
 
 def test_all_as_delivered(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
+    with open_service(tmp_path, OURS) as place:
         place.sit(Seat.SOUTH, "Mara")
         place.table.new_game("outbuffered", {}, 1)
         for games in (False, True):

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
+from web_fixtures import HOST_KEY, SALT, Place, error_of, page_text, view_of
 
 from companion.core.kit import Seat
 
@@ -25,7 +25,7 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
         (north, "/", "<b>Purple offers a draw.</b>"),  # for who plays by pad
         (south, "/seat/south", ">Withdraw the draw</button>"),
     ):
-        assert words in page_of(browser, path)
+        assert words in page_text(browser, path)
     north.post("/api/seat/north/draw", json={})
     outcome = view_of(place)["outcome"]
     assert (outcome["winners"], outcome["reason"]) == ([], "A draw.")
@@ -38,7 +38,7 @@ def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
     phone, other = place.browser(), place.browser()
     for typed in ("/s", "/S", "/s/"):
         assert phone.get(typed).location == "/join/south"
-    assert "Sit down" in page_of(phone, "/join/south")
+    assert "Sit down" in page_text(phone, "/join/south")
     page = phone.post("/join/south", data={"name": "x" * 25})
     assert page.status_code == 400
     assert "at most 24 printable characters" in page.text
@@ -116,13 +116,13 @@ def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place)
     def enter(key: str) -> str:
         return host.post("/host", data={"key": key}).text
 
-    assert "Enter the owner’s key" in page_of(host, "/host")
+    assert "Enter the owner’s key" in page_text(host, "/host")
     for _ in range(5):
         assert "That is not the owner’s key" in enter("nope")
     assert "wait 30 seconds" in enter(HOST_KEY)
     place.clock.advance(31)
     enter(" ABCDE FGHIJ ")
-    assert "House rules" in page_of(host, "/host")
+    assert "House rules" in page_text(host, "/host")
     body = {"game": "outbuffered", "options": {"turn_limit": 20}}
     assert host.post("/api/host/new-game", json=body).status_code == 200
     assert host.post("/api/host/abandon", json={}).status_code == 200
@@ -243,7 +243,7 @@ def test_receipts_of_a_turn_can_be_checked_by_anybody(place: Place) -> None:
         assert (view["phase"], view["stage"], bool(view["opened"])) == ("stages", stage, stage == 2)
         body = {"moment": moment, "stage": stage, "force": True}
         seats[Seat.SOUTH].post("/api/seat/south/confirm", json=body)
-    opened, page = view_of(place)["opened"], page_of(place.browser(), "/watch")
+    opened, page = view_of(place)["opened"], page_text(place.browser(), "/watch")
     assert len(opened) == 2
     for one in opened:
         text = f"{one['moment']} {one['seat']} {one['action']} {one['salt']}"

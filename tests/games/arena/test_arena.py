@@ -9,12 +9,12 @@ from arena_tools import (
     SOUTH,
     Places,
     at,
+    events_of,
     play,
     points,
     squares,
     start,
     titles,
-    told,
     winners,
 )
 
@@ -27,15 +27,15 @@ from companion.games.arena.board import WALLS_MAP
 def test_worked_example_a_failure_makes_others_fail() -> None:
     step = play(at({1: "b2", 2: "b3"}, {1: "b4"}), "1:N 2:N", "1:D")
     assert squares(step, SOUTH) == {1: "b2", 2: "b3"}
-    assert [event.text for event in told(step, "bounce")] == [
+    assert [event.text for event in events_of(step, "bounce")] == [
         "Petrol robot 1 bounces and stays on b2.",
         "Petrol robot 2 bounces and stays on b3.",
     ]
-    assert [event.why for event in told(step, "bounce")] == [
+    assert [event.why for event in events_of(step, "bounce")] == [
         "Petrol robot 2 does not leave b3.",
         "Coral robot 1 does not leave b4.",
     ]
-    assert [(event.square, event.edge) for event in told(step, "bounce")] == [
+    assert [(event.square, event.edge) for event in events_of(step, "bounce")] == [
         ("b2", (0, 1)),
         ("b3", (0, 1)),
     ]
@@ -116,7 +116,7 @@ def test_what_happens_says_why(
     south: Places, north: Places, turn: int, orders: tuple[str, str], kind: str, why: str
 ) -> None:
     step = play(at(south, north, turn=turn, board=WALLS_MAP), *orders)
-    assert told(step, kind)[0].why == why
+    assert events_of(step, kind)[0].why == why
 
 
 def test_a_shield_halves_friendly_fire() -> None:
@@ -124,7 +124,7 @@ def test_a_shield_halves_friendly_fire() -> None:
     step = play(state, "1:aN", "1:-")
     assert points(step, SOUTH) == {1: 30, 2: 22}
     said = "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
-    assert told(step, "shot")[0].text == said
+    assert events_of(step, "shot")[0].text == said
     assert points(play(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
 
 

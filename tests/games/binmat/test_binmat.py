@@ -7,7 +7,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from binmat_tools import GAME, at, attacking, every_card, play, refused, start, texts
+from binmat_tools import GAME, at, attacker_to_move, every_card, play, reason_against, start, texts
 
 from companion.core.errors import Malformed
 from companion.games.binmat.actions import Reason
@@ -58,7 +58,7 @@ CASES: list[tuple[State, str, list[str]]] = [
     (at(RULEBOOK, south="5&"), "p5&2", ["Defender plays a card face down in lane 2."]),
     (FACE_UP, "u5&2", ["Defender plays 5& face up in lane 2."]),
     (
-        attacking(at(RULEBOOK, 2, defence="4^ ?^ @^ 5^", north="?&")),
+        attacker_to_move(at(RULEBOOK, 2, defence="4^ ?^ @^ 5^", north="?&")),
         "u?&2",
         [
             "Attacker plays ?& face up in lane 2.",
@@ -69,7 +69,7 @@ CASES: list[tuple[State, str, list[str]]] = [
     ),
     (at(HACKMUD, south="8& a#"), "xa#3", ["Defender discards 10# to lane 3."]),
     (
-        attacking(at(HACKMUD, north="8&", attacker_deck="2# 3# 4#")),
+        attacker_to_move(at(HACKMUD, north="8&", attacker_deck="2# 3# 4#")),
         "x8&a",
         ["Attacker discards 8& and draws two from the attacker deck."],
     ),
@@ -83,7 +83,7 @@ def test_a_turn_says_what_everybody_may_know(state: State, action: str, said: li
     assert step.stages == (), "it is no combat"
 
 
-DEFENDED = attacking(at(RULEBOOK, 2, defence="5&", north="5^ >& ?&", attack="5!"))
+DEFENDED = attacker_to_move(at(RULEBOOK, 2, defence="5&", north="5^ >& ?&", attack="5!"))
 REFUSALS: list[tuple[State, str, Reason, str]] = [
     (
         DEFENDED,
@@ -133,7 +133,12 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
         "Your stack in lane 2 is not empty: a BOUNCE goes face up only on an empty one",
     ),
     (DEFENDED, "c1", Reason.NO_ATTACKER_STACK, "Lane 1 has no attacker stack: combat needs one"),
-    (attacking(HACKMUD), "c2", Reason.NO_ATTACKER_STACK, "Lane 2 has no stack: combat needs one"),
+    (
+        attacker_to_move(HACKMUD),
+        "c2",
+        Reason.NO_ATTACKER_STACK,
+        "Lane 2 has no stack: combat needs one",
+    ),
     (
         at(HACKMUD, 2, attack="8^", defence="4&"),
         "c2",
@@ -148,13 +153,13 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
         "The defender discards to a lane: expected 0 to 5 after the card",
     ),
     (
-        attacking(at(HACKMUD, north="8&", attacker_deck="2#")),
+        attacker_to_move(at(HACKMUD, north="8&", attacker_deck="2#")),
         "x8&3",
         Reason.OTHER_PILE,
         "The attacker discards to the attacker discard: expected a after the card",
     ),
     (
-        attacking(at(HACKMUD, north="8&")),
+        attacker_to_move(at(HACKMUD, north="8&")),
         "x8&a",
         Reason.NOTHING_TO_DRAW,
         "The attacker deck and its discard pile are empty: there is nothing to draw for it",
@@ -172,7 +177,7 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
     ("state", "action", "reason", "words"), REFUSALS, ids=lambda case: str(case)[:5]
 )
 def test_a_refusal_names_its_reason(state: State, action: str, reason: Reason, words: str) -> None:
-    assert refused(state, action) == (reason, words)
+    assert reason_against(state, action) == (reason, words)
 
 
 def test_every_reason_is_refused_once() -> None:
@@ -186,7 +191,7 @@ def test_an_empty_deck_takes_its_shuffled_discard_pile_however_it_lay() -> None:
     assert one == other
     assert (one.discards[4], one.decks_open[4]) == ((), False)
     assert sorted(one.hands[0] + one.decks[4]) == ["2&", "3&", "4&"]
-    attack = play(attacking(at(start(), attacker_discard="7# 8#")), "da").state
+    attack = play(attacker_to_move(at(start(), attacker_discard="7# 8#")), "da").state
     assert sorted(attack.hands[1] + attack.attacker_deck) == ["7#", "8#"]
 
 
@@ -238,7 +243,7 @@ def test_win_conditions_the_attacker_with_more_damage_than_the_lane_deck_has_car
 
 def test_win_conditions_a_winning_combat_is_completed_and_counts_as_a_turn() -> None:
     last = at(start(turns=2), 2, attack="8^", defence="2^", deck="", attacker_discard="9#")
-    after = play(attacking(last), "c2").state
+    after = play(attacker_to_move(last), "c2").state
     assert after.outcome
     assert after.outcome.winners == {ATTACKER}
     assert (after.turns_left, after.attack[2], after.attacker_discard) == (

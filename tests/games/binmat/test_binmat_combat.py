@@ -5,7 +5,7 @@ rulings on them.
 from typing import Any
 
 import pytest
-from binmat_tools import at, attacking, play, start, texts
+from binmat_tools import at, attacker_to_move, play, start, texts
 
 from companion.core.errors import Malformed
 from companion.games.base import Event
@@ -126,7 +126,7 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
 def test_combat_either_side_may_initiate_it() -> None:
     state = at(start(), 2, attack="8^", defence="4&")
     assert texts(play(state, "c2"))[0] == "Defender declares combat in lane 2."
-    assert texts(play(attacking(state), "c2"))[0] == "Attacker declares combat in lane 2."
+    assert texts(play(attacker_to_move(state), "c2"))[0] == "Attacker declares combat in lane 2."
 
 
 def test_combat_comes_in_stages_that_tell_everything() -> None:

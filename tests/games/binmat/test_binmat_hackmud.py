@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from binmat_tools import GAME, at, attacking, play, start, texts
+from binmat_tools import GAME, at, attacker_to_move, play, start, texts
 
 from companion.games.binmat.cards import parse_cards
 from companion.games.binmat.combat import Combat, CombatSetup
@@ -29,7 +29,7 @@ def test_the_top_cards_of_lanes_3_4_and_5_lie_face_up_always_also_after_a_reshuf
 
 
 def test_the_attacker_who_draws_from_a_lane_with_deck_and_discard_pile_empty_wins() -> None:
-    step = play(attacking(at(fresh(), 1, deck="")), "d1")
+    step = play(attacker_to_move(at(fresh(), 1, deck="")), "d1")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
     assert texts(step) == [
@@ -52,7 +52,7 @@ def test_a_face_up_break_of_the_defender_starts_combat() -> None:
 
 
 def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_act() -> None:
-    state = attacking(at(fresh(), 2, defence="4^ @^", north="?&"))
+    state = attacker_to_move(at(fresh(), 2, defence="4^ @^", north="?&"))
     step = play(state, "u?&2")
     assert "Defender’s @^ takes ?& to the lane discard." in texts(step)
     assert step.stages
@@ -64,7 +64,7 @@ def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_a
 
 
 def test_the_attacker_plays_any_card_face_up_and_it_stays_open_without_combat() -> None:
-    state = attacking(at(fresh(), 1, attack="3^", defence="4&", north="7& @& 9+"))
+    state = attacker_to_move(at(fresh(), 1, attack="3^", defence="4&", north="7& @& 9+"))
     step = play(state, "u@&1")
     assert texts(step) == ["Attacker plays @& face up in lane 1."]
     assert not step.stages
@@ -81,7 +81,7 @@ def test_the_attacker_plays_any_card_face_up_and_it_stays_open_without_combat() 
 
 
 def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
-    state = attacking(at(fresh(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+"))
+    state = attacker_to_move(at(fresh(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+"))
     step = play(state, "u@&1", "--", "p@^1", "--", "c1")
     assert "Attacker’s @& does nothing." in texts(step)
     assert "Attacker’s @^ takes 5& to the attacker discard." in texts(step)
@@ -92,7 +92,7 @@ def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
 
 
 def test_the_second_pass_in_a_row_costs_the_attackers_hand_newest_card_first() -> None:
-    state = attacking(at(fresh(), north="8& 9& a&", attacker_discard="2#"))
+    state = attacker_to_move(at(fresh(), north="8& 9& a&", attacker_discard="2#"))
     once = play(state, "--").state
     assert once.hands[1] == ("8&", "9&", "a&")
     step = play(once, "--", "--")

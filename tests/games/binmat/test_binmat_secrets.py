@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from binmat_tools import GAME, at, attacking, every_card, play, start
+from binmat_tools import GAME, at, attacker_to_move, every_card, play, start
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -182,7 +182,7 @@ def reversible(state: State, action: str) -> bool:
 
 
 OPEN = at(start(), 2, attack="5&", defence="4^", south="8& >+")
-BOUNCE = attacking(at(start(), 2, north="?&"))
+BOUNCE = attacker_to_move(at(start(), 2, north="?&"))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ BOUNCE = attacking(at(start(), 2, north="?&"))
         (BOUNCE, "u?&2", True),
         (at(BOUNCE, 2, defence="4^", defence_open=True), "u?&2", True),
         (at(BOUNCE, 2, defence="4^"), "u?&2", False),
-        (attacking(at(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
+        (attacker_to_move(at(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
     ],
 )
 def test_only_what_turned_nothing_up_may_be_taken_back(
@@ -205,7 +205,7 @@ def test_only_what_turned_nothing_up_may_be_taken_back(
 
 
 def test_what_ended_the_game_or_cost_a_hand_may_not_be_taken_back() -> None:
-    last = attacking(start(turns=2))
+    last = attacker_to_move(start(turns=2))
     assert not reversible(last, "--")
     assert not reversible(at(last, north="5&"), "p5&0")
     second = play(at(start(edition="hackmud"), south="8&"), "--", "d0").state

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, Slow, do, placed, told
+from kahmate_tools import GAME, NORTH, SOUTH, SlowRules, do, event_texts, set_up_state
 
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
@@ -72,7 +72,7 @@ def test_after_the_set_up_all_pieces_and_the_ball_are_put_out() -> None:
         "e2": ["blue tough"], "f2": ["blue regular"], "c10": ["pink regular"], "d10": ["pink tough"],
         "e10": ["pink big"], "e11": ["pink smart"], "f10": ["pink regular"], "h10": ["pink fast"],
     }  # fmt: skip
-    assert told(step) == [
+    assert event_texts(step) == [
         "Blue places regular c2, regular f2, big d2, tough e2, fast a2, smart d1.",
         "Pink places regular f10, regular c10, big e10, tough d10, fast h10, smart e11.",
         "Card 1: the ball lies on b6.",
@@ -88,16 +88,16 @@ GOLDEN_COUNTS = (338, 89972)
 
 def test_sequences_are_counted_to_depth_two() -> None:
     """From the fixed set-up: counted by the rules, and by the slow reading of the public dump."""
-    start = placed()
+    start = set_up_state()
     first = list(GAME.legal_actions(start, SOUTH))
     second = slow = 0
     for action in first:
         state = GAME.apply(start, {SOUTH: action}, Random(0)).state
         (seat,) = GAME.to_act(state)
         second += sum(1 for _ in GAME.legal_actions(state, seat))
-        slow += len(Slow(GAME.dump(state)).texts())
+        slow += len(SlowRules(GAME.dump(state)).texts())
     assert (len(first), second) == GOLDEN_COUNTS
-    assert (len(Slow(GAME.dump(start)).texts()), slow) == GOLDEN_COUNTS
+    assert (len(SlowRules(GAME.dump(start)).texts()), slow) == GOLDEN_COUNTS
 
 
 # ---- a golden game -------------------------------------------------------------------------------
@@ -184,10 +184,10 @@ GOLDEN_END = {
 
 
 def test_golden_game() -> None:
-    state, sentences = placed(), []
+    state, sentences = set_up_state(), []
     for text in GOLDEN_GAME:
         step = do(state, text)
-        sentences += told(step)
+        sentences += event_texts(step)
         state = step.state
     assert sentences == GOLDEN_EVENTS
     assert plain_layout(GAME.expected(state)) == GOLDEN_END

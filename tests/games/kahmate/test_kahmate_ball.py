@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, on, shown, told
+from kahmate_tools import (
+    GAME,
+    NORTH,
+    SOUTH,
+    at,
+    ball,
+    do,
+    down,
+    event_texts,
+    faces_on,
+    stage_titles,
+)
 
 from companion.core.kit import Seat
 from companion.games.kahmate.board import NAMES, NUMBERS, squares_between
@@ -39,7 +50,7 @@ def test_a_pass_is_the_passers_attack_against_the_interceptors_defence() -> None
         (("big", "2"), ("card", "1")),
         (("smart", "1"), ("card", "2")),
     ]
-    assert told(step) == ["3 against 3: both choose a card again."]
+    assert event_texts(step) == ["3 against 3: both choose a card again."]
 
 
 # ---- kicking -------------------------------------------------------------------------------------
@@ -56,15 +67,15 @@ def test_two_tacklers_add_their_strengths_and_are_both_turned_over() -> None:
     assert [tally.total for tally in step.stages[0].tallies] == ["4", "7"]
     assert down(step.state) == {"d5": 1, "e6": 1}
     assert ball(step.state) == ("d6", NORTH)
-    assert told(step)[1] == "Pink smart keeps the ball on d6."
+    assert event_texts(step)[1] == "Pink smart keeps the ball on d6."
     assert step.events[1].seat is NORTH
-    assert shown(step) == ["Face-off", "Turn over"]
+    assert stage_titles(step) == ["Face-off", "Turn over"]
 
 
 def test_a_ball_put_on_a_turned_over_piece_lies_until_it_stands_up() -> None:
     state = do(at("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
     assert ball(state) == ("d7", None)
-    assert on(state, "d7") == ("pink tough turned over", "ball")
+    assert faces_on(state, "d7") == ("pink tough turned over", "ball")
     state = do(state, ".").state
     assert ball(state) == ("d7", NORTH), "stood up with the ball"
 

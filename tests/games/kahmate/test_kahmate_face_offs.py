@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kahmate_tools import GAME, SOUTH, at, ball, do, down, refusal, shown, told
+from kahmate_tools import GAME, SOUTH, at, ball, do, down, event_texts, refusal, stage_titles
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason
@@ -19,7 +19,7 @@ def test_equal_totals_go_again_with_the_next_cards() -> None:
     step = do(at("R@e5", "R@e6", "e6"), "e5xe6", "3/3", "4/4")
     assert GAME.to_act(step.state) == set(SEATS)
     assert step.events[0].text == "4 against 4: both choose a card again."
-    assert shown(step) == ["Face-off"]
+    assert stage_titles(step) == ["Face-off"]
     assert not any(tally.is_greater for tally in step.stages[0].tallies)
     assert step.state.cards == ((1, 2, 5, 6), (1, 2, 5, 6))
     step = do(step.state, "6/1")
@@ -29,7 +29,7 @@ def test_equal_totals_go_again_with_the_next_cards() -> None:
 def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() -> None:
     step = do(at("R@e5", "R@e6", "e6", cards=((2,), (2,))), "e5xe6", "2/2")
     assert step.state.cards == ((1, 2, 3, 4, 5, 6),) * 2
-    assert "All cards have been used: both hands hold 1 to 6 again." in told(step)
+    assert "All cards have been used: both hands hold 1 to 6 again." in event_texts(step)
     assert ball(do(step.state, "2/1").state)[0] == "e7"
 
 

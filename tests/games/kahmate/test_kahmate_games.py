@@ -7,7 +7,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, Slow, placed
+from kahmate_tools import GAME, SlowRules, set_up_state
 
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Run
@@ -22,13 +22,15 @@ def test_legal_actions_are_what_a_slow_reading_of_the_rulings_finds(seed: int) -
     of them.
     """
     rng, compared = Random(seed), 0
-    state = placed(starter=rng.choice(("south", "north")))
+    state = set_up_state(starter=rng.choice(("south", "north")))
     while (due := GAME.to_act(state)) and compared < 40:
         if len(due) == 1 and rng.random() < 0.3:
             (seat,) = due
             actions = list(GAME.legal_actions(state, seat))
             assert len(actions) == len(set(actions))
-            assert {GAME.format(action) for action in actions} == Slow(GAME.dump(state)).texts()
+            assert {GAME.format(action) for action in actions} == SlowRules(
+                GAME.dump(state)
+            ).texts()
             for action in actions:
                 GAME.check(state, seat, action)
             compared += 1
@@ -43,14 +45,14 @@ def test_runs_end_as_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
     is turned over.
     """
     rng, compared, met = Random(seed), 0, 0
-    state = placed()
+    state = set_up_state()
     while compared < 1200:
         due = sorted(GAME.to_act(state))
         if not due:
-            state = placed()
+            state = set_up_state()
             continue
         if len(due) == 1:
-            slow, lying = Slow(GAME.dump(state)), lying_on(state)
+            slow, lying = SlowRules(GAME.dump(state)), lying_on(state)
             for action in GAME.legal_actions(state, due[0]):
                 text = GAME.format(action)
                 if not isinstance(action, Run) or rng.random() > 0.1:

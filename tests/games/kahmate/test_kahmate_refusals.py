@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, do, placed
+from kahmate_tools import GAME, NORTH, SOUTH, at, do, set_up_state
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -31,7 +31,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
     ],
     Reason.ALREADY_PLACED: [
         (
-            placed(),
+            set_up_state(),
             PLACES,
             None,
             "The pieces are placed already: run, pass, kick, tackle or end the turn.",
@@ -58,7 +58,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
     ],
     Reason.NO_FACE_OFF: [
         (
-            placed(),
+            set_up_state(),
             "3",
             None,
             "No face-off waits for a card: run, pass, kick, tackle or end the turn.",
@@ -66,13 +66,13 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
     ],
     Reason.CARD_SPENT: [(SPENT, "2", None, "Card 2 has been used: choose one of 1 4 5.")],
     Reason.NOBODY_THERE: [
-        (placed(), "d5-d6", "d5", "Nobody stands on d5: run with a piece of blue."),
+        (set_up_state(), "d5-d6", "d5", "Nobody stands on d5: run with a piece of blue."),
         (BALL, "g5*g4", "g5", "Nobody stands on g5: pass with a piece of blue."),
         (BALL, "g5!g6", "g5", "Nobody stands on g5: kick with a piece of blue."),
         (CARRIED, "g5xe6", "g5", "Nobody stands on g5: tackle with a piece of blue."),
     ],
     Reason.OTHER_SIDE: [
-        (placed(), "d10-d9", "d10", "Pink tough stands on d10: run with a piece of blue."),
+        (set_up_state(), "d10-d9", "d10", "Pink tough stands on d10: run with a piece of blue."),
         (BALL, "e6*e4", "e6", "Pink smart stands on e6: pass with a piece of blue."),
         (BALL, "e6!e8", "e6", "Pink smart stands on e6: kick with a piece of blue."),
         (CARRIED, "d6xe6", "d6", "Pink regular stands on d6: tackle with a piece of blue."),
@@ -98,7 +98,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
     ],
     Reason.NOT_A_STEP: [
         (
-            placed(),
+            set_up_state(),
             "e2-f3",
             "f3",
             "e2 to f3 is not a step: a step goes to an adjacent square, not diagonally.",
@@ -111,7 +111,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
         ),
     ],
     Reason.TOO_FAR: [
-        (placed(), "d2-d3-d4-d5", "d5", "Too far: Big runs 2."),
+        (set_up_state(), "d2-d3-d4-d5", "d5", "Too far: Big runs 2."),
         (CARRIED, "e5-f5-f6xe6", "e6", "Too far: Big runs 2."),
     ],
     Reason.INTO_CARRIER: [
@@ -124,7 +124,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
     ],
     Reason.STOPS_ON_TEAM_MATE: [
         (
-            placed(),
+            set_up_state(),
             "d2-e2",
             "e2",
             "Blue tough stands on e2: a run goes through team-mates and stops beyond.",
@@ -296,19 +296,19 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
     ("state", "changed", "message", "square"),
     [
         (
-            placed(),
+            set_up_state(),
             {"d2": None, "d5": "blue big"},
             "Too far: Big runs 2.",
             "d5",
         ),
         (
-            placed(),
+            set_up_state(),
             {"d10": None, "d9": "pink tough"},
             "Pink tough stands on d10: run with a piece of blue.",
             "d10",
         ),
         (
-            placed(),
+            set_up_state(),
             {"d6": None, "d5": "ball"},
             "Nobody stands on d6: pass with a piece of blue.",
             "d6",
@@ -338,7 +338,7 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
         (CARRIED, {"f4": "blue tough"}, None, None),
         (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
         (at("F@e5", "S@e6", "e6"), {"e5": None, "f6": "blue fast"}, None, None),
-        (placed(), {"d2": None, "e2": None, "f2": None}, None, None),
+        (set_up_state(), {"d2": None, "e2": None, "f2": None}, None, None),
         (WAITING, {"d3": None}, None, None),
         (NEW, {}, None, None),
     ],

@@ -4,7 +4,20 @@ rulebook and rulings.
 
 from __future__ import annotations
 
-from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, is_legal, on, refusal, shown, told
+from kahmate_tools import (
+    GAME,
+    NORTH,
+    SOUTH,
+    at,
+    ball,
+    do,
+    down,
+    event_texts,
+    faces_on,
+    is_legal,
+    refusal,
+    stage_titles,
+)
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason
@@ -19,15 +32,15 @@ def test_worked_example_big_with_3_against_smart_with_1_takes_the_ball() -> None
     assert step.stages[0].tallies[0].parts == (("big", "2"), ("card", "3"))
     assert step.stages[0].tallies[1].parts == (("smart", "1"), ("card", "1"))
     assert [tally.is_greater for tally in step.stages[0].tallies] == [True, False]
-    assert told(step) == [
+    assert event_texts(step) == [
         "5 against 2: blue big wins the face-off.",
         "Blue big has the ball on e5.",
         "Pink smart is turned over on e6.",
         "The tackle ends blue’s turn.",
     ]
-    assert shown(step) == ["Face-off", "Place the ball", "Turn over"]
-    assert on(step.state, "e6") == ("pink smart turned over",)
-    assert on(step.state, "e5") == ("blue big", "ball")
+    assert stage_titles(step) == ["Face-off", "Place the ball", "Turn over"]
+    assert faces_on(step.state, "e6") == ("pink smart turned over",)
+    assert faces_on(step.state, "e5") == ("blue big", "ball")
 
 
 # ---- the board, the pieces, set-up ---------------------------------------------------------------
@@ -47,8 +60,8 @@ def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
 
 def test_lost_the_run_is_over_but_not_the_round() -> None:
     step = do(at("T@d3 F@a3", "S@d4", "h6"), "d3-d4-d5", "3/6")
-    assert on(step.state, "d3") == ("blue tough turned over",)
-    assert on(step.state, "d4") == ("pink smart",)
+    assert faces_on(step.state, "d3") == ("blue tough turned over",)
+    assert faces_on(step.state, "d4") == ("pink smart",)
     assert GAME.to_act(step.state) == {SOUTH}
     assert GAME.dump(step.state)["runs_left"] == 1
     assert refusal(step.state, "d3-e3") is Reason.RAN_ALREADY
@@ -60,12 +73,12 @@ def test_several_face_offs_come_one_after_the_other_and_nothing_moves_before_the
     step = do(before, "d3-d4-d5-d6", "6/1")
     assert GAME.to_act(step.state) == set(SEATS)
     assert GAME.expected(step.state) == GAME.expected(before)
-    assert shown(step) == ["Face-off"]
+    assert stage_titles(step) == ["Face-off"]
     assert step.stages[0].expected is None, "hands may have gone ahead"
     assert not GAME.is_checked(step.state)
     assert GAME.is_checked(before)
     step = do(step.state, "5/2")
-    assert on(step.state, "d6") == ("blue regular",)
+    assert faces_on(step.state, "d6") == ("blue regular",)
     assert down(step.state) == {"d4": 1, "d5": 1}
 
 

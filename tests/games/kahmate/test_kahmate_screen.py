@@ -8,7 +8,7 @@ from collections import defaultdict
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, do, placed, told, with_hands
+from kahmate_tools import GAME, NORTH, SOUTH, at, do, event_texts, set_up_state, with_hands
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
@@ -38,13 +38,13 @@ def laid(state: State, text: str) -> dict[str, list[str]] | None:
 
 def random_states(seed: int, count: int) -> list[State]:
     """Positions of random games in which one seat is on turn."""
-    rng, state, found = Random(seed), placed(), []
+    rng, state, found = Random(seed), set_up_state(), []
     while len(found) < count:
         due = sorted(GAME.to_act(state))
         if len(due) == 1 and rng.random() < 0.2:
             found.append(state)
         if not due:
-            state = placed()
+            state = set_up_state()
             continue
         state = GAME.apply(
             state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
@@ -59,7 +59,7 @@ def random_states(seed: int, count: int) -> list[State]:
     ("state", "sign"),
     [
         (NEW, "Both: place your six pieces"),
-        (placed(starter="north"), "Pink: run up to two"),
+        (set_up_state(starter="north"), "Pink: run up to two"),
         (TACKLED, "Blue: run up to two"),
         (at("B@e5 T@e4 S@a3", "S@e6", "e5", ran="e4 a3"), "Blue: pass, kick or end the turn"),
         (at("B@e5 T@e4 S@a6", "S@e6", "e5", ran="e4 a6"), "Blue: pass, kick or end the turn"),
@@ -76,7 +76,7 @@ def test_the_sign_says_in_40_characters_what_is_awaited(state: State, sign: str)
 
 
 def test_facts_and_hands_are_open_to_everybody() -> None:
-    state = do(with_hands(placed(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
+    state = do(with_hands(set_up_state(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
     for viewer in (None, *SEATS):
         board_ui = GAME.board_ui(state, viewer)
         assert board_ui.facts == {SOUTH: "run 2 of 2", NORTH: ""}
@@ -153,7 +153,7 @@ PAIR = at("B@e5 T@f7", "S@e6", "e6")
 @pytest.mark.parametrize(
     ("state", "text", "key", "label", "touches"),
     [
-        (placed(), ".", "end", "End turn", ""),
+        (set_up_state(), ".", "end", "End turn", ""),
         # a try is tapped beyond the last rank of the other side
         (at("B@h10", "", "h10"), "h10-h11-goal", "", "Run h10 into goal", "h10 h12"),
         (at("B@a8", "B@h2", "h2", NORTH), "h2-h1-goal", "", "Run h2 into goal", "h2 h0"),
@@ -253,7 +253,7 @@ def test_a_play_is_laid_as_hands_leave_it(
 
 
 def test_a_run_may_come_back() -> None:
-    assert told(do(ALONE, "d3-d4-d3"))[0] == "Blue tough runs from d3 and comes back."
+    assert event_texts(do(ALONE, "d3-d4-d3"))[0] == "Blue tough runs from d3 and comes back."
 
 
 PLACED = {"c2": "R", "f2": "R", "d2": "B", "e2": "T", "a2": "F", "d1": "S"}
@@ -275,7 +275,7 @@ def test_six_pieces_on_the_own_ranks_alone_are_a_placing() -> None:
     missing = {square: face for square, face in seen.items() if square != d1}
     for wrong in (down, missing, {}):
         assert GAME.laid_out(NEW, SOUTH, wrong) is None
-    assert GAME.laid_out(placed(), SOUTH, seen) is None
+    assert GAME.laid_out(set_up_state(), SOUTH, seen) is None
 
 
 # ---- pads ----------------------------------------------------------------------------------------
@@ -296,10 +296,10 @@ def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> No
 
 
 def test_in_a_round_ready_ends_it_and_before_and_after_no_key_does() -> None:
-    pad = GAME.pad(placed(), SOUTH)
+    pad = GAME.pad(set_up_state(), SOUTH)
     assert isinstance(pad, PadGrammar)
     assert (pad.length, pad.keys, pad.text(())) == (0, (), ".")
     assert not pad.accepts((), "up")
-    assert GAME.pad(placed(), NORTH) is None
+    assert GAME.pad(set_up_state(), NORTH) is None
     assert GAME.pad(NEW, SOUTH) is None
     assert GAME.pad(do(at("R@h10", "", "h10"), "h10-h11-goal").state, SOUTH) is None

@@ -7,7 +7,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from scouts_tools import GAME, RNG, SET_UP, after, at, by_hand, do, gone, legal, start
+from scouts_tools import GAME, RNG, SET_UP, after, at, by_hand, do, legal, moved_by_hand, start
 
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Step
@@ -63,7 +63,7 @@ CASES: list[tuple[State, dict[str, str | None], str]] = [
     # nowhere, one of the other side, half of a boulder
     (PLAIN, {}, ""),
     (PLAIN, {"c4": None}, ""),
-    (PLAIN, gone("c4", "c5") | gone("f4", "f5"), ""),
+    (PLAIN, moved_by_hand("c4", "c5") | moved_by_hand("f4", "f5"), ""),
     (PLAIN, {"h5": "black scout"}, ""),
     (PLAIN, {"c4": None, "d8": "black scout"}, ""),
     (PLAIN, {"d5": "white boulder", "d6": "white boulder"}, ""),
@@ -95,9 +95,9 @@ def test_what_hands_did_is_explained_or_left_to_the_table(
 
 
 def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() -> None:
-    assert GAME.why_not(PLAIN, Seat.NORTH, by_hand(PLAIN, gone("c4", "c8"))) is None
+    assert GAME.why_not(PLAIN, Seat.NORTH, by_hand(PLAIN, moved_by_hand("c4", "c8"))) is None
     won = after(at("c2 f4", intel="c2"), "c2-c1")
-    assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
+    assert GAME.why_not(won, Seat.SOUTH, by_hand(won, moved_by_hand("f4", "f8"))) is None
 
 
 # ---- screens -------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from security_tools import code_of, guarded, host_of, stranger
-from web_fixtures import Place, error_of, page_of
+from security_tools import code_of, host_of, open_guarded_table, stranger
+from web_fixtures import Place, error_of, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
@@ -23,14 +23,14 @@ EVENING_S = 6 * 3600
 
 @pytest.fixture
 def cafe(tmp_path: Path) -> Iterator[Place]:
-    with guarded(tmp_path, join="code") as opened:
+    with open_guarded_table(tmp_path, join="code") as opened:
         yield opened
 
 
 def test_nobody_sits_down_without_the_code(cafe: Place) -> None:
     phone, door = stranger(cafe), "/api/seat/south/take"
     for path in ("/join/south", "/pass"):
-        assert 'id="code"' in page_of(phone, path)
+        assert 'id="code"' in page_text(phone, path)
     ways = (
         phone.post("/join/south", data={"name": "Eve"}),
         phone.post("/join/south", data={"name": "Eve", "code": "aaaaaa"}),
@@ -53,7 +53,7 @@ def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
     cafe.table.press(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
     cafe.table.step()
     phone = stranger(cafe)
-    assert 'id="code"' in page_of(phone, "/seat/south")
+    assert 'id="code"' in page_text(phone, "/seat/south")
     for code, status in (("", 403), ("zzzzzz", 403), (code_of(cafe), 303)):
         assert phone.post("/join/south/move", data={"code": code}).status_code == status
 
@@ -61,13 +61,13 @@ def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
 def test_the_code_is_shown_to_who_stands_at_the_table(cafe: Place) -> None:
     code, guest, host = code_of(cafe), stranger(cafe), host_of(cafe)
     for path in ("/", "/watch", "/join", "/join/south", "/pass", "/kit", "/api/view"):
-        page = page_of(guest, path)
+        page = page_text(guest, path)
         assert code not in page
         assert plain_code(code) not in page
-    assert "Code on the table’s own screen" in page_of(guest, "/join/south")
+    assert "Code on the table’s own screen" in page_text(guest, "/join/south")
     for path in ("/host", "/"):
-        assert code in page_of(host, path)
-    assert 'id="code"' not in page_of(host, "/join"), "the host needs none"
+        assert code in page_text(host, path)
+    assert 'id="code"' not in page_text(host, "/join"), "the host needs none"
 
 
 def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
@@ -80,7 +80,7 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
     cafe.table.take_seat(Seat.SOUTH, "Eve")
     codes.append(code_of(cafe))
     assert len(set(codes)) == 3
-    assert codes[-1] not in page_of(phone, "/"), "whoever was freed does not learn the next one"
+    assert codes[-1] not in page_text(phone, "/"), "whoever was freed does not learn the next one"
 
 
 def test_the_code_stays_when_the_last_free_seat_is_taken(cafe: Place) -> None:

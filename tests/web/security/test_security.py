@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from inside import session_of
-from security_tools import code_of, guarded, host_of, stranger
+from security_tools import code_of, host_of, open_guarded_table, stranger
 from simulated_room import simulated
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_text
 
 from companion.cli.main import main
 from companion.cli.running import ask_running
@@ -160,7 +160,7 @@ def test_under_a_foreign_name_nothing_is_told_but_the_right_address(place: Place
 
 
 def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
-    with guarded(tmp_path) as place:
+    with open_guarded_table(tmp_path) as place:
         host, other = host_of(place), host_of(place)
         with other.get("/live/host", buffered=False) as stream:
             chunks = iter(stream.response)
@@ -241,17 +241,17 @@ def test_the_wifis_password_goes_to_who_stands_at_the_table(
         for browser, code in ((home.browser(), wifi), (guest, None), (host_of(home), wifi)):
             browser.get("/kit/join.pdf")
             assert printed.pop() == code
-            is_said = "It has the Wi-Fi code only when" in page_of(browser, "/kit")
+            is_said = "It has the Wi-Fi code only when" in page_text(browser, "/kit")
             assert is_said is (code is None)
-        assert "Scan first to join it" not in page_of(guest, "/")
-        assert "Scan first to join it" in page_of(home.browser(), "/")
+        assert "Scan first to join it" not in page_text(guest, "/")
+        assert "Scan first to join it" in page_text(home.browser(), "/")
 
 
 def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with guarded(tmp_path, join="code") as place:
+    with open_guarded_table(tmp_path, join="code") as place:
         code, phone, host = code_of(place), stranger(place), host_of(place)
         phone.post("/join/south", data={"name": "Mara", "code": code})
         made = host.post("/api/host/new-key", json={}).json["host_key"]

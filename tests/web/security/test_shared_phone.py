@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from table_tools import hands_follow
-from web_fixtures import Place, error_of, open_place, page_of
+from table_tools import follow_instructions
+from web_fixtures import Place, error_of, open_place, page_text
 
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
@@ -35,7 +35,7 @@ def phone(place: Place) -> FlaskClient:
 def open_side(phone: FlaskClient, seat: str) -> str:
     """Tap the key of a side; answers its page."""
     assert phone.post("/pass/open", data={"seat": seat}).location == f"/seat/{seat}"
-    return page_of(phone, f"/seat/{seat}")
+    return page_text(phone, f"/seat/{seat}")
 
 
 def hand_in(phone: FlaskClient, seat: str, moment: str, action: str) -> int:
@@ -57,7 +57,7 @@ def live_of(page: str) -> str:
 
 def test_both_seats_are_taken_by_one_form_and_freed(place: Place) -> None:
     phone, other = place.browser(), place.browser()
-    assert "Play with one phone" in page_of(phone, "/pass")
+    assert "Play with one phone" in page_text(phone, "/pass")
     for name, status in (("x" * 25, 400), ("Mara", 303)):
         answer = phone.post("/pass", data={"south": name, "north": ""})
         assert answer.status_code == status
@@ -65,7 +65,7 @@ def test_both_seats_are_taken_by_one_form_and_freed(place: Place) -> None:
     assert {seat: shown.name for seat, shown in seats.items()} == {"south": "Mara", "north": ""}
     phone.post("/api/seat/north/leave", json={})
     assert phone.get("/seat/south").status_code == 200, "the seat that is left is an ordinary one"
-    assert "South is taken by somebody else." in page_of(other, "/pass")
+    assert "South is taken by somebody else." in page_text(other, "/pass")
     assert other.post("/pass", data={"north": "Eve"}).status_code == 409
     assert other.post("/pass/open", data={"seat": "south"}).location == "/pass"
     phone.post("/pass", data={"north": "Jo"})
@@ -75,7 +75,7 @@ def test_both_seats_are_taken_by_one_form_and_freed(place: Place) -> None:
 
 def test_the_cover_comes_first_and_opens_one_side_only(place: Place, phone: FlaskClient) -> None:
     moment = place.to_orders()
-    cover = page_of(phone, "/pass")
+    cover = page_text(phone, "/pass")
     assert "Hand the phone to Mara" in cover
     assert "I am Jonas: show my side" in cover
     for seat in SEATS:
@@ -87,7 +87,7 @@ def test_the_cover_comes_first_and_opens_one_side_only(place: Place, phone: Flas
     refused = error_of(phone.post("/api/seat/north/mine", json={}))
     assert refused["message"] == "This phone is covered: tap North’s button first"
     assert hand_in(phone, "north", moment, "III") == 403
-    page_of(phone, "/pass")
+    page_text(phone, "/pass")
     assert phone.get("/seat/south").location == "/pass", "who goes back to the cover is under it"
 
 
@@ -98,7 +98,7 @@ def test_a_side_that_has_handed_in_goes_under_the_cover(place: Place, phone: Fla
     assert 'data-go="/pass"' not in streamed(phone, live)
     assert hand_in(phone, "south", moment, "UUS") == 200
     assert 'data-go="/pass"' in streamed(phone, live)
-    cover = page_of(phone, "/pass")
+    cover = page_text(phone, "/pass")
     assert "Hand the phone to Jonas" in cover
     assert "Mara: look at mine, or take it back" in cover
     look = live_of(open_side(phone, "south"))
@@ -112,12 +112,12 @@ def test_what_both_may_see_has_the_keys_of_the_table(place: Place, phone: FlaskC
     moment = place.to_orders()
     for seat, action in ((Seat.SOUTH, "UII"), (Seat.NORTH, "III")):
         place.table.hand_in(seat, moment, action)
-    page = page_of(phone, "/pass")
+    page = page_text(phone, "/pass")
     assert "robot, a1 to a2" in page
     assert "Hand the phone" not in page
     for seat in SEATS:
         place.table.offer_draw(seat)
-    assert page_of(phone, "/pass").count("A draw") == 1, "one word for both"
+    assert page_text(phone, "/pass").count("A draw") == 1, "one word for both"
     assert phone.post("/api/seat/south/rematch", json={"swap": True}).status_code == 200
     assert phone.get("/pass").location.startswith("/seat/"), "its cookies change places, too"
 
@@ -128,7 +128,7 @@ def test_an_open_board_needs_no_cover_and_lets_both_sides_look(
     place.table.new_game("scouts", {}, 1)
     place.table.confirm("host", place.table.view().moment, 0, force=True)
     assert phone.get("/pass").location == "/seat/south"
-    assert "Other side" in page_of(phone, "/seat/south")
+    assert "Other side" in page_text(phone, "/seat/south")
     live = live_of(open_side(phone, "north"))
     assert 'data-go="/pass"' not in streamed(phone, live), "who is not on turn may look"
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
@@ -145,11 +145,15 @@ def everything(phone: FlaskClient) -> list[str]:
     """All that a phone gets while South's order is sealed and North holds it: cover, North's side,
     doors, streams.
     """
-    got = [page_of(phone, "/pass"), streamed(phone, "/live/pass"), page_of(phone, "/seat/south")]
+    got = [
+        page_text(phone, "/pass"),
+        streamed(phone, "/live/pass"),
+        page_text(phone, "/seat/south"),
+    ]
     got += [phone.post(f"/api/seat/south/{door}", json={}).text for door in ("mine", "take-back")]
     north = open_side(phone, "north")
     got += [north, streamed(phone, live_of(north))]
-    got += [page_of(phone, path) for path in ("/seat/south", "/api/seat/south/view", "/pass")]
+    got += [page_text(phone, path) for path in ("/seat/south", "/api/seat/south/view", "/pass")]
     return [without_receipts(page) for page in got]
 
 
@@ -173,7 +177,7 @@ def test_nothing_of_the_one_is_sent_while_the_other_holds_the_phone(
             phone = place.browser()
             phone.post("/pass", data={"south": "Mara", "north": "Jonas"})
             place.table.new_game(game, options[number], 1)
-            hands_follow(place.table)
+            follow_instructions(place.table)
             if place.table.view().time.clock:
                 place.table.resume("host")
             open_side(phone, "south")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from service import Served
+from service import Service
 from simulated_room import local_settings
 
 from companion.core.config import (
@@ -22,7 +22,7 @@ from companion.core.config import (
 from companion.service.app import Companion
 
 
-class Inside(Served):
+class InProcessService(Service):
     """A service in this process, as its people see it."""
 
     def __init__(self, companion: Companion) -> None:
@@ -31,13 +31,13 @@ class Inside(Served):
 
 
 @contextmanager
-def served(
+def in_process_service(
     folder: Path,
     game: str = "",
     *,
     reading_time_s: float = 0.3,
     picture: str = "",
-) -> Iterator[Inside]:
+) -> Iterator[InProcessService]:
     """The service until the end of the block: simulated, or with a still picture for its camera and
     no pads.
     """
@@ -50,4 +50,4 @@ def served(
     with Companion(settings, simulate=not picture) as companion:
         if game:
             companion.table.new_game(game)
-        yield Inside(companion)
+        yield InProcessService(companion)
