@@ -27,7 +27,7 @@ def open_places(tournament: Tournament) -> list[BoardPlace]:
     """All boards of the last round that are open."""
     last = len(tournament.rounds) - 1
     return [
-        (last, match_at, place)
+        BoardPlace(last, match_at, place)
         for match_at, match in enumerate(tournament.rounds[last].matches)
         for place, board in enumerate(match.boards)
         if board.verdict is None
@@ -58,7 +58,9 @@ def south_surplus(tournament: Tournament, entrant: int) -> int:
 
 def count_byes(tournament: Tournament, entrant: int) -> int:
     """How often an entrant had a whole bye."""
-    return sum(match.north is None and match.halves == 2 for match in tournament.matches(entrant))
+    return sum(
+        match.north is None and match.bye_halves == 2 for match in tournament.matches(entrant)
+    )
 
 
 def assert_sound(tournament: Tournament) -> None:

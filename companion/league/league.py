@@ -21,8 +21,8 @@ class League(Closeable):
     """Opens the league's file and holds its parts: `cards`, `tournaments` and `results`.
 
     They may be used from any thread. `close` may be called twice. `free_tables` returns the tables
-    where a board may be played, in order of preference. `when_changed` is called after every change
-    that a page could show.
+    where a board of a tournament may be played, in order of preference. `when_changed` is called
+    after every change that a page could show.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ Each change is one transaction. The tables of the database:
 - `people`, `tournaments`: values as JSON.
 - `shown`: at which tables of the hub a card was shown.
 - `results`: one row for each finished game.
-- `followed`: how far the records of each table of the hub have been processed.
+- `followed`: how far each table's records (the inputs that it has accepted) have been processed.
 - `kept`: single numbers by name.
 """
 
@@ -48,7 +48,8 @@ CREATE INDEX results_north ON results (north);
 """  # noqa: E501
 
 
-# One statement of SQL with its values.
+# One statement of SQL with its values. The functions below return statements, so that a caller can
+# run several in one transaction (see `LeagueFile.write`).
 Statement = tuple[str, tuple[object, ...]]
 
 
@@ -98,16 +99,16 @@ def put_void(key: str, is_void: bool) -> Statement:
 class LeagueFile:
     """The database file. It may be used from any thread.
 
-    The parts of a league hold `lock` while they change it, write each change before it is shown,
-    and call `notify` after a change that pages show. Every method that reads or writes raises
-    `SystemTrouble` if the file cannot be used. `close` may be called twice. Deleted data is also
-    overwritten in the file.
+    Every method that reads or writes raises `SystemTrouble` if the file cannot be used. `close` may
+    be called twice.
     """
 
     def __init__(self, folder: Path, when_changed: Callable[[], None] = lambda: None) -> None:
         self._path = folder / FILE
         self.notify = when_changed
+        """Function that the league's parts call after every change that a page could show."""
         self.lock = threading.RLock()
+        """Lock that the league's parts hold while they make a change, until it is written."""
         with self._translated_errors():
             # create the file before SQLite does, so that no other user can ever read it
             self._path.touch(mode=0o600)
@@ -116,6 +117,7 @@ class LeagueFile:
             self._db.execute("PRAGMA journal_mode=WAL")
             # a commit returns only when the data would survive a power failure
             self._db.execute("PRAGMA synchronous=FULL")
+            # overwrite deleted data, such as the name of somebody who is forgotten
             self._db.execute("PRAGMA secure_delete=ON")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version == 0:
@@ -139,7 +141,7 @@ class LeagueFile:
         return self._values_by_number("tournaments", Tournament)
 
     def shown_cards(self) -> set[tuple[str, str]]:
-        """Return pairs of a card and a table where it was shown."""
+        """Return each card's id with each table where the card was shown."""
         return set(self._rows("SELECT card, tableid FROM shown"))
 
     def progress(self) -> dict[str, TableProgress]:

@@ -31,11 +31,12 @@ from companion.league.tournament import (
 # Weights of the costs of a match, the least important first. Each exceeds the sum of all less
 # important costs of 250 matches.
 
-# Both players should change to the same side.
+# Both players should change to the same side. It is multiplied by the square of the weaker lean
+# (see `_Player.lean`), because that player cannot change.
 SIDE_COST = 10**9
-# The players have different points.
+# The players have different points. It is multiplied by the square of the difference in halves.
 POINTS_COST = 10**13
-# A player has a bye.
+# A player has a bye. It is multiplied by the player's points in halves.
 BYE_COST = 10**20
 # Both players must change to the same side.
 CLASH_COST = 10**24
@@ -45,27 +46,27 @@ MAX_COST = 10**27
 # row, raises the lean above it (see `_Player.lean`).
 MIN_FORCED_LEAN = 10
 # Numbers of the entrants at South and North of each match. North is None for a bye.
-Pairs = Sequence[tuple[int, int | None]]
+Pairs = list[tuple[int, int | None]]
 
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     """Return the matches of the next round. Raises `Illegal` if no pairing is possible."""
     round_number = len(tournament.rounds) + 1
-    pairs = _SYSTEMS[tournament.system](tournament, round_number)
-    return tuple(_match(tournament, round_number, south, north) for south, north in pairs)
+    pairs = _PAIRS_BY_SYSTEM[tournament.system](tournament, round_number)
+    return tuple(_new_match(tournament, round_number, south, north) for south, north in pairs)
 
 
-def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
+def seeded_entrants(tournament: Tournament) -> list[Entrant]:
     """Return all entrants by rating, strongest first."""
-    return tuple(sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number)))
+    return sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number))
 
 
-def _match(tournament: Tournament, round_number: int, south: int, north: int | None) -> Match:
+def _new_match(tournament: Tournament, round_number: int, south: int, north: int | None) -> Match:
     """Return the match of a round between two entrants, or the bye of one (`north` is None)."""
     if north is None:
         # in a round robin everybody has the same number of byes, so they give no points
         is_worth_a_win = tournament.system is not System.ROUND_ROBIN
-        return Match(south, None, halves=WIN_HALVES if is_worth_a_win else 0)
+        return Match(south, None, bye_halves=WIN_HALVES if is_worth_a_win else 0)
     entrants = tournament.entrant(south), tournament.entrant(north)
     is_present = {
         person: entrant.plays_in(round_number) for entrant in entrants for person in entrant.people
@@ -92,7 +93,7 @@ _VERDICTS_WITHOUT_GAME = {
 # ---- Swiss ---------------------------------------------------------------------------------------
 
 
-def _swiss(tournament: Tournament, round_number: int) -> Pairs:
+def _swiss_pairs(tournament: Tournament, round_number: int) -> Pairs:
     """Return the pairs of minimum cost (see the module).
 
     Raises `Illegal` if somebody would be left over, and `SystemTrouble` without the library.
@@ -105,7 +106,7 @@ def _swiss(tournament: Tournament, round_number: int) -> Pairs:
         ) from None
     players = [
         _Player(tournament, entrant)
-        for entrant in by_strength(tournament)
+        for entrant in seeded_entrants(tournament)
         if entrant.plays_in(round_number)
     ]
     # the sort is stable: with equal points the stronger player stays first
@@ -130,7 +131,7 @@ def _swiss(tournament: Tournament, round_number: int) -> Pairs:
                 "round"
             )
         )
-    pairs: list[tuple[int, int | None]] = []
+    pairs: Pairs = []
     for node, other_node in sorted(tuple(sorted(edge)) for edge in matching):
         # the node after the last player is the bye
         if other_node == len(players):
@@ -141,7 +142,7 @@ def _swiss(tournament: Tournament, round_number: int) -> Pairs:
 
 
 def _possible_matches(players: Sequence[_Player]) -> Iterator[tuple[int, int, int]]:
-    """Yield the matches that may be played: the indexes of both players, and the cost.
+    """Yield the edges of the graph: the indexes of two players who may meet, and the cost.
 
     The index after the last player stands for the bye, if the number of players is odd.
     """
@@ -158,7 +159,8 @@ def _possible_matches(players: Sequence[_Player]) -> Iterator[tuple[int, int, in
             continue
         cost = _cost(player, other)
         if player.halves == other.halves:
-            # within a group, the first of the upper half meets the first of the lower half
+            # within a group of equal points, the first of the upper half meets the first of the
+            # lower half: their indexes differ by half the size of the group
             cost += (other_index - index - group_sizes[player.halves] // 2) ** 2
         yield index, other_index, cost
 
@@ -170,6 +172,7 @@ class _Player:
         self.number = number = entrant.number
         self.halves = tournament.halves(number)
         self.sides = _sides(tournament, number)
+        """The sides so far, oldest first, such as `SNS`."""
         self.opponents = frozenset(opponents(tournament, number))
         self.had_bye = _had_bye(tournament, number)
 
@@ -227,7 +230,7 @@ def _had_bye(tournament: Tournament, entrant: int) -> bool:
     """
     for match in tournament.matches(entrant):
         if match.north is None:
-            had_points = match.halves == WIN_HALVES
+            had_points = match.bye_halves == WIN_HALVES
         else:
             had_points = not match.is_played and match_halves(tournament, match, entrant) > 0
         if had_points:
@@ -251,15 +254,15 @@ def _sides(tournament: Tournament, entrant: int) -> str:
 # ---- round robin, knock-out ----------------------------------------------------------------------
 
 
-def _round_robin(tournament: Tournament, round_number: int) -> Pairs:
+def _round_robin_pairs(tournament: Tournament, round_number: int) -> Pairs:
     """Return the pairs of the circle method, with the sides of the Berger tables.
 
     The number of games that somebody plays as South and as North differs by at most one.
 
     >>> tournament = Tournament(1, "Cup", System.ROUND_ROBIN, "scouts", order=(1, 2, 3, 4, 5, 6))
-    >>> _round_robin(tournament, 1)
+    >>> _round_robin_pairs(tournament, 1)
     [(1, 6), (2, 5), (3, 4)]
-    >>> _round_robin(tournament, 2)
+    >>> _round_robin_pairs(tournament, 2)
     [(6, 4), (5, 3), (1, 2)]
     """
     order = tournament.order
@@ -289,7 +292,7 @@ def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None
     return south, north
 
 
-def _knockout(tournament: Tournament, round_number: int) -> Pairs:
+def _knockout_pairs(tournament: Tournament, round_number: int) -> Pairs:
     """Return the pairs of the next round: winners of neighbouring matches in the bracket.
 
     In the first round the strongest seeds get the byes that fill the bracket.
@@ -310,7 +313,7 @@ def _knockout(tournament: Tournament, round_number: int) -> Pairs:
                 )
     if len(slots) < 2:
         raise wrong_phase(say("Only one is left: the tournament is over"))
-    pairs: list[tuple[int, int | None]] = []
+    pairs: Pairs = []
     for one, other in zip(slots[::2], slots[1::2], strict=True):
         if one is None and other is None:
             raise wrong_phase(
@@ -338,8 +341,8 @@ def bracket(size: int) -> list[int]:
     return seeds
 
 
-_SYSTEMS: dict[System, Callable[[Tournament, int], Pairs]] = {
-    System.SWISS: _swiss,
-    System.ROUND_ROBIN: _round_robin,
-    System.KNOCKOUT: _knockout,
+_PAIRS_BY_SYSTEM: dict[System, Callable[[Tournament, int], Pairs]] = {
+    System.SWISS: _swiss_pairs,
+    System.ROUND_ROBIN: _round_robin_pairs,
+    System.KNOCKOUT: _knockout_pairs,
 }

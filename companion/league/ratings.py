@@ -32,14 +32,13 @@ CAUTION_DEVIATIONS = 2.0
 
 @dataclass(frozen=True)
 class RatingRow:
-    """A row of the rating list: a person by number, rating, and games won, drawn and lost.
-
-    `deviation` is the standard deviation of the rating.
-    """
+    """A row of the rating list: a person, the rating, and the numbers of games."""
 
     person: int
+    """Number of the person."""
     rating: float
     deviation: float
+    """Standard deviation of the rating, in its points."""
     won: int
     drawn: int
     lost: int

@@ -34,8 +34,7 @@ class ResultKeeper:
     """Follows the games of all tables, stores their results and reports them to tournaments.
 
     May be used from any thread. The hub's connection to NATS calls `process_record` for each record
-    of a table, and `save_positions` regularly. `sequence` is the number of the last processed
-    record in the hub's store.
+    of a table, and `save_positions` regularly.
     """
 
     def __init__(
@@ -49,6 +48,7 @@ class ResultKeeper:
         self._unsaved_tables: set[str] = set()
         self._saved_s = clock.monotonic_s()
         self.sequence = file.value("sequence")
+        """Number in the hub's store of the last record that was processed."""
 
     def process_record(
         self, table: str, record: PublicRecord, accepted_s: float, sequence: int
@@ -147,14 +147,14 @@ class ResultKeeper:
         if stored is None:
             return []
         result = stored.result
-        other_report = None if result.at is None else self.find(result.key)
+        other_report = None if result.own_seat is None else self.find(result.key)
         if other_report is None:
             return [put_result(stored)]
         merged = merge_reports(other_report.result, result)
         if merged is None:
             return []
         # take each player's number from the report of the table at that seat
-        if result.at is Seat.SOUTH:
+        if result.own_seat is Seat.SOUTH:
             south, north = stored.south, other_report.north
         else:
             south, north = other_report.south, stored.north

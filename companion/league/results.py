@@ -33,10 +33,11 @@ class Player(msgspec.Struct, frozen=True):
     is_machine: bool = False
 
 
-class GameResult(msgspec.Struct, frozen=True):
+class GameResult(msgspec.Struct, frozen=True, rename={"own_seat": "at"}):
     """Result of a game, as a table has reported it. Its times are by the hub's clock."""
 
     table: str
+    """Name of the table in subjects."""
     key: str
     """Text that identifies the game (see the module)."""
     game: str
@@ -52,7 +53,7 @@ class GameResult(msgspec.Struct, frozen=True):
     """Number in the table's journal of the input that ended the game."""
     mark: str
     """Digest of that input, as `PublicRecord.mark`."""
-    at: Seat | None = None
+    own_seat: Seat | None = None
     """The seat that is played at this table, if two tables play the game and only one of them has
     reported its end. Otherwise None.
     """
@@ -79,17 +80,16 @@ class StoredResult(msgspec.Struct, frozen=True):
 
 
 class TableProgress(msgspec.Struct, frozen=True):
-    """How far a table's records have been processed, with the result of the current game.
-
-    `epoch` and `entry` are those of the last record (see `PublicRecord`). `key` and `began_s` are
-    those of the current game (see `GameResult`).
-    """
+    """How far a table's records have been processed, with the result of the current game."""
 
     epoch: int = 0
+    """Epoch of the last record, see `PublicRecord`."""
     entry: int = 0
+    """Number in the table's journal of the last record's input."""
     number: int = -1
     """Number of the current game at the table, -1 before the first record."""
     key: str = ""
+    """`GameResult.key` of the current game."""
     began_s: float = 0.0
     result: GameResult | None = None
     """The result that the current game has now. None while it goes on."""
@@ -107,7 +107,7 @@ class ResultChange(NamedTuple):
 def follow_record(
     table: str, before: TableProgress, record: PublicRecord, accepted_s: float
 ) -> tuple[TableProgress, ResultChange]:
-    """Return a table's progress after a record, and what the record changes.
+    """Return a table's progress after a record, and the change of results that it causes.
 
     `accepted_s` is the Unix time at which the table accepted the record, by the hub's clock.
     """
@@ -136,12 +136,12 @@ def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
 
     None if the reports are not from both tables of one game, or if they disagree on its end.
     """
-    is_from_both = {one.at, other.at} == set(SEATS) and one.table != other.table
+    is_from_both = {one.own_seat, other.own_seat} == set(SEATS) and one.table != other.table
     if not is_from_both or (one.game, one.winner) != (other.game, other.winner):
         return None
     # each table knows who sat at its own seat
-    south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
-    return replace(one, at=None, south=south.south, north=north.north)
+    south, north = (one, other) if one.own_seat is Seat.SOUTH else (other, one)
+    return replace(one, own_seat=None, south=south.south, north=north.north)
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -158,10 +158,10 @@ def _result(
 ) -> GameResult:
     """Return the result of a game that this record ends."""
     view = record.view
-    at = record.pair.seat if record.pair else None
+    own_seat = record.pair.seat if record.pair else None
     players = {seat: Player() for seat in SEATS}
     # in a game at two tables, a table knows its own seat only
-    for seat in SEATS if at is None else (at,):
+    for seat in SEATS if own_seat is None else (own_seat,):
         is_machine = seat in view.seats and view.seats[seat].door == MACHINE
         players[seat] = Player(record.cards.get(seat, ""), is_machine)
     return GameResult(
@@ -176,5 +176,5 @@ def _result(
         winner=view.winners[0] if len(view.winners) == 1 else None,
         entry=record.entry,
         mark=record.mark,
-        at=at,
+        own_seat=own_seat,
     )

@@ -1,27 +1,33 @@
-"""Standings of a tournament: entrants by points, then by tie-breaks."""
+"""Standings of a tournament: entrants by points, then by tie-breaks.
+
+Buchholz is the sum of the opponents' points. Sonneborn-Berger adds the points of beaten opponents
+and half the points of opponents who drew. A round without a game counts as a game against an
+opponent with the entrant's own points (FIDE C.07, 2023).
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from companion.league.tie_breaks import TIE_BREAKS, tie_breaks
-from companion.league.tournament import Tournament
+from companion.league.tournament import System, Tournament, match_halves, opponent
 
 
 @dataclass(frozen=True)
 class TournamentRow:
-    """One entrant's row of the standings.
-
-    `halves` are the points in halves. `buchholz` is in halves as well, `sonneborn` in quarters (see
-    `companion.league.tie_breaks`).
-    """
+    """One entrant's row of the standings."""
 
     place: int
+    """Place from 1 on, shared by entrants that are level in everything that counts."""
     entrant: int
+    """Number of the entrant."""
     halves: int
+    """Points in halves."""
     buchholz: int
+    """Buchholz score in halves."""
     sonneborn: int
+    """Sonneborn-Berger score in quarters, because it multiplies halves by halves."""
 
     @property
     def points(self) -> str:
@@ -30,29 +36,51 @@ class TournamentRow:
 
 
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
-    """Return the standings after a number of rounds (None for all), best first.
-
-    Entrants that are level in points and in every tie-break share a place.
-    """
+    """Return the standings after a number of rounds (None for all), best first."""
     round_count = len(tournament.rounds) if rounds is None else rounds
     halves = {
         entrant.number: tournament.halves(entrant.number, round_count)
         for entrant in tournament.entrants
     }
-    rows = [
-        TournamentRow(0, entrant, points, *tie_breaks(tournament, entrant, halves, round_count))
-        for entrant, points in halves.items()
-    ]
-    criteria = ("halves", *TIE_BREAKS[tournament.system])
+    rows = [_row(tournament, entrant, halves, round_count) for entrant in halves]
 
     def rank_key(row: TournamentRow) -> tuple[int, ...]:
         # negated, so that sorting puts the highest first
-        return tuple(-getattr(row, name) for name in criteria)
+        match tournament.system:
+            case System.SWISS:
+                return -row.halves, -row.buchholz, -row.sonneborn
+            case System.ROUND_ROBIN:
+                return -row.halves, -row.sonneborn
+            case System.KNOCKOUT:
+                return (-row.halves,)
 
     rows.sort(key=lambda row: (rank_key(row), row.entrant))
     keys = [rank_key(row) for row in rows]
     # equal keys share the place of the first one
     return tuple(replace(row, place=bisect_left(keys, rank_key(row)) + 1) for row in rows)
+
+
+def _row(
+    tournament: Tournament, entrant: int, halves: Mapping[int, int], round_count: int
+) -> TournamentRow:
+    """Return the row of an entrant after a number of rounds, still without a place.
+
+    `halves` has the points of every entrant after these rounds, in halves.
+    """
+    buchholz = sonneborn = 0
+    for round_ in tournament.rounds[:round_count]:
+        match = round_.match_of(entrant)
+        is_decided = match.is_decided if match else round_.is_decided
+        if not is_decided:
+            continue
+        # a round without a game counts as one against an opponent with the same points
+        opponent_halves = halves[entrant]
+        if match is not None and match.is_played:
+            opponent_halves = halves[opponent(match, entrant)]
+        buchholz += opponent_halves
+        if match is not None:
+            sonneborn += match_halves(tournament, match, entrant) * opponent_halves
+    return TournamentRow(0, entrant, halves[entrant], buchholz, sonneborn)
 
 
 def format_halves(halves: int) -> str:
@@ -71,4 +99,6 @@ def format_quarters(quarters: int) -> str:
     ('2¼', '1½')
     """
     whole, rest = divmod(quarters, 4)
-    return f"{whole or ''}{('', '¼', '½', '¾')[rest]}" if rest else str(whole)
+    fraction = ("", "¼", "½", "¾")[rest]
+    # without the 0 of 0½
+    return f"{whole or ''}{fraction}" if fraction else str(whole)

@@ -7,6 +7,10 @@ Every change makes a new value. It is a tree:
         └── Match           two entrants, or one that has a bye
             └── MatchBoard  one game between two people at one table
 
+An entrant is one person, or in earlier versions a team. Entrants are numbered within their
+tournament, and a match names them by these numbers. People have the numbers of their players'
+cards, and a board names them by those.
+
 Points are counted in halves: a win is 2, a draw 1. South and North are the sides at the table.
 """
 
@@ -14,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -33,7 +37,7 @@ class System(StrEnum):
 class BoardEnd(StrEnum):
     """The verdict on a board: who won, or that it was a draw.
 
-    `…_BY_DEFAULT` means that the opponent did not come, `NEITHER` that nobody came.
+    `…_BY_DEFAULT` is a win because the opponent did not come.
     """
 
     SOUTH = "south"
@@ -42,6 +46,7 @@ class BoardEnd(StrEnum):
     SOUTH_BY_DEFAULT = "south_by_default"
     NORTH_BY_DEFAULT = "north_by_default"
     NEITHER = "neither"
+    """Both lose, because neither of them came."""
 
 
 # Points of a win and of a draw, in halves.
@@ -49,27 +54,35 @@ WIN_HALVES = 2
 DRAW_HALVES = 1
 # Points of South and of North for each verdict, in halves.
 VERDICT_HALVES: Mapping[BoardEnd, tuple[int, int]] = {
-    BoardEnd.SOUTH: (2, 0),
-    BoardEnd.NORTH: (0, 2),
-    BoardEnd.DRAW: (1, 1),
-    BoardEnd.SOUTH_BY_DEFAULT: (2, 0),
-    BoardEnd.NORTH_BY_DEFAULT: (0, 2),
+    BoardEnd.SOUTH: (WIN_HALVES, 0),
+    BoardEnd.NORTH: (0, WIN_HALVES),
+    BoardEnd.DRAW: (DRAW_HALVES, DRAW_HALVES),
+    BoardEnd.SOUTH_BY_DEFAULT: (WIN_HALVES, 0),
+    BoardEnd.NORTH_BY_DEFAULT: (0, WIN_HALVES),
     BoardEnd.NEITHER: (0, 0),
 }
 # Verdicts of boards on which both people came and played.
 PLAYED_VERDICTS = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
-# Place of a board in its tournament: the indexes of round, match and board, from 0.
-BoardPlace = tuple[int, int, int]
+
+
+class BoardPlace(NamedTuple):
+    """The place of a board in its tournament, as indexes from 0."""
+
+    round_index: int
+    match_index: int
+    board_index: int
 
 
 class MatchBoard(msgspec.Struct, frozen=True):
-    """One game of a match, with its two people by number and the verdict."""
+    """One game of a match, with its two people and the verdict."""
 
     south: int
+    """Number of the person at South."""
     north: int
     table: str = ""
     """Name of its table in subjects. Empty until one is assigned."""
     verdict: BoardEnd | None = None
+    """How the board ended. None while it is open."""
     key: str = ""
     """`GameResult.key` of the game that decided the board. Empty if none did."""
     refused: Any = ""
@@ -90,15 +103,15 @@ class MatchBoard(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct, frozen=True):
-    """Two entrants by their numbers, and their boards.
-
-    `north` is None for a bye. A bye is worth `halves`.
-    """
+    """Two entrants by number and their boards, or one entrant that has a bye."""
 
     south: int
     north: int | None
+    """None for a bye."""
     boards: tuple[MatchBoard, ...] = ()
-    halves: int = WIN_HALVES
+    """The games of the match: one for two people, several for two teams, none for a bye."""
+    bye_halves: int = msgspec.field(default=WIN_HALVES, name="halves")
+    """Points of a bye, in halves."""
 
     @property
     def is_decided(self) -> bool:
@@ -112,16 +125,14 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A round of matches.
-
-    `begun_s` is the Unix time of its pairing by the hub's clock. `ends_s` is the time at which it
-    should end, 0 if it has no time limit.
-    """
+    """A round of matches."""
 
     number: int
     matches: tuple[Match, ...]
     begun_s: float = 0.0
+    """Unix time at which it was paired, by the hub's clock."""
     ends_s: float = 0.0
+    """Unix time at which it should end. 0 if it has no time limit."""
 
     @property
     def is_decided(self) -> bool:
@@ -137,18 +148,18 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Entrant(msgspec.Struct, frozen=True):
-    """A participant of a tournament. It is one person, or in earlier versions a team.
-
-    `people` has the number of the person, or those of a team, first board first. `since` is the
-    number of the first round it plays, `until` that of the last one (0: it stays to the end).
-    """
+    """A participant of a tournament: one person, or in earlier versions a team."""
 
     number: int
     people: tuple[int, ...]
+    """Number of the person, or numbers of the people of a team, first board first."""
     team: str = ""
     rating: float = 1500.0
+    """Rating when the entrant entered, which decides the seeding."""
     since: int = 1
+    """Number of the first round in which it plays."""
     until: int = 0
+    """Number of the last round in which it plays. 0 if it stays to the end."""
 
     def plays_in(self, round_number: int) -> bool:
         """Return whether the entrant takes part in this round."""
@@ -156,23 +167,22 @@ class Entrant(msgspec.Struct, frozen=True):
 
 
 class Tournament(msgspec.Struct, frozen=True):
-    """A tournament with its entrants and rounds.
-
-    `rounds_wanted` is the number of rounds to play. `minutes` is the time limit of a round, 0 for
-    none. `options` are those of the game.
-    """
+    """A tournament with its entrants and rounds."""
 
     id: int
+    """Number of the tournament at the hub. 0 until it has one."""
     name: str
     system: System
     game: str
     options: Mapping[str, Any] = {}
     rounds_wanted: int = 5
+    """Number of rounds to play in a Swiss tournament. The other systems give it themselves."""
     minutes: int = 0
+    """Time limit of a round in minutes. 0 for none."""
     entrants: tuple[Entrant, ...] = ()
     rounds: tuple[Round, ...] = ()
     order: tuple[int, ...] = ()
-    """Entrants by rating when the first round was paired. Later rounds use the same seeding."""
+    """Numbers of the entrants, strongest first, as seeded when the first round was paired."""
     is_over: bool = False
 
     @property
@@ -208,7 +218,7 @@ def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
     A team wins a match if it has more points on the boards than the other team.
     """
     if match.north is None:
-        return match.halves
+        return match.bye_halves
     if not match.is_decided:
         return 0
     own = board_halves(tournament, match, entrant)

@@ -16,7 +16,7 @@ from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, pack, say
 from companion.core.names import is_printable, plain_name
 from companion.games import game_named
-from companion.league.pairing import by_strength, next_matches
+from companion.league.pairing import next_matches, seeded_entrants
 from companion.league.results import StoredResult, is_same_game
 from companion.league.tournament import (
     BoardEnd,
@@ -139,7 +139,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
     # the seeding of the first round applies to the whole tournament
     if not tournament.order:
-        order = tuple(entrant.number for entrant in by_strength(tournament))
+        order = tuple(entrant.number for entrant in seeded_entrants(tournament))
         tournament = replace(tournament, order=order)
     ends_s = now_s + tournament.minutes * 60 if tournament.minutes else 0.0
     paired = Round(round_number, next_matches(tournament), now_s, ends_s)
@@ -173,8 +173,7 @@ def decide(tournament: Tournament, place: BoardPlace, verdict: BoardEnd | None) 
     """
     _require_running(tournament)
     board = board_at(tournament, place)
-    round_index, _, _ = place
-    is_last = round_index == len(tournament.rounds) - 1
+    is_last = place.round_index == len(tournament.rounds) - 1
     if verdict is None and not is_last:
         raise Illegal(
             Refusal.TOO_LATE, say("Only boards of the round that is on can be opened again")
@@ -190,12 +189,12 @@ def decide(tournament: Tournament, place: BoardPlace, verdict: BoardEnd | None) 
 
 def board_at(tournament: Tournament, place: BoardPlace) -> MatchBoard:
     """Return the board at a place. Raises `Illegal` if there is none."""
-    round_index, match_index, board_index = place
     try:
         # a negative index would count from the end
         if min(place) < 0:
             raise IndexError
-        return tournament.rounds[round_index].matches[match_index].boards[board_index]
+        match = tournament.rounds[place.round_index].matches[place.match_index]
+        return match.boards[place.board_index]
     except IndexError:
         raise wrong_phase(say("There is no such board")) from None
 
@@ -214,9 +213,10 @@ def _current_boards(tournament: Tournament) -> Iterator[tuple[BoardPlace, MatchB
     """Yield all boards of the current round with their places, in order."""
     if tournament.round is None or tournament.is_over:
         return
+    round_index = len(tournament.rounds) - 1
     for match_index, match in enumerate(tournament.round.matches):
         for board_index, board in enumerate(match.boards):
-            yield (len(tournament.rounds) - 1, match_index, board_index), board
+            yield BoardPlace(round_index, match_index, board_index), board
 
 
 def seat_boards(tournament: Tournament, free_tables: Iterable[str]) -> Tournament:
@@ -258,7 +258,7 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     if place is None or current is None:
         raise wrong_phase(say("No open board of the round is at this table"))
     board = board_at(tournament, place)
-    if result.at is not None:
+    if result.own_seat is not None:
         raise wrong_phase(say("It was played between two tables"))
     if result.game != tournament.game or not is_same_game(
         result.game, result.options, tournament.options
@@ -274,8 +274,7 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
-    _, match_index, _ = place
-    match = current.matches[match_index]
+    match = current.matches[place.match_index]
     needs_winner = tournament.system is System.KNOCKOUT and len(match.boards) == 1
     if needs_winner and verdict is BoardEnd.DRAW:
         raise wrong_phase(say("A draw decides nothing here: play once more"))
@@ -333,12 +332,11 @@ def _with_entrant(tournament: Tournament, entrant: Entrant) -> Tournament:
 
 
 def _with_board(tournament: Tournament, place: BoardPlace, board: MatchBoard) -> Tournament:
-    round_index, match_index, board_index = place
-    round_ = tournament.rounds[round_index]
-    match = round_.matches[match_index]
-    match = replace(match, boards=_with_item(match.boards, board_index, board))
-    round_ = replace(round_, matches=_with_item(round_.matches, match_index, match))
-    return replace(tournament, rounds=_with_item(tournament.rounds, round_index, round_))
+    round_ = tournament.rounds[place.round_index]
+    match = round_.matches[place.match_index]
+    match = replace(match, boards=_with_item(match.boards, place.board_index, board))
+    round_ = replace(round_, matches=_with_item(round_.matches, place.match_index, match))
+    return replace(tournament, rounds=_with_item(tournament.rounds, place.round_index, round_))
 
 
 def _with_item(items: Sequence[T], index: int, item: T) -> tuple[T, ...]:

@@ -89,7 +89,7 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         play(tables, Random(7))
         until(
             "both have told it",
-            lambda: (told := hub.league.results.find(key)) and told.result.at is None,
+            lambda: (told := hub.league.results.find(key)) and told.result.own_seat is None,
         )
         whole = hub.league.results.find(key)
         assert whole is not None

@@ -219,10 +219,15 @@ def test_a_linked_game_counts_once_both_tables_agree(
 
     tell("0" * 16, 0, Seat.NORTH)
     assert league.ratings("scouts") == ()  # one table alone can say what it likes
-    assert league.results.find("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
+    assert league.results.find("pair." + "0" * 16).result.own_seat is Seat.SOUTH  # type: ignore[union-attr]
     tell("0" * 16, 1, Seat.NORTH, Seat.NORTH)
     (kept,) = league.results.latest(10)
-    assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
+    assert (kept.south, kept.north, kept.result.winner, kept.result.own_seat) == (
+        1,
+        2,
+        Seat.SOUTH,
+        None,
+    )
     assert [(row.person, row.won) for row in league.ratings("scouts")] == [
         (1, 1),
         (2, 0),

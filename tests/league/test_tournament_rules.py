@@ -19,7 +19,7 @@ from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import Seat
 from companion.league import tournament_rules
 from companion.league.results import GameResult, Player, StoredResult
-from companion.league.tournament import BoardEnd, System, Tournament
+from companion.league.tournament import BoardEnd, BoardPlace, System, Tournament
 
 
 @pytest.fixture
@@ -39,13 +39,13 @@ def told(south: int | None = None, north: int | None = None, **more: Any) -> Sto
 
 
 def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
-    board = tournament_rules.board_at(paired, (0, 0, 0))
+    board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
     after = tournament_rules.enter_result(paired, told(south=board.south, north=board.north))
-    assert tournament_rules.board_at(after, (0, 0, 0)).verdict is BoardEnd.SOUTH
+    assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).verdict is BoardEnd.SOUTH
     with pytest.raises(Illegal, match="No open board"):
         tournament_rules.enter_result(after, told(key="second", winner=Seat.NORTH))
     again = tournament_rules.reopen_board(after, "game", "a")
-    assert tournament_rules.board_at(again, (0, 0, 0)).verdict is None
+    assert tournament_rules.board_at(again, BoardPlace(0, 0, 0)).verdict is None
     assert (
         tournament_rules.reopen_board(after, "game", "b") == after
     )  # another table's word is worth nothing
@@ -53,12 +53,12 @@ def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
 
 
 def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tournament) -> None:
-    board = tournament_rules.board_at(paired, (0, 0, 0))
+    board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
         after = tournament_rules.enter_result(paired, told(south=south, north=north))
         assert (
-            tournament_rules.board_at(after, (0, 0, 0)).south,
-            tournament_rules.board_at(after, (0, 0, 0)).north,
+            tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south,
+            tournament_rules.board_at(after, BoardPlace(0, 0, 0)).north,
         ) == (
             board.south,
             board.north,
@@ -69,7 +69,7 @@ def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tourname
         (None, board.south),
     ):  # sides were changed
         after = tournament_rules.enter_result(paired, told(south=south, north=north))
-        assert tournament_rules.board_at(after, (0, 0, 0)).south == board.north
+        assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south == board.north
         assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
 
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
             "No round has been paired",
         ),
         (
-            lambda: tournament_rules.decide(paired, (-1, 0, 0), BoardEnd.DRAW),
+            lambda: tournament_rules.decide(paired, BoardPlace(-1, 0, 0), BoardEnd.DRAW),
             Illegal,
             "no such board",
         ),

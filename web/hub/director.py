@@ -138,11 +138,11 @@ def _place(fields: Mapping[str, str]) -> BoardPlace:
     """Return the place of the board that a form is about. Raises `Malformed`.
 
     The form counts from 1 and the place from 0: `2.1.1` is the first board of the first match in
-    the second round, which is `(1, 0, 0)`.
+    the second round, which is `BoardPlace(1, 0, 0)`.
     """
     match [whole_number(part) for part in fields.get("place", "").split(".")]:
         case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:
-            return round_ - 1, match_ - 1, board - 1
+            return BoardPlace(round_ - 1, match_ - 1, board - 1)
     raise Malformed(say("There is no such board"))
 
 
