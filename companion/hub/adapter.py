@@ -18,7 +18,7 @@ from companion.core.kit import SEATS
 from companion.core.ports import Closeable
 from companion.hub.commands import HubWish, read_command
 from companion.hub.membership import Membership
-from companion.hub.pair_line import COPIED_CARD, PairLine
+from companion.hub.pair_line import TWO_MACHINES, PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
@@ -39,10 +39,8 @@ class HubAdapter(Closeable):
     """Follows a table for the hub of which it is a member, and carries out the hub's commands.
 
     The service makes one for each membership and closes it at its end. No method waits for the hub.
-    `close` may be called twice.
-
-    :param health: returns the worst finding about the machine as a sentence
-    :param change_settings: changes settings by dotted name, and returns the result as a sentence
+    `close` may be called twice. `health` returns the worst finding about the machine as a sentence.
+    `change_settings` changes settings by dotted name, and returns the result as a sentence.
     """
 
     def __init__(
@@ -61,16 +59,18 @@ class HubAdapter(Closeable):
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
+        # mark of the last wish that this table follows (see `HubWish`)
         self._wish_mark = ""
+        # what came of the settings that the hub has sent last, as a sentence
         self._settings_answer = ""
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._line = HubLine(
             membership,
             journal,
             self.pairs,
-            state=self.state,
-            command=self.command,
-            when_connected=self.note_connection,
+            encode_state=self.encode_state,
+            execute_command=self.execute_command,
+            note_connection=self.note_connection,
         )
         table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._wake()))
 
@@ -87,7 +87,7 @@ class HubAdapter(Closeable):
                 number=self.membership.number,
                 room=Verbatim(self.membership.room),
             )
-            warning = COPIED_CARD if self.pairs.is_shared else ""
+            warning = TWO_MACHINES if self.pairs.is_shared else ""
             answer = self._settings_answer
             settings = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
             return joined(" ", (table_and_room, warning, settings))
@@ -112,7 +112,7 @@ class HubAdapter(Closeable):
 
     # ---- in the line's thread ----
 
-    def state(self) -> bytes:
+    def encode_state(self) -> bytes:
         """Return the encoded `PublicState` of the table."""
         view = self._table.view()
         notices = view.devices.notices[:_MAX_SENTENCES]
@@ -121,7 +121,7 @@ class HubAdapter(Closeable):
         for seat in SEATS:
             sitter = view.seats[seat]
             is_named = self.membership.sends_names or sitter.door == MACHINE
-            # the other table sends the name of a remote player
+            # the door is what plays a seat, and the other table sends a remote player's name
             if sitter.name and is_named and sitter.door != REMOTE:
                 names[seat] = str(sitter.name)
         state = PublicState(
@@ -136,8 +136,8 @@ class HubAdapter(Closeable):
         )
         return encode_public(state)
 
-    def command(self, payload: bytes) -> None:
-        """Carry out a command of the hub, encoded as `HubCommand`. Ignore one that is not valid."""
+    def execute_command(self, payload: bytes) -> None:
+        """Execute a command of the hub, encoded as `HubCommand`. Ignore one that is not valid."""
         try:
             command = read_command(payload)
         except Malformed:
@@ -186,7 +186,7 @@ class HubAdapter(Closeable):
 def _without_typed(packed: object) -> object:
     """Return a packed sentence with “…” in the place of everything that somebody has typed.
 
-    In it, typed text is a mapping with `typed`, and a sentence one with `parts` by name.
+    Packed typed text is a mapping with `typed`, and a packed sentence one with `parts`, by name.
     """
     if not isinstance(packed, dict):
         return packed

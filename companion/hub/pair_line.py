@@ -1,7 +1,7 @@
 """One table's end of a game at two tables.
 
 Its messages go from the journal to the hub, those of the other table from the hub to the journal.
-The pair is the game with its two tables, as the hub knows it (`companion.hub.pairing`).
+A pair is such a game with its two tables, as the hub knows it (`companion.hub.pair_messages`).
 
     journal ── message n ──> hub (NATS JetStream) ── message n ──> journal of the other table
 
@@ -36,7 +36,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.loop_thread import line_time_s
 from companion.hub.membership import session_id
-from companion.hub.pairing import (
+from companion.hub.pair_messages import (
     Pair,
     PairAcceptance,
     PairAnswer,
@@ -72,10 +72,10 @@ POLL_INTERVAL_S = 2.0
 PRESENCE_INTERVAL_S = 10.0
 # Seconds of silence after which the other table counts as gone.
 SILENCE_TIMEOUT_S = 30.0
-# Interval in seconds between two claims that this machine is the table.
+# Interval in seconds between two claims that this machine is the table (see `SessionClaim`).
 CLAIM_INTERVAL_S = 10.0
 
-COPIED_CARD = say(
+TWO_MACHINES = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub "
     "leave”, and join again."
 )
@@ -96,12 +96,9 @@ async def stored_message(stream: JetStreamContext, subject: str) -> bytes | None
 class PairLine:
     """Arranges games at two tables and exchanges their messages.
 
-    `offer`, `accept` and `withdraw` may be called from any thread, everything else from the hub
-    line's thread only. `code` is the code under which this table offers a game, or empty.
-    `is_shared` says whether another machine claims to be this table.
-
-    :param own_table: this table's name in subjects
-    :param wake: wakes the hub line
+    `offer`, `accept` and `withdraw` may be called from any thread, everything else from the thread
+    of the hub line (`companion.hub.sender`) only. `own_table` is this table's name in subjects, and
+    `wake` wakes the hub line.
     """
 
     def __init__(
@@ -114,24 +111,22 @@ class PairLine:
         self._session = session_id(journal.path)
         self._next_claim_s = 0.0
         self.is_shared = False
+        """Whether another machine claims to be this table as well."""
         self._wake = wake
         # requests to the hub, and the futures on which their callers wait
         self._queue: deque[tuple[PairRequest, Future[PairAnswer]]] = deque()
         self._pair: Pair | None = None
         # the pair's game if it is not on the table, because it may still have messages to send
         self._past_game: RemoteGame | None = None
-        # number of our messages at the hub, -1 if the hub has to be asked
-        self._sent_count = -1
         # sentence on why the game cannot go on, empty if it can
         self._fault = ""
         self._last_heard_s = 0.0
-        self._presence_sent_s = -PRESENCE_INTERVAL_S
         # highest number of the other table's messages that the hub has announced
         self._announced_number = 0
-        self._polled_s = -POLL_INTERVAL_S
-        self._announcements: Subscription | None = None
         self._shown_trouble = ""
         self.code = ""
+        """Code under which this table offers a game. Empty if it offers none."""
+        self.reset_connection()
 
     # ---- from any thread ----
 
@@ -185,9 +180,11 @@ class PairLine:
         return POLL_INTERVAL_S if is_playing else PRESENCE_INTERVAL_S
 
     def reset_connection(self) -> None:
-        """Reset what holds for one connection. Called after each connect."""
-        self._announcements = None
+        """Reset what is valid for one connection only. Called after each connect."""
+        self._announcements: Subscription | None = None
+        # number of our messages at the hub, -1 if the hub has to be asked
         self._sent_count = -1
+        # times that make our presence and the poll due at once
         self._presence_sent_s = -PRESENCE_INTERVAL_S
         self._polled_s = -POLL_INTERVAL_S
 
@@ -205,7 +202,7 @@ class PairLine:
             return  # the hub is starting
         self.is_shared = answer.session == "shared"
         if answer.session == "taken":
-            raise wrong_phase(COPIED_CARD)
+            raise wrong_phase(TWO_MACHINES)
         if answer.session == "open":
             raise wrong_phase(say("Looking for the hub."))
 
@@ -294,20 +291,24 @@ class PairLine:
 
         If that fails, `_game` tells the other table that this one has left.
         """
-        other, fault = pair.seat_of(self._own_table).other, ""
+        fault = ""
         self._past_game = None
         if self._known_game(pair) is None:
-            at = RemoteSeat(pair.id, other, pair.names.get(other, ""))
+            other = pair.seat_of(self._own_table).other
+            seat = RemoteSeat(pair.id, other, pair.names.get(other, ""))
             next_number = self._journal.next_number()
             try:
-                self._table.remote.begin(at, pair.number, pair.game, pair.options, next_number)
+                self._table.remote.begin(seat, pair.number, pair.game, pair.options, next_number)
             except JournalError:
                 raise
             except CompanionError as error:
                 log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
                 fault = error.message
-        self._pair, self._sent_count, self._fault = pair, -1, fault
-        self._announced_number, self._polled_s = 0, -POLL_INTERVAL_S
+        self._pair = pair
+        self._fault = fault
+        self._sent_count = -1
+        self._announced_number = 0
+        self._polled_s = -POLL_INTERVAL_S
         self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 

@@ -1,9 +1,10 @@
 """The hub line: a table's connection to its hub, in its own thread.
 
-It sends every input exactly once and in order, and the current state of the table. After each
-connect, the line asks the hub for its last message of this table and continues there. Each message
-names the number of the one before it, and JetStream rejects it if another one was stored since. So
-each input is stored once and in order, whatever crashes or is sent again. The table never waits for
+It sends a record for every input that the table has accepted, exactly once and in order, and the
+current state of the table. After each connect, the line asks the hub for the last record that it
+has stored of this table, and continues there. Each record is sent with the sequence number of the
+one before it, and JetStream (the store in NATS) rejects it if another one was stored since. So each
+record is stored once and in order, whatever crashes or is sent again. The table never waits for
 this thread.
 """
 
@@ -80,9 +81,9 @@ class HubLine:
     """Connects to the hub and sends what is new until `close`, which may be called twice.
 
     `start`, `wake`, `look_for_pair` and `close` may be called from any thread. The line's thread
-    calls three functions: `state` returns the table's encoded state, `command` gets the hub's
-    encoded commands, and `when_connected` is called when the connection or its trouble changes.
-    `trouble` is a sentence on why the hub does not receive everything. It is empty if it does.
+    calls three functions: `encode_state` returns the table's encoded state, `execute_command` gets
+    the hub's encoded commands, and `note_connection` is called when the connection or its trouble
+    changes, with whether the hub is connected.
     """
 
     def __init__(
@@ -91,24 +92,25 @@ class HubLine:
         journal: Journal,
         pairs: PairLine,
         *,
-        state: Callable[[], bytes],
-        command: Callable[[bytes], None],
-        when_connected: Callable[[bool], None],
+        encode_state: Callable[[], bytes],
+        execute_command: Callable[[bytes], None],
+        note_connection: Callable[[bool], None],
     ) -> None:
         self._membership = membership
         self._outbox = Outbox(journal)
         self._pairs = pairs
-        self._state = state
-        self._command = command
-        self._when_connected = when_connected
+        self._encode_state = encode_state
+        self._execute_command = execute_command
+        self._note_connection = note_connection
         self._has_news = False
         self._is_closing = False
         self._sent_state: bytes = b""
         self._state_sent_s = 0.0
         # time in the loop from which the hub is asked for our game at two tables
-        self._ask_pair_s = 0.0
+        self._next_pair_request_s = 0.0
         self.is_connected = False
         self.trouble = ""
+        """Sentence on why the hub does not receive everything. Empty if it does."""
         self._thread = LoopThread("hub", self._run)
 
     def start(self) -> None:
@@ -121,7 +123,7 @@ class HubLine:
 
     def look_for_pair(self) -> None:
         """Note that the hub has a game at two tables for this table."""
-        self._ask_pair_s = 0.0
+        self._next_pair_request_s = 0.0
         self.wake()
 
     def close(self) -> None:
@@ -171,7 +173,7 @@ class HubLine:
         }
         try:
             async with connection(own.servers, own.seed, self.wake, **options) as client:
-                await client.subscribe(command_subject(own.table), cb=self._on_command)
+                await client.subscribe(command_subject(own.table), cb=self._handle_command)
                 await self._serve(client)
         finally:
             self._pairs.note_loss()
@@ -180,20 +182,20 @@ class HubLine:
         """Send records and states until the connection breaks or this line closes."""
         stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
         await self._pairs.claim(client)
-        # continue after the last input that the hub has
+        # continue after the last record that the hub has
         sequence = await self._seek(stream)
         self._pairs.reset_connection()
-        self._ask_pair_s = 0.0
+        self._next_pair_request_s = 0.0
         # a hub that stored nothing before the connection broke may still store nothing
         self._set_connection(True, self.trouble if self._outbox.next() else "")
         # no state is empty, so the present one is sent
         self._sent_state = b""
-        retry_s = 0.0
+        next_try_s = 0.0
         while client.is_connected and not self._is_closing:
             self._has_news = False
             await self._pairs.claim(client)
             await self._send_state(client)
-            if line_time_s() >= retry_s:
+            if line_time_s() >= next_try_s:
                 try:
                     sequence = await self._send_all(client, stream, sequence)
                     self._set_connection(True, "")
@@ -202,16 +204,18 @@ class HubLine:
                         raise ConnectionClosedError from None
                     self._set_connection(True, error.message)
                     sequence = await self._seek(stream)
-                    self._ask_pair_s, retry_s = 0.0, line_time_s() + FULL_RETRY_S
-            pause_s = FULL_RETRY_S if retry_s > line_time_s() else STATE_INTERVAL_S
+                    self._next_pair_request_s = 0.0
+                    next_try_s = line_time_s() + FULL_RETRY_S
+            pause_s = FULL_RETRY_S if next_try_s > line_time_s() else STATE_INTERVAL_S
             await self._wait(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
                 await self._wait(YIELD_PAUSE_S)
             elif line_time_s() >= self._state_sent_s + STATE_INTERVAL_S:
+                # the state is sent again, although it has not changed
                 self._sent_state = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
-        """Send all pending records. Return the number of the last message at the hub.
+        """Send all pending records. Return the sequence number of the last one at the hub.
 
         `sequence` is that number before. Raises `HubStoresNothing`.
         """
@@ -229,32 +233,34 @@ class HubLine:
         Called before each record, because the other table is waiting.
         """
         try:
-            if line_time_s() >= self._ask_pair_s:
+            if line_time_s() >= self._next_pair_request_s:
                 await self._fetch_pair(client)
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
             raise HubStoresNothing(_DISK_FULL) from None
 
     async def _fetch_pair(self, client: Client) -> None:
-        """Ask which game at two tables is ours, later once more if the hub does not answer."""
+        """Ask the hub for our game at two tables, again after a while if it does not answer."""
         # `look_for_pair` may reset this before the answer arrives
-        self._ask_pair_s = math.inf
+        self._next_pair_request_s = math.inf
         try:
             await self._pairs.fetch_pair(client)
         except (NatsTimeout, NoRespondersError):
-            self._ask_pair_s = min(self._ask_pair_s, line_time_s() + PAIR_RETRY_S)
+            retry_s = line_time_s() + PAIR_RETRY_S
+            self._next_pair_request_s = min(self._next_pair_request_s, retry_s)
             log.info("Hub: it does not answer about games at two tables")
 
     async def _seek(self, stream: JetStreamContext) -> int:
-        """Let the outbox continue after the last input that the hub has.
+        """Let the outbox continue after the last record that the hub has.
 
-        Return the number of that message, 0 if there is none.
+        Return the sequence number of that record, 0 if there is none.
         """
-        own, outbox = self._membership, self._outbox
+        outbox = self._outbox
+        subject = record_subject(self._membership.table)
         try:
-            last = await stream.get_msg(RECORDS, subject=record_subject(own.table), direct=True)
+            last = await stream.get_msg(RECORDS, subject=subject, direct=True)
         except NotFoundError:
-            outbox.seek(min(own.start_after, outbox.last_number()))
+            outbox.seek(min(self._membership.start_after, outbox.last_number()))
             return 0
         try:
             last_record = read_record(last.data or b"")
@@ -271,7 +277,10 @@ class HubLine:
         return last.seq or 0
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
-        """Send a record and wait until the hub has stored it. Return the number of the message."""
+        """Send a record and wait until the hub has stored it. Return its sequence number.
+
+        `sequence` is that of the record before it.
+        """
         headers = {SEQUENCE: str(sequence)}
         try:
             answer = await stream.publish(
@@ -285,13 +294,13 @@ class HubLine:
         return answer.seq
 
     async def _send_state(self, client: Client) -> None:
-        state = self._state()
+        state = self._encode_state()
         if state != self._sent_state:
             await client.publish(state_subject(self._membership.table), state)
             self._sent_state, self._state_sent_s = state, line_time_s()
 
-    async def _on_command(self, message: Msg) -> None:
-        self._command(message.data)
+    async def _handle_command(self, message: Msg) -> None:
+        self._execute_command(message.data)
 
     async def _wait(self, seconds: float, until_news: bool = False) -> None:
         """Wait some seconds. With `until_news`, return early if there is news."""
@@ -309,7 +318,7 @@ class HubLine:
         has_changed = (is_connected, trouble) != (self.is_connected, self.trouble)
         self.is_connected, self.trouble = is_connected, trouble
         if has_changed:
-            self._when_connected(is_connected)
+            self._note_connection(is_connected)
 
 
 def _trouble_of(error: BaseException) -> str:

@@ -9,7 +9,8 @@ import msgspec
 from companion.core.clock import Clock, RealClock
 from companion.core.network import host_key_text, page_urls
 from companion.core.ports import Closeable
-from companion.hub.pairing import Pair
+from companion.hub.commands import HubCommand, encode_command
+from companion.hub.pair_messages import Pair
 from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import HubFile, HubFolder, HubSettings
 from companion.hub_server.members import Members
@@ -55,15 +56,17 @@ class Hub(Closeable):
         try:
             self.league = League(settings.folder, clock, self.room.free_tables, self.room.change)
             self._stack.callback(self.league.close)
-            desired = DesiredState(self.room, self.league, clock, self.nats_connection.command)
+            send_command = self.nats_connection.send_command
+            desired = DesiredState(self.room, self.league, clock, send_command)
             scheme = "tls" if settings.web.certificate else "nats"
             self.members = Members(
                 self.folder,
                 self.room,
-                self.nats_connection.command,
+                send_command,
                 self.nats,
+                # without a host, because each table knows the hub by another address
                 servers=(f"{scheme}://:{settings.nats_port}",),
-                forget=(
+                when_removed=(
                     self.pairs.forget,
                     # `members` is not set yet while this list is built
                     lambda _: self.members.update_permissions(),
@@ -79,7 +82,7 @@ class Hub(Closeable):
     def _open(self, known: HubFile, clock: Clock, desired: DesiredState) -> None:
         """Start the parts in the order in which they need each other.
 
-        The pages bind their port first, because tables may ask for addresses as soon as NATS runs.
+        The pages bind their port before NATS starts, because tables may then ask for addresses.
         They are served last.
         """
         settings, web = self._settings, self._settings.web
@@ -124,7 +127,7 @@ class Hub(Closeable):
         self._stack.close()
 
     def _start_pair(self, pair: Pair) -> None:
-        """Grant the tables of a pair the subjects of their game, and notify both."""
+        """Let the tables of a pair use the subjects of their game, and notify both."""
         self.members.update_permissions()
         for table in pair.tables.values():
-            self.nats_connection.command(table, b'{"pair": true}')
+            self.nats_connection.send_command(table, encode_command(HubCommand(pair=True)))

@@ -1,4 +1,4 @@
-"""Sends each table the board of a round that it should play, until the table follows."""
+"""Sends each table the board of a tournament's round that it should play, until it follows."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ REPEAT_S = 1.0
 
 
 class DesiredState:
-    """Repeats to every table which board of a tournament's round is paired there.
+    """Tells every table which board is paired there, and repeats it until the table follows.
 
-    `send` takes a table and an encoded command.
+    A table follows if its state has the mark of the wish (see `HubWish`). `send_command` takes a
+    table's name in subjects and an encoded command.
     """
 
     def __init__(
-        self, room: Room, league: League, clock: Clock, send: Callable[[str, bytes], None]
+        self, room: Room, league: League, clock: Clock, send_command: Callable[[str, bytes], None]
     ) -> None:
         self._room = room
         self._league = league
         self._clock = clock
-        self._send = send
+        self._send_command = send_command
         self._sent_s = -REPEAT_S
 
     def step(self) -> None:
-        """Seat waiting boards and repeat the desired state, if the interval has passed."""
+        """Give waiting boards a table and send the wishes, if the interval has passed."""
         now_s = self._clock.monotonic_s()
         if now_s - self._sent_s < REPEAT_S:
             return
@@ -44,7 +45,7 @@ class DesiredState:
             wish = wish_for(self._paired_game(table.id))
             # repeated until the table follows, because a message may be lost
             if table.state.follows != wish.mark:
-                self._send(table.id, encode_command(HubCommand(wish=wish)))
+                self._send_command(table.id, encode_command(HubCommand(wish=wish)))
 
     def _paired_game(self, table: str) -> PairedGame | None:
         """Return the board of a round that should be played at a table, or None."""

@@ -18,7 +18,7 @@ from companion.core.config import WebSettings
 from companion.core.errors import SystemTrouble
 from companion.core.files import replace_file, why_refused
 from companion.core.i18n import say
-from companion.hub.pairing import Pair
+from companion.hub.pair_messages import Pair
 
 # Name of the hub's file in its folder.
 FILE = "hub.json"
@@ -30,57 +30,58 @@ MAX_PAIRS = 1000
 
 @dataclass(frozen=True)
 class HubSettings:
-    """Settings from the command line.
-
-    `name` is the room's name, `delay_s` the delay in seconds for spectators. None keeps the stored
-    value. `keep_mb` is the maximum size of NATS's store.
-    """
+    """Settings from the command line."""
 
     folder: Path
     web: WebSettings
     name: str | None = None
+    """Name of the room. None keeps the stored one."""
     delay_s: float | None = None
+    """Delay in seconds for spectators. None keeps the stored one."""
     nats_host: str = "0.0.0.0"
     nats_port: int = 4222
     keep_mb: int = 2048
+    """Maximum size of NATS's store, in megabytes."""
     language: str = "auto"
+    """Language of the wall, or `auto` for the browser's."""
 
 
 class KnownTable(
     msgspec.Struct, frozen=True, rename={"is_shut_out": "shut", "is_waiting": "waits"}
 ):
-    """A table that has joined, as the hub's file stores it.
-
-    `id` is its name in subjects, `number` and `name` are for people. `key` is its public NKey. A
-    table that waits to be admitted by the owner `is_waiting`.
-    """
+    """A table that has joined, as the hub's file stores it."""
 
     id: str
+    """Name in NATS subjects. `number` and `name` are for people."""
     number: int
     name: str
     key: str
+    """Public NKey, the key with which it connects to NATS."""
     is_shut_out: bool = False
+    """Whether it has sent too many messages."""
     is_waiting: bool = False
+    """Whether the owner has not admitted it yet."""
 
 
 class HubFile(msgspec.Struct, frozen=True):
-    """Everything that the hub stores in its file.
-
-    `seed` is the hub's own secret NKey, which grants full access to its NATS. `pairs` are the last
-    `MAX_PAIRS` games at two tables, newest last, because results may arrive later.
-    """
+    """Everything that the hub stores in its file."""
 
     seed: str
+    """Secret NKey of the hub itself, which grants full access to its NATS."""
     signing_key: bytes
+    """Secret that signs cookies of the pages."""
     host_key: bytes
+    """The owner key."""
     name: str = ""
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    """The last `MAX_PAIRS` games at two tables, newest last. Results of old ones may still arrive.
+    """
 
-    def pair(self, game: str) -> Pair | None:
+    def pair(self, pair_id: str) -> Pair | None:
         """Return the game at two tables with this id, or None."""
-        return next((pair for pair in self.pairs if pair.id == game), None)
+        return next((pair for pair in self.pairs if pair.id == pair_id), None)
 
     def pair_of(self, table: str) -> Pair | None:
         """Return the last game of a table with another one.

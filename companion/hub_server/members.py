@@ -21,29 +21,29 @@ log = logging.getLogger(__name__)
 class Members:
     """Carries out what the owner's pages request of the tables.
 
-    It implements `web.hub.host.HubActions`. It may be used from any thread. `send` takes a table
-    and an encoded command. `servers` are the addresses of NATS that a table gets when it joins.
-    Each function of `forget` is called, in order, with the name in subjects of a table that is
-    removed.
+    It implements `web.hub.host.HubActions`. It may be used from any thread. Tables are given by
+    their names in NATS subjects. `send_command` takes a table and an encoded command. `servers` are
+    the addresses of NATS that a table gets when it joins. `when_removed` are called, in order, with
+    a table that is removed.
     """
 
     def __init__(
         self,
         folder: HubFolder,
         room: Room,
-        send: Callable[[str, bytes], None],
+        send_command: Callable[[str, bytes], None],
         nats: NatsServer,
         *,
         servers: Sequence[str],
-        forget: Sequence[Callable[[str], None]],
+        when_removed: Sequence[Callable[[str], None]],
     ) -> None:
         self._folder = folder
         self._room = room
-        self._send = send
+        self._send_command = send_command
         self._nats = nats
         self._servers = tuple(servers)
         self._permissions_lock = threading.Lock()
-        self._forget = tuple(forget)
+        self._when_removed = when_removed
         for table in folder.file.tables:
             room.add(_room_table(table))
 
@@ -71,7 +71,7 @@ class Members:
                 file, tables=tuple(known for known in file.tables if known.id != table)
             )
         )
-        for forget in self._forget:
+        for forget in self._when_removed:
             forget(table)
 
     def admit(self, table: str) -> None:
@@ -87,15 +87,15 @@ class Members:
 
     def answer_call(self, table: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
-        self._send(table, encode_command(HubCommand(staff=words)))
+        self._send_command(table, encode_command(HubCommand(staff=words)))
 
     def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
         """Send settings to a table, as typed on its own page.
 
-        A table that is not connected does not get them. The others say in their next state what
-        they have changed.
+        A table that is not connected does not get them. A connected one answers in its next state
+        (`PublicState.answer`).
         """
-        self._send(table, encode_command(HubCommand(settings=typed)))
+        self._send_command(table, encode_command(HubCommand(settings=typed)))
 
     def set_delay(self, delay_s: float) -> None:
         """Set the delay in seconds for spectators."""

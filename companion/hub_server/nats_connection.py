@@ -1,7 +1,9 @@
 """The hub's connection to NATS, in its own thread.
 
-It creates the streams, passes on tables' messages, and supervises the NATS server. NATS's JetStream
-stores tables' records in a stream. A consumer delivers them to the hub in order.
+It creates the streams, passes on tables' messages, and supervises the NATS server. Tables publish a
+record for every input that they have accepted. JetStream, the store in NATS, keeps the records in a
+stream, and a consumer delivers them to the hub in order. Messages between the two tables of a game
+are in a stream of their own.
 
 After any failure the server, the connection and the consumer are restarted. The consumer continues
 after the last record whose results were stored.
@@ -65,8 +67,8 @@ from web.security.rate_limit import Rate, TokenBuckets
 log = logging.getLogger(__name__)
 # Maximum number of records stored for each table, about fifty games.
 MAX_RECORDS_PER_TABLE = 5000
-# Pause in seconds between two rounds of periodic tasks.
-ROUND_S = 0.1
+# Pause in seconds between two steps of the periodic tasks.
+STEP_PAUSE_S = 0.1
 # Interval in seconds of checks of the server and the disk.
 CHECK_INTERVAL_S = 1.0
 # Timeout in seconds for finishing the current message at the end.
@@ -90,8 +92,8 @@ DUPLICATE_WINDOW_S = 0.1
 # Seconds after which messages of a game at two tables are deleted.
 MAX_PAIR_AGE_S = 60 * 86_400.0
 
-# Rate limit of a table's messages: a burst, then messages a second. The burst covers what a long
-# outage has delayed, and the rate is higher than any table needs.
+# Rate limit of a table's messages, which shuts a table out: a burst, then messages a second. The
+# burst covers what a long outage has delayed, and the rate is higher than any table needs.
 MESSAGE_RATE = Rate(20_000, 100.0)
 # Number of messages for which an invalid one counts.
 BAD_MESSAGE_COST = 200
@@ -117,7 +119,7 @@ class NatsConnection:
     _room: Room
     _league: League
     _pairs: PairKeeper
-    _when_round: Callable[[], None]
+    _step_parts: Callable[[], None]
 
     def __init__(self, folder: Path, server: NatsServer, seed: str, keep_mb: int) -> None:
         self._folder = folder
@@ -132,8 +134,9 @@ class NatsConnection:
         # error because of which a record could not be stored, and which ends the connection
         self._record_error: CompanionError | None = None
         self._checked_s = -CHECK_INTERVAL_S
+        # set when tables can connect, or when that has failed
         self.is_ready = threading.Event()
-        # streams and subjects that have to be purged
+        # streams and subjects whose messages have to be deleted
         self._purge_queue: set[tuple[str, str]] = set()
         self._thread = LoopThread("hub-store", self._run)
         self._start_error: CompanionError | None = None
@@ -144,15 +147,18 @@ class NatsConnection:
         room: Room,
         league: League,
         pairs: PairKeeper,
-        when_round: Callable[[], None],
+        step_parts: Callable[[], None],
     ) -> None:
         """Start the thread and wait until tables can connect.
 
-        `when_round` is called every `ROUND_S` in the thread, and has to return quickly. Raises
+        `step_parts` is called every `STEP_PAUSE_S` in the thread, and has to return quickly. Raises
         `SystemTrouble` if the NATS server cannot be started.
         """
-        self._members, self._room, self._league, self._pairs = members, room, league, pairs
-        self._when_round = when_round
+        self._members = members
+        self._room = room
+        self._league = league
+        self._pairs = pairs
+        self._step_parts = step_parts
         self._thread.start()
         while not self.is_ready.wait(0.1):
             if not self._thread.is_alive:
@@ -160,8 +166,8 @@ class NatsConnection:
         if self._start_error:
             raise self._start_error
 
-    def command(self, table: str, payload: bytes) -> None:
-        """Send a command to a table. It is lost if the table is not connected."""
+    def send_command(self, table: str, payload: bytes) -> None:
+        """Send an encoded command to a table. It is lost if the table is not connected."""
         self._thread.call(
             lambda: asyncio.ensure_future(self._publish(command_subject(table), payload))
         )
@@ -213,7 +219,7 @@ class NatsConnection:
         """Serve until the connection breaks, and report why it did. The caller tries again."""
         try:
             # periodic tasks also run without a connection
-            await self._round()
+            await self._step()
             if not self._server.check():
                 log.warning("Hub: nats-server had stopped and was restarted")
             await self._listen()
@@ -269,10 +275,10 @@ class NatsConnection:
                 pending_msgs_limit=-1,
             )
             self._room.set_trouble(_DISK_FULL if self._is_full() else "")
-            await self._save_progress()
+            await self._save_positions()
             self.is_ready.set()
             while client.is_connected and not self._is_closing:
-                await self._round()
+                await self._step()
                 # reconnect, so that the record that could not be stored is delivered again
                 if self._record_error is not None:
                     raise self._record_error
@@ -281,15 +287,15 @@ class NatsConnection:
                     await self._purge(stream)
                     await self._check(stream)
 
-    async def _round(self) -> None:
-        """Run the periodic tasks once."""
+    async def _step(self) -> None:
+        """Run the periodic tasks once, then pause."""
         self._room.step()
-        self._when_round()
-        await self._save_progress()
-        await asyncio.sleep(ROUND_S)
+        self._step_parts()
+        await self._save_positions()
+        await asyncio.sleep(STEP_PAUSE_S)
 
-    async def _save_progress(self) -> None:
-        """Write the positions in tables' records.
+    async def _save_positions(self) -> None:
+        """Write the positions in tables' records, if they are due.
 
         Tolerates a full disk, because staff calls need the connection but no disk.
         """
@@ -410,7 +416,7 @@ class NatsConnection:
             self._members.shut_out(table)
 
     def _reject(self, table: str, error: Malformed) -> None:
-        """Count an invalid message, and note in the room that it was refused."""
+        """Count an invalid message, and show on the wall that this table's messages are refused."""
         self._count_message(table, BAD_MESSAGE_COST)
         log.debug("Hub: %s: %s", table, error.message)
         self._room.note_unreadable(table)

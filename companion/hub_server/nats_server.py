@@ -21,7 +21,7 @@ from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.messages import MAX_MESSAGE_BYTES
 from companion.core.network import host_in_url, reachable_host
-from companion.hub.pairing import Pair
+from companion.hub.pair_messages import Pair
 from companion.hub.subjects import (
     PUBLISHED_SUBJECTS,
     inbox_prefix,

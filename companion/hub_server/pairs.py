@@ -1,6 +1,6 @@
-"""The hub's part in games at two tables: it stores offers and codes, and connects the two tables.
+"""The hub's part in games at two tables: it keeps offers, and connects the two tables of each pair.
 
-Their messages pass through its store. The hub does not read them.
+Messages between the tables pass through NATS's store. The hub does not read them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.network import is_code, new_code
-from companion.hub.pairing import (
+from companion.hub.pair_messages import (
     Pair,
     PairAcceptance,
     PairAnswer,
@@ -48,19 +48,21 @@ class _Claims(NamedTuple):
 class Sessions:
     """Tracks which machine is each table: the first one of those that still claim it.
 
-    Two machines with one identity would overwrite each other's records.
+    Two machines with one identity would overwrite each other's records. That happens if somebody
+    copies the SD card of a table.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # the claims of each machine, by table, the oldest first
+        # by table, the claims of each machine, with the machine that claimed first at the front
         self._claims: dict[str, dict[str, _Claims]] = {}
 
     def claim(self, table: str, machine: str) -> Session:
-        """Handle a machine's claim to be a table.
+        """Handle a machine's claim to be a table, and return the answer.
 
-        A second machine is refused at once, and hears why as soon as the first one has claimed the
-        table again. After a lost connection or a restart, the same machine is still the first one.
+        A second machine is refused at once. The answer is `open` until the first one claims the
+        table again, then `taken`. After a lost connection or a restart, the same machine is still
+        the first one.
         """
         now_s = self._clock.monotonic_s()
         live = {
@@ -80,12 +82,12 @@ class Sessions:
 
 
 class PairKeeper:
-    """Keeps offers in memory, and stores the games that two tables have arranged.
+    """Keeps offers in memory, and stores the pairs: games that two tables have arranged.
 
     The hub's connection to NATS calls it in its own thread, the owner's pages only `forget`.
-    `when_paired` is called after a pair is stored and has to grant its tables their subjects.
-    `when_over` is called with the id of a pair when one of its tables has begun another one or has
-    left the hub.
+    `when_paired` is called after a pair is stored, and has to let its tables use the subjects of
+    their game. `when_over` is called with the id of a pair when one of its tables has begun another
+    one or has left the hub.
     """
 
     def __init__(
@@ -111,10 +113,10 @@ class PairKeeper:
         except CompanionError as error:
             return msgspec.json.encode(PairAnswer(refused=i18n.pack(error.message)))
 
-    def current(self, game: str) -> Pair | None:
-        """Return the game with this id. None if one of its tables has begun another game."""
+    def current(self, pair_id: str) -> Pair | None:
+        """Return the pair with this id. None if one of its tables has begun another game."""
         file = self._folder.file
-        pair = file.pair(game)
+        pair = file.pair(pair_id)
         return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
 
     def is_seated(self, table: str, pair_id: str, seat: Seat) -> bool:

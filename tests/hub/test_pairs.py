@@ -30,7 +30,7 @@ from remote_tools import assert_tables_agree
 from companion import __version__
 from companion.core.errors import Illegal
 from companion.core.kit import Seat
-from companion.hub.pairing import (
+from companion.hub.pair_messages import (
     PairAcceptance,
     PairWithdrawal,
     read_answer,
@@ -48,8 +48,8 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         assert south.table.view().seats[Seat.NORTH].name == "Jonas"
         assert north.table.view().seats[Seat.SOUTH].name == "Mara"
         for table in tables:
-            assert b"Mara" not in table.line.state()
-            assert b"Jonas" not in table.line.state()
+            assert b"Mara" not in table.line.encode_state()
+            assert b"Jonas" not in table.line.encode_state()
         play(tables, Random(3))
         assert_tables_agree(south.table, north.table)
         south.played.begin()

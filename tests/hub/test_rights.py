@@ -31,7 +31,7 @@ from nats.errors import Error as NatsError
 
 from companion.core.kit import Seat
 from companion.hub.commands import HubCommand, HubWish, encode_command
-from companion.hub.pairing import Pair
+from companion.hub.pair_messages import Pair
 from companion.hub.subjects import (
     PAIRS,
     RECORDS,
@@ -86,7 +86,7 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
     until("it goes on", lambda: has_all(hub, honest))
     assert records_at_hub(hub, own)[: len(before)] == before
     assert [each.entry for each in records_at_hub(hub, own)] == honest.entries()
-    assert b'"follows"' not in honest.line.state()
+    assert b'"follows"' not in honest.line.encode_state()
 
     async def streams(client: Client) -> None:
         names = {each.config.name for each in await client.jetstream().streams_info()}

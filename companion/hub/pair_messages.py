@@ -3,6 +3,8 @@
 One table offers a game and gets a code, which is entered at the other table. The game and its two
 tables are then a pair. Both programs must have the same version. The game gets the higher of both
 tables' next game numbers.
+
+The pairings of tournaments are something else (`companion.league.pairing`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from companion.core.kit import Seat
 from companion.core.messages import decode_message
 from companion.table.public.messages import unpacked_sentence
 
+# Values that a message may have. They are limited, because a table may send anything.
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
 Id = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
@@ -30,23 +33,24 @@ class _Message(
 
 
 class PairOffer(_Message, frozen=True, tag="offer"):
-    """A request that offers a game, in which `name` plays `seat` at the offering table.
-
-    `number` is the number that the next game of that table would have.
-    """
+    """A request that offers a game."""
 
     game: Text
     options: dict[str, Any]
     seat: Seat
+    """The seat that is played at the offering table."""
     version: Text
+    """Version of that table's program."""
     number: Number
+    """Number that the next game of that table would have."""
     name: Name = ""
+    """Name of the player at that table."""
 
 
 class PairAcceptance(_Message, frozen=True, tag="take"):
-    """A request that accepts the offer with this code, for a player called `name`.
+    """A request that accepts the offer with this code.
 
-    `number` is the number that the next game of the accepting table would have.
+    Its other fields are those of the accepting table, as in `PairOffer`.
     """
 
     code: Text
@@ -64,15 +68,17 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
 
 
 class SessionClaim(_Message, frozen=True, tag="session"):
-    """A request that says that the machine `id` is connected as this table.
+    """A claim that the sending machine is this table, repeated every few seconds.
 
-    It is repeated every few seconds.
+    Two machines may claim to be the same table, if the second one has a copy of the first one's SD
+    card.
     """
 
     id: Id
+    """Identifier of the machine, see `companion.hub.membership.session_id`."""
 
 
-# The hub's answer to a claim:
+# The hub's answer to a claim, empty in other answers:
 #
 # - `own`: this machine is the table.
 # - `shared`: it is, but another machine claims so as well.
@@ -84,18 +90,17 @@ PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | Sessi
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A game at two tables.
-
-    `tables` has their names in subjects, and `names` the players', both by seat. Unknown fields of
-    earlier versions are ignored.
-    """
+    """A game at two tables. Unknown fields of earlier versions are ignored."""
 
     id: Id
     game: Text
     options: dict[str, Any]
     number: Number
+    """Number of the game, the same at both tables."""
     tables: dict[Seat, Id]
+    """Names in subjects of the tables at which the seats are played."""
     names: dict[Seat, Name] = {}
+    """Names of the players."""
 
     def seat_of(self, table: str) -> Seat:
         """Return the seat that is played at a table."""
@@ -107,15 +112,14 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The hub's answer to any request of a table.
-
-    `pair` is the table's game, `code` that of its own offer, and `refused` the reason of a refusal
-    as a packed sentence. `session` answers a claim.
-    """
+    """The hub's answer to any request of a table."""
 
     pair: Pair | None = None
+    """The table's game at two tables."""
     code: Text = ""
+    """Code of the table's own offer."""
     refused: Any = ""
+    """Why the request was refused, as a packed sentence. Empty if it was not."""
     session: Session = ""
 
 
