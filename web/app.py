@@ -172,7 +172,7 @@ def create_phone_app(main: Flask, phone: PhoneCameraFeature) -> Flask:
     return app
 
 
-class SpokenJson(DefaultJSONProvider):
+class TranslatedJson(DefaultJSONProvider):
     """Flask's JSON with every sentence translated to the language of the request.
 
     It serves answers and the filter `tojson` of templates.
@@ -213,7 +213,7 @@ def create_base_app(
     # cached compiled templates make the first page after a start faster
     cache = CompiledTemplates(site.compiled) if site.compiled else None
     app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}
-    app.json = SpokenJson(app)
+    app.json = TranslatedJson(app)
     app.extensions |= {
         "site": site,
         "guard": guard,
@@ -229,7 +229,7 @@ def create_base_app(
 
     @app.before_request
     def check_request() -> None:
-        g.at_s = now_s()  # an input counts from here, whatever it waits for
+        g.at_s = now_s()  # an input counts from here, however long it has to wait
         g.previous_language = current_language()
         # order of precedence: the browser's cookie, the screen's setting, the accepted languages
         chosen = request.cookies.get("language", "")

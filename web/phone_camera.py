@@ -1,9 +1,9 @@
 """An old phone as the camera: the owner's page with a code, and the phone's page, which sends
 pictures.
 
-The phone scans the code and gets a mark in a cookie. Whoever has the mark is the camera. The phone
-sees no orders: it receives only the reading of the board that it shows. Its addresses begin with
-`/eye`. In the program an `eye` is a `BoardEye`, which reads the board in the pictures.
+The phone scans the code and gets a mark (a random text) in a cookie. Whoever has the mark is the
+camera. The phone sees no orders: it receives only the reading of the board that it shows. Its
+addresses begin with `/eye`.
 """
 
 from __future__ import annotations
@@ -102,23 +102,25 @@ class PhoneCameraPages:
         )
         if not 0 <= now_s - self._drawn_s < DRAW_INTERVAL_S:
             self._drawn_s = now_s
-            answer["drawing"], answer["words"], answer["is_well"] = self._reading()
+            self._add_reading(answer)
         return answer
 
-    def _reading(self) -> tuple[str, str, bool]:
-        """Return the reading of the board: its drawing as SVG (or empty), a sentence in the current
-        language, and whether all is well.
+    def _add_reading(self, answer: EyeJson) -> None:
+        """Add the reading of the board to an answer: a drawing, a sentence, and whether all is
+        well.
         """
-        eye = self._phone_camera.board_eye()
+        board_eye = self._phone_camera.board_eye()
         status = self._phone_camera.status()
+        sees_board = status.state is CameraState.SEES_BOARD
+        board = board_eye.board() if board_eye and sees_board else None
+        sentence = status.sentence
         if status.state is CameraState.NO_BOARD:
-            return "", translate(say("Get the whole board into the picture")), False
-        board = eye.board() if eye and status.state is CameraState.SEES_BOARD else None
-        if board is None:
-            return "", translate(status.sentence), False
-        is_well = not board.advice
-        sentence = say("I see the whole board") if is_well else board.advice[0].text
-        return overlay_svg(board), translate(sentence), is_well
+            sentence = say("Get the whole board into the picture")
+        if board:
+            sentence = board.advice[0].text if board.advice else say("I see the whole board")
+        answer["drawing"] = overlay_svg(board) if board else ""
+        answer["words"] = translate(sentence)
+        answer["is_well"] = board is not None and not board.advice
 
 
 class PhoneOwnerPages:

@@ -35,21 +35,24 @@ class CallAnswer(Body, frozen=True):
     """Answer to a table's call: somebody is coming, or the call is done."""
 
     number: int
+    """Number of the table."""
     say: Literal["coming", "done"]
 
 
 class JoinedTable(NamedTuple):
-    """The hub's answer to a table that joins: its name in subjects, its number and the NATS
-    servers.
-    """
+    """The hub's answer to a table that joins."""
 
     table: str
+    """Name of the table in the subjects of messages."""
     number: int
+    """Number of the table, for people."""
     servers: tuple[str, ...]
+    """Addresses of the NATS servers."""
 
 
 class HubActions(Protocol):
-    """Actions of the hub that its pages offer, on tables by their names in subjects.
+    """Actions of the hub that its pages offer. `table` is the name of a table in the subjects of
+    messages.
 
     Every method raises a `CompanionError` on failure.
     """
@@ -159,11 +162,10 @@ class HubHostPages(HubGroup):
         return self._streams.stream_changes(self._room, self._draw, Audience.SEAT)
 
     def _draw(self) -> str:
-        now_s = self._room.now_s()
-        tables = self._room.tables()
         return render_template(
             "_hub_host.html",
-            tables=[(table, table.need(now_s), table.is_lost(now_s)) for table in tables],
+            tables=self._room.tables(),
+            now_s=self._room.now_s(),
             code=self._join_code.code,
             version=__version__,
         )

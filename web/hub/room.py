@@ -1,7 +1,8 @@
 """The state of all tables as the hub's pages show it, with the delay for spectators.
 
-Tables send records (a public view after each input) and states (connection, call for staff, names)
-over NATS. `companion.hub_server` passes them to the `Room`, which the pages follow.
+Tables send messages over NATS: records (a public view after each input) and states (connection,
+call for staff, names). `companion.hub_server` passes them to the `Room`, which the pages follow.
+NATS sorts messages by subject, and each table has a name in the subjects of its messages.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
@@ -120,6 +121,14 @@ class Notifier:
             self._changed.notify_all()
 
 
+class _EncodedRecord(NamedTuple):
+    """A record as bytes, which take a tenth of the memory."""
+
+    accepted_s: float
+    """As in `ShownRecord`."""
+    content: bytes
+
+
 class FollowedTable(Notifier):
     """A table as spectators follow it. Its records wait here until the delay has passed.
 
@@ -130,34 +139,35 @@ class FollowedTable(Notifier):
     def __init__(self) -> None:
         super().__init__()
         self.shown: ShownRecord | None = None
-        self._waiting: deque[tuple[float, bytes]] = deque()
-        """When each record was accepted, and the record. Encoded it takes a tenth of the memory."""
+        self._waiting: deque[_EncodedRecord] = deque()
+        """Records whose delay has not passed, oldest first."""
         self._waiting_bytes = 0
-        self._recent: deque[tuple[int, float, bytes]] = deque(maxlen=MAX_RECENT_RECORDS)
-        """The most recent records with their versions and times."""
+        self._recent: deque[tuple[int, _EncodedRecord]] = deque(maxlen=MAX_RECENT_RECORDS)
+        """The records that were shown most recently, each with its version."""
 
     def add(self, shown: ShownRecord) -> None:
         """Add a record to those that wait. If they are too large, drop the oldest ones."""
         content = encode_public(shown.record)
-        self._waiting.append((shown.accepted_s, content))
+        self._waiting.append(_EncodedRecord(shown.accepted_s, content))
         self._waiting_bytes += len(content)
         while self._waiting_bytes > MAX_WAITING_BYTES:
             self._take_oldest()
 
     def show_due(self, now_s: float, delay_s: float) -> None:
         """Show the records whose delay has passed."""
-        while self._waiting and self._waiting[0][0] + delay_s <= now_s:
+        while self._waiting and self._waiting[0].accepted_s + delay_s <= now_s:
             accepted_s, content = self._take_oldest()
             # clocks run as late as everything else
-            self.shown = ShownRecord(read_record(content), accepted_s + delay_s)
-            self._recent.append((self.version + 1, self.shown.accepted_s, content))
+            shown_s = accepted_s + delay_s
+            self.shown = ShownRecord(read_record(content), shown_s)
+            self._recent.append((self.version + 1, _EncodedRecord(shown_s, content)))
             self.change()
 
-    def _take_oldest(self) -> tuple[float, bytes]:
-        """Remove the record that has waited longest, and return it with its time."""
-        accepted_s, content = self._waiting.popleft()
-        self._waiting_bytes -= len(content)
-        return accepted_s, content
+    def _take_oldest(self) -> _EncodedRecord:
+        """Remove the record that has waited longest, and return it."""
+        oldest = self._waiting.popleft()
+        self._waiting_bytes -= len(oldest.content)
+        return oldest
 
     def records_after(self, version: int) -> list[tuple[int, ShownRecord | None]]:
         """Return versions and records after a version, oldest first. For -1 only the newest."""
@@ -169,7 +179,7 @@ class FollowedTable(Notifier):
         recent = tuple(self._recent) if version >= 0 else ()
         between = [
             (number, ShownRecord(read_record(content), accepted_s))
-            for number, accepted_s, content in recent
+            for number, (accepted_s, content) in recent
             if version < number < newest
         ]
         # the newest is always included, even if some of those between are gone
@@ -364,17 +374,16 @@ def delay_text(delay_s: float) -> str:
 
 @dataclass(frozen=True)
 class HubContext:
-    """What the hub's pages share: the tables, the league, and the parts of the application.
-
-    `urls` returns the hub's addresses, the best one for phones first.
-    """
+    """What the hub's pages share: the tables, the league, and the parts of the application."""
 
     room: Room
     league: League
+    """The people, results and tournaments."""
     clock: Clock
     guard: Auth
     streams: Streams
     urls: Callable[[], tuple[str, ...]]
+    """Returns the hub's addresses, the best one for phones first."""
 
 
 class HubGroup:

@@ -44,15 +44,22 @@ class InstructionJson(TypedDict):
 
 
 class SeatJson(TypedDict):
-    """A seat. `name` is null while it is free, and `sealed_at` until it has handed in."""
+    """A seat."""
 
     name: str | None
+    """Name of the person or machine there, null while the seat is free."""
     door: str
+    """By what the seat is played: `phone`, `pad`, `machine`, or `remote` at another table."""
     side: str | None
+    """Name of its side in the game, null while no game is on."""
     awaited: bool
+    """Whether the table waits for its action."""
     sealed_at: float | None
+    """Unix time at which it has handed in, null before."""
     entered: int
+    """Number of orders that were entered with its pad and not handed in yet."""
     coached: bool
+    """Whether it has asked the coach in this game."""
 
 
 class EventJson(TypedDict):

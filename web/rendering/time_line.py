@@ -6,8 +6,7 @@ line by its index in the replay, 0 for the start of the game.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from companion.archive.finale import last_lead_change
 from companion.archive.replay import Replay
@@ -23,8 +22,8 @@ _TURNING_WEIGHT = 9
 _END_WEIGHT = 8
 
 
-@dataclass(frozen=True)
-class MarkedMoment:
+@dataclass
+class HighlightKey:
     """A key on the line, which leads to a scene."""
 
     scene_index: int
@@ -39,49 +38,43 @@ class MarkedMoment:
     """Class of the narrowest line with room for the key, or empty if no line has room."""
 
 
-def marked_moments(replay: Replay) -> list[MarkedMoment]:
-    """Return the memorable moments of a game in order, at most one per scene."""
-    moments: dict[int, MarkedMoment] = {}
+def highlight_keys(replay: Replay) -> list[HighlightKey]:
+    """Return the keys for the memorable moments of a game in order, at most one per scene."""
+    keys: dict[int, HighlightKey] = {}
     last = replay.scene_count - 1
 
-    def mark(scene_index: int, drawing: str, words: str, weight: int) -> None:
-        known = moments.get(scene_index)
-        # keep the moment with the largest weight in a scene
+    def add(scene_index: int, drawing: str, words: str, weight: int) -> None:
+        known = keys.get(scene_index)
+        # keep the key with the largest weight in a scene
         if known is None or known.weight < weight:
             x_percent = 100 * scene_index / max(last, 1)
-            moments[scene_index] = MarkedMoment(scene_index, x_percent, drawing, words, weight)
+            keys[scene_index] = HighlightKey(scene_index, x_percent, drawing, words, weight)
 
     for moment in replay.highlights:
         kind = moment.event.kind.highlight
         if kind:
             title = say("Turn {number}", number=replay.turns[moment.turn - 1].counted)
-            mark(moment.place, kind.drawing, with_heading(title, moment.event.text), kind.weight)
+            add(moment.place, kind.drawing, with_heading(title, moment.event.text), kind.weight)
     turn = last_lead_change(replay.leads, replay.line.winners)
     if turn:
         words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].counted)
-        mark(replay.turns[turn - 1].last, "turning", words, _TURNING_WEIGHT)
+        add(replay.turns[turn - 1].last, "turning", words, _TURNING_WEIGHT)
     if last:
-        mark(last, "home", replay.line.reason or say("The end"), _END_WEIGHT)
-    return _assign_widths([moments[scene_index] for scene_index in sorted(moments)])
+        add(last, "home", replay.line.reason or say("The end"), _END_WEIGHT)
+    return _assign_widths([keys[scene_index] for scene_index in sorted(keys)])
 
 
-def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
-    """Set the narrowest line on which each moment has room. Moments of large weight come first."""
-    # class of the narrowest line, by the index of the scene
-    widths: dict[int, str] = {}
-    heaviest_first = sorted(marks, key=lambda mark: (-mark.weight, mark.scene_index))
+def _assign_widths(keys: list[HighlightKey]) -> list[HighlightKey]:
+    """Set the narrowest line on which each key has room. Those of large weight come first."""
+    heaviest_first = sorted(keys, key=lambda key: (-key.weight, key.scene_index))
     for width, width_px in _WIDTHS_PX:
         min_distance_percent = 100 * _KEY_PX / width_px
         # a wider line shows the keys of a narrower one and adds what fits
-        for mark in heaviest_first:
-            placed = [other.x_percent for other in marks if other.scene_index in widths]
-            distances = [abs(mark.x_percent - x_percent) for x_percent in placed]
-            if (
-                mark.scene_index not in widths
-                and min(distances, default=100) >= min_distance_percent
-            ):
-                widths[mark.scene_index] = width
-    return [replace(mark, width=widths.get(mark.scene_index, "")) for mark in marks]
+        for key in heaviest_first:
+            distances = [abs(key.x_percent - other.x_percent) for other in keys if other.width]
+            if not key.width and min(distances, default=100) >= min_distance_percent:
+                key.width = width
+    return keys
 
 
 def lead_path(replay: Replay) -> str:

@@ -32,10 +32,13 @@ class Wire:
     name: str
     """Name of the part, such as `south_up`, by which the check of the panel marks it."""
     title: str
+    """Name of the part for people."""
     kind: str
     """`key`, `lamp` or `buzzer`."""
     gpio: int
+    """GPIO number of the pin."""
     is_active_low: bool = False
+    """Whether the lamp is lit while its pin is low, so that its other end is at 3.3 V."""
 
     @property
     def pin(self) -> int:
@@ -60,22 +63,20 @@ class Wire:
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
     """Return every wire, pad by pad. A part without a pin has none."""
-    # name, title, kind, GPIO number (empty if it is not wired), and whether it is active low
-    parts: list[tuple[str, str, str, WiredPin, bool]] = []
+    wires: list[Wire] = []
+
+    def add(name: str, title: str, kind: str, gpio: WiredPin, is_low: bool = False) -> None:
+        if gpio != "":
+            wires.append(Wire(name, title, kind, gpio, is_low))
+
     for seat, pins in zip(SEATS, (settings.south, settings.north), strict=True):
         for part, words in PAD_PARTS.items():
             name = f"{seat}_{part.removeprefix('lamp_')}"
             title = say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=words)
             kind = "lamp" if part.startswith("lamp_") else "key"
-            parts.append((name, title, kind, getattr(pins, part), part in pins.lamps_active_low))
+            add(name, title, kind, getattr(pins, part), part in pins.lamps_active_low)
+    add("buzzer", say("Buzzer"), "buzzer", settings.buzzer)
+    add("table", say("Table button"), "key", settings.table_button)
     lamp_is_low = settings.system_lamp_active_low
-    parts += [
-        ("buzzer", say("Buzzer"), "buzzer", settings.buzzer, False),
-        ("table", say("Table button"), "key", settings.table_button, False),
-        ("system_lamp", say("System lamp"), "lamp", settings.system_lamp, lamp_is_low),
-    ]
-    return tuple(
-        Wire(name, title, kind, gpio, is_low)
-        for name, title, kind, gpio, is_low in parts
-        if gpio != ""
-    )
+    add("system_lamp", say("System lamp"), "lamp", settings.system_lamp, lamp_is_low)
+    return tuple(wires)

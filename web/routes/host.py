@@ -33,13 +33,12 @@ RETURN_PATHS = (
 
 @dataclass(frozen=True)
 class ChosenRow:
-    """What is chosen for an option of a game.
+    """What is chosen for an option of a game."""
 
-    `place` is the index of the choice, or None for a custom text. `text` is that text, or a sample.
-    """
-
-    place: int | None
+    index: int | None
+    """Index of the choice, or None for a text of the owner's own, such as a map."""
     text: str
+    """That text, or a sample of one."""
 
 
 class HostPages(PageGroup):

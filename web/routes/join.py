@@ -23,7 +23,9 @@ FRAMING_POLICY = (
 class Joining(PageGroup):
     """The pages under `/join` and `/try`, and the short addresses of the seats.
 
-    `/try` plays a trial game at the table screen itself, against the machine.
+    `/try` plays a trial game at the table screen itself, against the machine. Whoever takes a seat
+    gets its nonce, a random text that is valid until the seat is freed. The seat's cookie carries
+    it, so it proves who sits there.
     """
 
     name = "joining"
@@ -71,10 +73,10 @@ class Joining(PageGroup):
 
     @form("/try", endpoint="try_it")
     def begin_trial(self, lesson: str, code: str) -> Any:
-        """Sit down at this very screen against the machine, and start a lesson if one is named.
+        """Sit down at this very screen against the machine, and start the lesson of a game.
 
-        While anybody sits at the table, this only leads back. Without the join code the page for
-        joining asks for it.
+        `lesson` is the game, or empty for no lesson. While anybody sits at the table, this only
+        leads back. Without the join code the page for joining asks for it.
         """
         back = _table_screen_path()
         if self._guard.own_seats():
@@ -207,7 +209,8 @@ def _table_screen_path() -> str:
 
 
 def _one_window_path(back: str) -> str:
-    """Return the address of a whole game in one window. `back` is the table screen that it returns
-    to.
+    """Return the address of a whole game in one window, such as `/here?kiosk`.
+
+    `back` is the table screen to which it leads back, such as `/?kiosk`.
     """
     return f"/here{back[1:]}"

@@ -53,10 +53,10 @@ _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
 #
 # The name of a cookie is without the table's suffix.
 _SCHEMES = {
-    "hostKey": ("header", "X-Host-Key", "What a person types as host"),
-    "host": ("cookie", "host", "Set by POST /host with the owner key"),
-    "south": ("cookie", "seat_south", "Set by taking the seat"),
-    "north": ("cookie", "seat_north", "Set by taking the seat"),
+    "hostKey": {"in": "header", "name": "X-Host-Key", "description": "What a person types as host"},
+    "host": {"in": "cookie", "name": "host", "description": "Set by POST /host with the owner key"},
+    "south": {"in": "cookie", "name": "seat_south", "description": "Set by taking the seat"},
+    "north": {"in": "cookie", "name": "seat_north", "description": "Set by taking the seat"},
 }
 
 _ERROR = {
@@ -89,7 +89,8 @@ class Description:
     @get(PATH)
     def document(self) -> dict[str, Any]:
         """Return this description."""
-        routes, guard = current_app.extensions["routes"], current_app.extensions["guard"]
+        routes = current_app.extensions["routes"]
+        guard = current_app.extensions["guard"]
         return describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]}
 
 
@@ -143,14 +144,10 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
     schemes = {}
-    for scheme, (place, name, description) in _SCHEMES.items():
-        full_name = guard.cookie_name(name) if place == "cookie" else name
-        schemes[scheme] = {
-            "type": "apiKey",
-            "in": place,
-            "name": full_name,
-            "description": description,
-        }
+    for scheme, parts in _SCHEMES.items():
+        name = parts["name"]
+        full_name = guard.cookie_name(name) if parts["in"] == "cookie" else name
+        schemes[scheme] = {"type": "apiKey", **parts, "name": full_name}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         # Flask writes `<int:number>`, OpenAPI `{number}`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Response, render_template, request
 from werkzeug.exceptions import NotFound
@@ -23,6 +23,15 @@ _LETTER_COUNTRIES = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv",
 
 # Ending of the name of a board in one piece: `/kit/GAME-board.pdf`.
 _BOARD_SUFFIX = "-board"
+
+
+class KitChoice(NamedTuple):
+    """A choice of one of a game's options, and the kit that it leads to."""
+
+    label: str
+    kit: Kit
+    query: str
+    """The choice as part of an address, such as `board=2`."""
 
 
 @dataclass
@@ -89,8 +98,8 @@ class KitPages(PageGroup):
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
         """Return the template values for one game: its sheets, and those that options change."""
-        # every board that can be chosen: its label, its kit, and the query for it
-        boards: list[tuple[str, Kit, str]] = []
+        # every board that can be chosen
+        boards: list[KitChoice] = []
         # option whose value may be a map that somebody has drawn
         map_option = None
         # queries for kits that have other sheets, but the usual board
@@ -99,13 +108,14 @@ class KitPages(PageGroup):
         for row in game.option_rows:
             choices = []
             for number, (label, value) in enumerate(row.choices):
-                choices.append((label, _kit(game, {row.name: value}), f"{row.name}={number}"))
+                kit = _kit(game, {row.name: value})
+                choices.append(KitChoice(label, kit, f"{row.name}={number}"))
             # an option concerns the board if its choices differ in it
-            if len({kit.board for _, kit, _ in choices}) > 1:
+            if len({choice.kit.board for choice in choices}) > 1:
                 boards += choices
                 map_option = map_option or (row if row.free_text else None)
             else:
-                other_kits += [query for _, kit, query in choices if kit != usual_kit]
+                other_kits += [choice.query for choice in choices if choice.kit != usual_kit]
         return {
             "game": game,
             "plan": self.printer.plan(game.name, paper, language),

@@ -2,10 +2,10 @@
 server.
 
 The web server has no TLS, so the standard library's event loop does it. The loop keeps the outer
-end of each connection and gives the server one end of a socket pair at once. A client that never
-starts a handshake is an idle connection to the server, like any other. The machine itself may
-connect without TLS (the table screen in a kiosk, watchdogs, the command line). All others are
-redirected to the `https` address.
+end of each connection (to the client) and at once gives the server one end of a socket pair, whose
+other end is the inner one. A client that never starts a handshake is an idle connection to the
+server, like any other. The machine itself may connect without TLS (the table screen in a kiosk,
+watchdogs, the command line). All others are redirected to the `https` address.
 
 Browsers allow the camera only on HTTPS pages. Without a certificate of the owner, the table makes
 its own. Phones do not trust that one and each shows a warning once.
@@ -306,9 +306,11 @@ def https_address(head: bytes) -> bytes:
 
 async def _relay(outer: StreamPair, inner: StreamPair) -> None:
     """Copy bytes in both directions until one side ends."""
+    outer_reader, outer_writer = outer
+    inner_reader, inner_writer = inner
     copies = [
-        asyncio.ensure_future(_copy(outer[0], inner[1])),
-        asyncio.ensure_future(_copy(inner[0], outer[1])),
+        asyncio.ensure_future(_copy(outer_reader, inner_writer)),
+        asyncio.ensure_future(_copy(inner_reader, outer_writer)),
     ]
     try:
         # once one side has ended, nobody answers the other
@@ -316,9 +318,9 @@ async def _relay(outer: StreamPair, inner: StreamPair) -> None:
     finally:
         for copy in copies:
             copy.cancel()
-        for _, writer in (outer, inner):
+        for writer in (outer_writer, inner_writer):
             writer.close()
-        for _, writer in (outer, inner):
+        for writer in (outer_writer, inner_writer):
             with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
                 await writer.wait_closed()
         await asyncio.gather(*copies, return_exceptions=True)
