@@ -7,9 +7,10 @@ A fragment is the HTML of the changing part of a live page, drawn by a template 
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from flask import render_template, request
@@ -92,20 +93,44 @@ class Presence:
             self._table.redraw()
 
 
-class FragmentKey(NamedTuple):
-    """Key of a cached fragment: everything on which it depends besides the table's version."""
+class Fragments:
+    """Cache of drawn fragments, each shared by all viewers with the same language and prefix of
+    addresses.
+
+    The latest `max_versions` of each page stay in it. Thread-safe.
+    """
+
+    def __init__(self, max_versions: int) -> None:
+        self._max_versions = max_versions
+        self._pages: dict[tuple[object, ...], tuple[threading.Lock, dict[object, str]]] = {}
+        """For each page a lock that is held while it is drawn, and its fragments by version."""
+
+    def get(self, page: object, version: object, draw: Callable[[], str]) -> str:
+        """Return the fragment of a page at a version. Draw it if there is none yet."""
+        # behind a proxy, a page may be served under several paths
+        key = (page, current_language(), request.script_root)
+        lock, versions = self._pages.setdefault(key, (threading.Lock(), {}))
+        # many viewers wake at once: with the lock only the first one draws, and no other page waits
+        with lock:
+            if version not in versions:
+                versions[version] = draw()
+                if len(versions) > self._max_versions:
+                    # a dict iterates in order of insertion, so the first one is the oldest
+                    del versions[next(iter(versions))]
+            return versions[version]
+
+
+class LivePart(NamedTuple):
+    """The changing part of a page, of which a fragment is drawn for each version of the table."""
 
     page: str
     """Name of its template without underscore and suffix, such as `seat` for `_seat.html`."""
     viewer: Seat | None
     """The seat that looks, or None for a page that everybody may see."""
-    own_screen: bool
+    own_screen: bool = False
     """Whether the machine's own screen shows it."""
-    at_table: bool
+    at_table: bool = False
     """Whether the viewer may know how to join."""
-    language: str
-    root: str
-    """Prefix of all addresses, see `request.script_root`."""
 
 
 @dataclass
@@ -131,12 +156,8 @@ class PageContext:
     """The seats whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Thread that makes pictures, PDFs and films."""
-    _fragments: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
-    """The latest fragments, each with the table's version that it shows."""
-    _fragment_locks: dict[FragmentKey, threading.Lock] = field(
-        default_factory=lambda: defaultdict(threading.Lock)
-    )
-    """One for each fragment, held while it is drawn."""
+    # two versions, because after a change some viewers may still wait for the one before
+    _fragments: Fragments = field(default_factory=partial(Fragments, max_versions=2))
 
     # ---- the table ----
 
@@ -212,36 +233,25 @@ class PageContext:
     ) -> str:
         """Return the live part of a page for one viewer, in the language of the request.
 
-        It is drawn once per change and language, and concurrent requests wait for that. The
-        parameters are explained in `FragmentKey`.
+        It is drawn once per change and language. `LivePart` explains the parameters.
         """
-        key = FragmentKey(
-            page, viewer, own_screen, at_table, current_language(), request.script_root
-        )
-        with self._fragment_locks[key]:
-            version, html = self._fragments.get(key, (-1, ""))
-            if version != self.table.version:
-                version, html = self._draw(key)
-                self._fragments[key] = (version, html)
-        return html
+        part = LivePart(page, viewer, own_screen, at_table)
+        return self._fragments.get(part, self.table.version, partial(self._draw, part))
 
-    def _draw(self, key: FragmentKey) -> tuple[int, str]:
-        """Render the template of a fragment with all values that any of these templates needs.
-
-        Return the table's version that the fragment shows, and its HTML.
-        """
+    def _draw(self, part: LivePart) -> str:
+        """Render the template of a part, with all values that any of these templates needs."""
         table = self.table
         features = self.features
-        view, public_view = self._views(key.viewer)
+        view, public_view = self._views(part.viewer)
         # only in a game of pieces can moves be tapped on the board
         acting_seat = cards.acting_seat(view) if view.board.board_ui else None
         shows_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
-        may_know_code = key.at_table or key.page == "host"
-        shows_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
+        may_know_code = part.at_table or part.page == "host"
+        shows_wifi = part.page == "table" and part.at_table and view.phase is Phase.LOBBY
         # on the table screen the seat at the left comes first
-        is_turned = key.page == "table" and table.settings.tip_south == "right"
+        is_turned = part.page == "table" and table.settings.tip_south == "right"
         pads = {}
-        if key.page == "workbench":
+        if part.page == "workbench":
             pads = {seat: table.view(seat).own.pad for seat in SEATS}
         with side_names(table.player_names()):
             finale = None
@@ -249,33 +259,34 @@ class PageContext:
                 # the moment `3.2` belongs to game 3
                 game_number = int(view.moment.partition(".")[0])
                 finale = features.history.finale(game_number)
-            html = render_template(
-                f"_{key.page}.html",
+            return render_template(
+                f"_{part.page}.html",
                 view=view,
                 public_card_ui=public_view.board.card_ui,
-                viewer=key.viewer,
+                viewer=part.viewer,
                 settings=table.settings,
                 SEATS=SEATS[::-1] if is_turned else SEATS,
                 # what can be done, and how a finished game has ended
                 finale=finale,
-                end=end_words(finale, key.viewer) if finale and view.match.outcome else None,
+                end=end_words(finale, part.viewer) if finale and view.match.outcome else None,
                 plays=table.coaching.plays(acting_seat, view.moment)
                 if acting_seat and shows_plays
                 else (),
-                coach=table.coaching.subjects(key.viewer) if key.viewer and features.coach else (),
+                coach=table.coaching.subjects(part.viewer)
+                if part.viewer and features.coach
+                else (),
                 # who may join, and how
                 urls=self.join_urls(),
                 join_code=self.join_code.current() if self.join_code and may_know_code else "",
-                may_sit=key.at_table or self.join_code is None,
+                may_sit=part.at_table or self.join_code is None,
                 wifi=features.welcome.wifi() if shows_wifi else None,
                 # for single pages: table screen, owner's page, cover of a shared phone, workbench
-                own_screen=key.own_screen,
-                host_key=self.guard.host_key if key.page == "host" else "",
+                own_screen=part.own_screen,
+                host_key=self.guard.host_key if part.page == "host" else "",
                 coach_for=_COACH_CHOICES[table.settings.coach] if features.coach else None,
-                seat_small=table.view(SEATS[0]).sign.small if key.page == "pass" else "",
+                seat_small=table.view(SEATS[0]).sign.small if part.page == "pass" else "",
                 pads=pads,
             )
-        return view.version, html
 
     def _views(self, viewer: Seat | None) -> tuple[TableView, TableView]:
         """Return a viewer's view of the table, and the public one of the same version.

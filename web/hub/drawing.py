@@ -6,13 +6,11 @@ nothing raises.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
-from flask import request
 from markupsafe import Markup
 
 from companion.core.errors import CompanionError
@@ -32,30 +30,6 @@ from web.templating.phrases import PLAIN_SIDES
 
 # Number of cached drawings. More take memory, with fewer the boards of a large hub are redrawn.
 _MAX_DRAWINGS = 512
-
-
-class Fragments:
-    """Cache of drawn fragments, each shared by all viewers with the same language and address.
-
-    The latest `max_versions` of each page stay in it. Thread-safe.
-    """
-
-    def __init__(self, max_versions: int) -> None:
-        self._max_versions = max_versions
-        self._pages: dict[tuple[object, ...], tuple[threading.Lock, dict[object, str]]] = {}
-
-    def get(self, page: object, version: object, draw: Callable[[], str]) -> str:
-        """Return the fragment of a page at a version. Draw it if there is none yet."""
-        key = (page, current_language(), request.script_root)
-        lock, versions = self._pages.setdefault(key, (threading.Lock(), {}))
-        # many viewers wake at once: with the lock only the first one draws, and no other page waits
-        with lock:
-            if version not in versions:
-                versions[version] = draw()
-                if len(versions) > self._max_versions:
-                    # a dict iterates in order of insertion, so the first one is the oldest
-                    del versions[next(iter(versions))]
-            return versions[version]
 
 
 @dataclass(frozen=True)

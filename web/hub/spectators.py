@@ -11,7 +11,8 @@ from flask import Response, redirect, render_template
 
 from companion.table.public.messages import unpacked_sentence
 from companion.table.session import Phase
-from web.hub.drawing import Fragments, seats_of
+from web.context import Fragments
+from web.hub.drawing import seats_of
 from web.hub.room import (
     MAX_RECENT_RECORDS,
     HubContext,

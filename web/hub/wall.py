@@ -14,7 +14,8 @@ from companion.league.standings import standings
 from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
-from web.hub.drawing import Fragments, ShownSeat, seats_of
+from web.context import Fragments
+from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import TableJoinCode
 from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord, delay_text
 from web.hub.tournaments import TournamentWords
