@@ -34,15 +34,20 @@ _MAX_DRAWINGS = 512
 
 @dataclass(frozen=True)
 class ShownSeat:
-    """A seat on a page: its side, name, state and result, and the HTML attributes of its clock."""
+    """A seat on a page."""
 
     seat: Seat
     side: Side
     name: str
+    """Name of the player, empty if it is not known."""
     awaited: bool
+    """Whether its table waits for its action."""
     sealed: bool
+    """Whether it has handed in an action that is not revealed yet."""
     result: str
+    """Its points at the end of the game, such as `½`. Empty before."""
     clock: Markup
+    """HTML attributes of its clock, empty without one."""
 
 
 def kit_of(view: PublicView) -> Kit | None:

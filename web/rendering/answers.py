@@ -1,5 +1,5 @@
-"""The types of JSON answers, of which the API's description is made. Parts of a view describe
-themselves.
+"""The types of JSON answers, of which the API's description is made. The types of some fields, such
+as `Sign`, come from other packages and are described there.
 
 Squares are text such as `c3`, sentences are in the language of the request, times are Unix times or
 seconds.
@@ -51,15 +51,15 @@ class SeatJson(TypedDict):
     door: str
     """By what the seat is played: `phone`, `pad`, `machine`, or `remote` at another table."""
     side: str | None
-    """Name of its side in the game, null while no game is on."""
+    """Name of its side in the game, null without a game."""
     awaited: bool
     """Whether the table waits for its action."""
     sealed_at: float | None
     """Unix time at which it has handed in, null before."""
     entered: int
-    """Number of orders that were entered with its pad and not handed in yet."""
+    """Number of orders on its pad. Which ones they are stays secret."""
     coached: bool
-    """Whether it has asked the coach in this game."""
+    """Whether the coach has helped it in this game."""
 
 
 class EventJson(TypedDict):
@@ -105,61 +105,69 @@ class ChanceJson(TypedDict):
 
 
 class ViewJson(TypedDict):
-    """Everything that one viewer may know of the table. With `viewer` null it is what everybody may
-    know.
-
-    `told` is the number of the headline that is shown. `opened` are the orders of the turn that
-    were revealed. `standing` describes the pieces and the score of a game of pieces, `tableau` the
-    lanes of a game of cards. `fans` are open cards as the camera reads them. `laid` is the action
-    that it reads from laid tiles or cards. `choices` are the possible actions. `back` is the moment
-    whose order the seat can take back, and `back_wanted` the seat that asks to undo a turn.
-    `watched` is whether the camera sees the board. `suggested` is the game whose kit it sees.
-    """
+    """Everything that one viewer may know of the table."""
 
     version: int
     viewer: Seat | None
+    """The seat that looks. If it is null, the view is what everybody may know."""
     phase: Phase
     moment: str
+    """Id of the decision that is due, such as `3.2`. An input names it."""
     game: str | None
     title: str
     turn: int
     stage: int
     stage_title: str
     told: int | None
+    """Number of the headline that is shown, null if there is none."""
     steps: int
+    """Number of stages that a turn can have."""
     sign: Sign
     layout: LayoutJson | None
+    """The board before the stage that is shown."""
     expected: LayoutJson | None
+    """The board once hands are done. Null if nothing is checked."""
     unknown: list[str]
     instructions: list[InstructionJson]
     problems: list[Problem]
     seats: dict[Seat, SeatJson]
     sealed: dict[Seat, str | None]
+    """Receipt of each seat's sealed action, null if none is sealed."""
     orders: list[dict[Seat, Order]]
     events: list[EventJson]
     opened: list[Opened]
+    """Sealed actions of the last turn that is completely revealed."""
     back: str | None
+    """The moment whose action this seat can take back."""
     tallies: list[Tally]
     tableau: CardUi | None
+    """The lanes of a game of cards."""
     clock: ClockView | None
     clocks: dict[Seat, ClockView]
     standing: BoardUi | None
+    """The pieces and the score of a game of pieces."""
     why_not: ReasonJson | None
     laid: str | None
+    """The action that the camera reads from laid tiles or cards."""
     fans: LayoutJson
+    """Open cards as the camera reads them."""
     is_open: bool
     score: list[int]
     outcome: Outcome | None
     draw_offer: Seat | None
     back_wanted: Seat | None
+    """The seat that asks to undo a turn."""
     can_undo: bool
     log: list[str]
     camera: CameraStatus
     watched: bool
+    """Whether the camera sees the board."""
     tiles_ready: list[Seat] | None
     panel: str
     suggested: str | None
+    """The game whose kit the camera sees between games."""
     choices: list[str]
+    """The actions that the board can mean."""
     notices: list[str]
     chance: ChanceJson | None
     next_commitment: str
@@ -195,17 +203,16 @@ class Receipt(TypedDict):
 
 
 class AdviceJson(TypedDict):
-    """The coach's advice to one seat: an action in notation, reasons, a judgement of the last
-    action, and all of it as HTML.
-
-    If `theirs` is asked for: the machine's open actions of its last turn, its reasons, its name and
-    the turn.
-    """
+    """The coach's advice to one seat, or the reasons of the machine (`theirs`)."""
 
     action: str
+    """The action that the coach advises, in notation, or the machine's of its last turn."""
     why: list[str]
+    """The reasons for it."""
     judgement: str
+    """The coach's judgement of the seat's last action, or the machine's name and its turn."""
     html: str
+    """All of it as a fragment of the seat's page."""
 
 
 class HelpJson(TypedDict):

@@ -57,6 +57,13 @@ class HubRoutes(PageGroup):
         """
         self.hub.join(address.strip(), code, names, ca)
 
+    @post("/api/host/hub/leave", guard=host_only)
+    def leave(self) -> None:
+        """Leave the hub."""
+        self.hub.leave()
+
+    # ---- players' cards and rounds of a tournament ----
+
     @get(f"/seat/{SEAT_PART}/card")
     def card_page(self, seat: str, error: str = "") -> str:
         """Show the page where the person at a seat enters a player's card."""
@@ -81,25 +88,6 @@ class HubRoutes(PageGroup):
     def begin_round(self, seat: Seat) -> None:
         """Start the game of the tournament's round."""
         self._table.begin_round()
-
-    def _require_sitting(self, seat: Seat) -> str:
-        """Return the sitting at a seat, which identifies the person there.
-
-        Raises `Illegal` unless the request comes from that person or the owner.
-        """
-        # the owner may act for the person at the seat
-        if not self._guard.is_host():
-            self._guard.require_sitting(seat)
-        return self._table.view().seats[seat].sitting
-
-    def _return_path(self, seat: Seat) -> str:
-        """Return the page from which somebody came: the seat's own, or the owner's."""
-        return f"/seat/{seat}" if self._guard.has_seat(seat) else "/host"
-
-    @post("/api/host/hub/leave", guard=host_only)
-    def leave(self) -> None:
-        """Leave the hub."""
-        self.hub.leave()
 
     # ---- one game at two tables ----
 
@@ -139,6 +127,22 @@ class HubRoutes(PageGroup):
     def withdraw(self) -> None:
         """Withdraw the offered game."""
         self.hub.pairs.withdraw()
+
+    # ---- inside ----
+
+    def _require_sitting(self, seat: Seat) -> str:
+        """Return the sitting at a seat, which identifies the person there.
+
+        Raises `Illegal` unless the request comes from that person or the owner.
+        """
+        # the owner may act for the person at the seat
+        if not self._guard.is_host():
+            self._guard.require_sitting(seat)
+        return self._table.view().seats[seat].sitting
+
+    def _return_path(self, seat: Seat) -> str:
+        """Return the page from which somebody came: the seat's own, or the owner's."""
+        return f"/seat/{seat}" if self._guard.has_seat(seat) else "/host"
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return the options with which the game was last started here, or else its own."""

@@ -37,8 +37,8 @@ from web.security.auth import Auth
 PATH = "/api/openapi.json"
 # A parameter in the path: its converter, the allowed words, its name.
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
-# Start of a reference to a schema.
-_SCHEMAS = "#/components/schemas/"
+# Start of a reference to the schema of a type.
+_SCHEMA_REF = "#/components/schemas/"
 
 _SEAT_SECURITY: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
 _HOST_SECURITY: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
@@ -52,7 +52,7 @@ _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
 # Security schemes: where and under which name a request carries the key, and where it is from.
 #
 # The name of a cookie is without the table's suffix.
-_SCHEMES = {
+_SECURITY_SCHEMES = {
     "hostKey": {"in": "header", "name": "X-Host-Key", "description": "What a person types as host"},
     "host": {"in": "cookie", "name": "host", "description": "Set by POST /host with the owner key"},
     "south": {"in": "cookie", "name": "seat_south", "description": "Set by taking the seat"},
@@ -126,25 +126,8 @@ def _described_classes(part: Any) -> set[type]:
 
 def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of all routes of an application."""
-    types = {
-        Body,
-        Nothing,
-        *(route.body or Body for route in routes),
-        *(route.answer for route in routes if isinstance(route.answer, type)),
-    }
-    sorted_types = sorted(types, key=lambda kind: str(kind.__name__))
-    _, schemas = msgspec.json.schema_components(sorted_types, ref_template=f"{_SCHEMAS}{{name}}")
-    for kind in _described_classes(msgspec.inspect.multi_type_info(sorted_types)):
-        properties = schemas[kind.__name__]["properties"]
-        for attribute in properties.keys() & attribute_docstrings(kind).keys():
-            properties[attribute]["description"] = attribute_docstrings(kind)[attribute]
-    # msgspec would describe the class, but answers have a text such as `c3`
-    schemas["Square"] = {"type": "string"}
-    # msgspec keeps the indentation of docstrings
-    for schema in schemas.values():
-        schema["description"] = inspect.cleandoc(schema.get("description", ""))
     schemes = {}
-    for scheme, parts in _SCHEMES.items():
+    for scheme, parts in _SECURITY_SCHEMES.items():
         name = parts["name"]
         full_name = guard.cookie_name(name) if parts["in"] == "cookie" else name
         schemes[scheme] = {"type": "apiKey", **parts, "name": full_name}
@@ -163,10 +146,32 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
         },
         "paths": dict(sorted(paths.items())),
         "components": {
-            "schemas": {**schemas, "Error": _ERROR},
+            "schemas": {**_schemas(routes), "Error": _ERROR},
             "securitySchemes": schemes,
         },
     }
+
+
+def _schemas(routes: Sequence[Route]) -> dict[str, dict[str, Any]]:
+    """Describe the types of all bodies and JSON answers, by name."""
+    types = {
+        Body,
+        Nothing,
+        *(route.body or Body for route in routes),
+        *(route.answer for route in routes if isinstance(route.answer, type)),
+    }
+    sorted_types = sorted(types, key=lambda kind: str(kind.__name__))
+    _, schemas = msgspec.json.schema_components(sorted_types, ref_template=f"{_SCHEMA_REF}{{name}}")
+    for kind in _described_classes(msgspec.inspect.multi_type_info(sorted_types)):
+        properties = schemas[kind.__name__]["properties"]
+        for attribute in properties.keys() & attribute_docstrings(kind).keys():
+            properties[attribute]["description"] = attribute_docstrings(kind)[attribute]
+    # msgspec would describe the class, but answers have a text such as `c3`
+    schemas["Square"] = {"type": "string"}
+    # msgspec keeps the indentation of docstrings
+    for schema in schemas.values():
+        schema["description"] = inspect.cleandoc(schema.get("description", ""))
+    return schemas
 
 
 def _operation(route: Route) -> dict[str, Any]:
@@ -174,7 +179,7 @@ def _operation(route: Route) -> dict[str, Any]:
     media_type = _media_type(route)
     schema: dict[str, Any] = {}
     if isinstance(route.answer, type):
-        schema = {"$ref": f"{_SCHEMAS}{route.answer.__name__}"}
+        schema = {"$ref": f"{_SCHEMA_REF}{route.answer.__name__}"}
     elif media_type == "application/json":
         # a document in a format of its own
         schema = {"type": "object"}
@@ -191,7 +196,7 @@ def _operation(route: Route) -> dict[str, Any]:
             "default": {
                 "description": "Refused, and why",
                 "content": {
-                    "application/json": {"schema": {"$ref": f"{_SCHEMAS}Error"}},
+                    "application/json": {"schema": {"$ref": f"{_SCHEMA_REF}Error"}},
                     "text/html": {"schema": {"type": "string"}},
                 },
             },
@@ -223,7 +228,7 @@ def _parameters(path: str) -> Iterator[dict[str, Any]]:
 def _body(route: Route) -> dict[str, Any]:
     """Describe the body of a POST request, by its media type: JSON, an uploaded file, or a form."""
     if route.body:
-        return {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{route.body.__name__}"}}}
+        return {"application/json": {"schema": {"$ref": f"{_SCHEMA_REF}{route.body.__name__}"}}}
     if route.file:
         field = {"type": "string", "format": "binary"}
         return {

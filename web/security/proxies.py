@@ -30,14 +30,15 @@ PROXY_HEADERS = frozenset(
 
 
 class Caller(NamedTuple):
-    """The client of a request: its address, and scheme, host and path as the proxy reports them (or
-    empty).
-    """
+    """The client of a request. What no proxy has reported is empty."""
 
     address: str
     scheme: str = ""
+    """`http` or `https`, as used between client and proxy."""
     host: str = ""
+    """Name under which the client knows the pages, perhaps with a port."""
     path: str = ""
+    """Path below which the proxy serves the pages, such as `/table`."""
 
 
 class Proxies:

@@ -32,13 +32,12 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate limit: how many are permitted at once, and how many per second after that.
-
-    `burst` is the size of a bucket in tokens, `per_s` the tokens per second that refill it.
-    """
+    """A rate limit, as the properties of a bucket."""
 
     burst: float
+    """Size of the bucket in tokens: how many requests are permitted at once."""
     per_s: float
+    """Tokens per second that refill it: how many requests are permitted after that."""
 
 
 class TokenBuckets:

@@ -74,10 +74,6 @@ class ChangeSource(Protocol):
         """
 
 
-def _do_nothing() -> None:
-    """Do nothing when a stream ends."""
-
-
 class Streams:
     """The open streams of one application, at most `viewers` for spectators. Thread-safe.
 
@@ -118,7 +114,7 @@ class Streams:
         source: ChangeSource,
         render: Callable[[], str],
         audience: Audience = Audience.SPECTATOR,
-        on_close: Callable[[], None] = _do_nothing,
+        on_close: Callable[[], None] = lambda: None,
     ) -> Response:
         """Return a stream of fragments: one now, and one after every change of the source."""
         sent_version = -1
@@ -157,7 +153,7 @@ class Streams:
         next_messages: Callable[[], str],
         pause: Callable[[], object],
         audience: Audience = Audience.SPECTATOR,
-        on_close: Callable[[], None] = _do_nothing,
+        on_close: Callable[[], None] = lambda: None,
     ) -> Response:
         """Return a stream of the messages that `next_messages` returns, empty for no news.
 
