@@ -1,6 +1,7 @@
 """The owner's check of the panel on the page Health.
 
-Every key, lamp and tone can be tried by itself, without any effect on the table.
+Every key, lamp and tone can be tried by itself, without any effect on the table. The messages
+between page and service call the check a trial.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from companion.core.clock import Clock
 from companion.core.event_cues import EventCue
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
-from companion.maintenance.panel_check import Trial
+from companion.maintenance.panel_check import CheckState
 from hardware.panel import Panel
 
-# Seconds for which a check continues after its page has last renewed it.
+# Time in seconds for which a check continues after its page has last renewed it. The page does that
+# every two seconds (`web.routes.owner.check`), so two of its calls may be lost.
 LEASE_S = 6.0
 
 
-class PanelTrial:
+class PanelChecker:
     """Implements `companion.maintenance.panel_check.PanelCheck` on a panel, real or simulated.
 
-    Any thread may call. The names of the methods are the interface's.
+    Any thread may call.
     """
 
     def __init__(self, panel: Panel, clock: Clock) -> None:
@@ -31,18 +33,20 @@ class PanelTrial:
         self._panel = panel
         self._clock = clock
         self._lock = threading.Lock()
+        # Monotonic time at which the check ends unless it is renewed.
         self._until_s = 0.0
+        # Names of the lamps that are on.
         self._lit: frozenset[str] = frozenset()
 
     def begin(self) -> None:
-        """Start a check. Nothing counts as tried before it."""
+        """Start a check. No key has been tried yet."""
         with self._lock:
             self._until_s = self._clock.monotonic_s() + LEASE_S
             self._lit = self._panel.checked_buttons = frozenset()
             self._update_panel()
 
     def renew(self) -> None:
-        """Extend the check by `LEASE_S`. One that has ended stays so."""
+        """Let the check go on for `LEASE_S` from now. One that has ended stays ended."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             if now_s < self._until_s:
@@ -50,7 +54,7 @@ class PanelTrial:
                 self._update_panel()
 
     def end(self) -> None:
-        """End the check. Lamps show the table's state and keys count again."""
+        """End the check. Lamps show the table's state again, and keys have their effect again."""
         with self._lock:
             if self._clock.monotonic_s() < self._until_s:
                 self._until_s = 0.0
@@ -64,17 +68,17 @@ class PanelTrial:
             self._update_panel()
 
     def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
-        """Play a cue on lamps and buzzer."""
+        """Play a cue, the tone and lights of an event. Lamps that were switched on go out."""
         with self._lock:
             self._lit = frozenset()
             self._update_panel(Signal(cue, seats, 1))
 
-    def trial(self) -> Trial:
-        """Return the state of the check. It is off after its time, also without `end`."""
+    def state(self) -> CheckState:
+        """Return the state of the check, which is off once its time is over."""
         with self._lock:
             if self._clock.monotonic_s() >= self._until_s:
-                return Trial()
-            return Trial(True, self._panel.pressed_buttons, self._panel.checked_buttons, self._lit)
+                return CheckState()
+            return CheckState(True, self._panel.pressed_buttons, self._panel.checked_buttons, self._lit)
 
     def _update_panel(self, signal: Signal | None = None) -> None:
         self._panel.check(self._until_s, self._lit, signal)

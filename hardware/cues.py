@@ -3,11 +3,11 @@
 A seat has three order lamps (1 2 3) and a turn lamp. Two layers decide what they show:
 
 - The lasting pattern is the table's state, such as a blinking turn lamp. It comes as `SeatLamps`.
-- A cue marks an event. It adds a tone and covers some lamps by short tracks. Then these lamps
+- A cue marks an event. It plays a tone and covers some lamps by short tracks. Then these lamps
   return to their lasting pattern, so that a lost cue does no harm.
 
-Tones are written as in `companion.core.event_cues.tone`: a note and its ms, `·n` for a pause of n
-ms.
+A tone is written as notes with their duration in ms, and `·n` for a pause of n ms, such as
+`A4 160 ·80 A4 160` (`companion.core.event_cues.tone`).
 
 Cues of game events are declared beside the events: those of several games in
 `companion/games/events.py`, those of one game in its `events.py`.
@@ -58,8 +58,9 @@ class Priority(IntEnum):
 
 
 class LampLevel(Enum):
-    """What a cue does to a lamp. `OPPOSITE` and `SAME` refer to the lamp's state when the cue
-    began.
+    """What a cue does to a lamp.
+
+    `SAME` and `OPPOSITE` refer to the lamp's state when the cue began.
     """
 
     OFF = 0
@@ -69,7 +70,7 @@ class LampLevel(Enum):
 
 
 class LampStep(NamedTuple):
-    """A level, and how long a lamp has it."""
+    """A level, and for how many ms a lamp has it."""
 
     ms: float
     level: LampLevel
@@ -80,7 +81,10 @@ _Step = TypeVar("_Step", LampStep, Note)
 
 @dataclass(frozen=True)
 class Track:
-    """A sequence of steps that one lamp plays, once or again and again."""
+    """A sequence of steps that one lamp plays, once or again and again.
+
+    With `is_cycle` it begins anew after its last step.
+    """
 
     steps: tuple[LampStep, ...]
     is_cycle: bool = False
@@ -91,7 +95,7 @@ class Track:
         return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
 
     def at(self, elapsed_ms: float) -> tuple[LampLevel | None, float]:
-        """Return the level at a time after the start, and the ms until it may change.
+        """Return the level at a time after the start, and the ms until its step ends.
 
         After the end these are None and infinite.
         """
@@ -119,11 +123,12 @@ def _track(*steps: tuple[float, LampLevel], is_cycle: bool = False) -> Track:
 
 
 def _blink(period_ms: float) -> Track:
+    """Return a track that is on for half of each period."""
     return _track((period_ms / 2, LampLevel.ON), (period_ms / 2, LampLevel.OFF), is_cycle=True)
 
 
 def _flashes(count: int, period_ms: float) -> Track:
-    """Flash `count` times, then stay dark until the period ends, without end."""
+    """Return a track that flashes `count` times at the start of each period."""
     flash = ((FLASH_MS, LampLevel.ON), (MIN_FLASH_INTERVAL_MS - FLASH_MS, LampLevel.OFF))
     dark_ms = period_ms - count * MIN_FLASH_INTERVAL_MS
     return _track(*(flash * count), (dark_ms, LampLevel.OFF), is_cycle=True)
@@ -133,17 +138,16 @@ def _flashes(count: int, period_ms: float) -> Track:
 
 
 class CueRow(NamedTuple):
-    """Priority and tone of a cue, and whether it concerns both seats, whichever its signal names.
-
-    The keys of both seats sound alike, so that no tone tells whose key it was.
-    """
+    """What is fixed for a cue, whichever seat it is played for."""
 
     priority: Priority
     tone: Tone
     for_both: bool
+    """Whether it concerns both seats, whichever its signal names."""
 
 
-# Priority and tone of each cue of the table itself. Cues of the power button have the priority of
+# Priority and tone of each cue of the table itself. The keys of both seats sound alike, so that no
+# tone tells whose key it was. Cues of the power button (`AWAKE` and `OFF…`) have the priority of
 # trouble: nothing may hide that the power must not be cut yet.
 _PRIORITIES_AND_TONES: Mapping[Cue, tuple[Priority, str]] = {
     Cue.AWAKE: (Priority.TROUBLE, "A5 60 ·40 E6 60"),
@@ -194,7 +198,7 @@ _CUES_FOR_BOTH = frozenset(
 
 @lru_cache(maxsize=256)
 def row_of(cue: Cue | EventCue) -> CueRow:
-    """Return the row of a cue. The row of a game's event is made from the event."""
+    """Return priority, tone and reach of a cue of the table, or of one that a game declares."""
     if isinstance(cue, Cue):
         priority, notes = _PRIORITIES_AND_TONES[cue]
         return CueRow(priority, tone(notes), cue in _CUES_FOR_BOTH)
@@ -203,8 +207,9 @@ def row_of(cue: Cue | EventCue) -> CueRow:
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:
-    """Return the seats whose lamps a signal concerns: those it names, or both if the row says so or
-    none is named.
+    """Return the seats that a signal concerns.
+
+    These are the seats that it names, or both if it names none or its cue is for both.
     """
     return frozenset(SEATS) if row_of(signal.cue).for_both or not signal.seats else signal.seats
 
@@ -220,7 +225,7 @@ _CHASE_STEP_MS = 60.0
 
 
 def _fill(times: int) -> dict[str, Track]:
-    """Light one lamp after the other from left to right until all are on, several times.
+    """Return tracks that light one lamp after the other until all are on, several times.
 
     Each column is `_FILL_STEP_MS`:
 
@@ -240,7 +245,7 @@ def _fill(times: int) -> dict[str, Track]:
 
 
 def _chase() -> dict[str, Track]:
-    """Light one lamp at a time, from left to right."""
+    """Return tracks that light one lamp at a time, from left to right."""
     tracks = {}
     for index, lamp in enumerate(LAMPS):
         before_ms = _CHASE_STEP_MS * index
@@ -299,7 +304,7 @@ def lamps_of(signal: Signal, seat: Seat, is_silent: bool = False) -> Mapping[str
         if isinstance(signal.cue, Cue)
         else _EVENT_LAMPS[signal.cue.lamps]
     )
-    # These two already blink or darken the turn lamp without an end.
+    # These two already blink or darken the turn lamp for good.
     if is_silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):
         return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
     return tracks
@@ -324,14 +329,14 @@ def rhythm_of(notes: Tone) -> Track:
 
 # ---- lasting patterns ----------------------------------------------------------------------------
 
-# Cues for a seat that is short of time, and the pattern of its turn lamp from then on, until the
-# turn passes.
+# Pattern of the turn lamp of a seat that is short of time, by the cue that announced it. It lasts
+# until the turn passes.
 SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
-# Ticks of the clock, which are always played.
+# Ticks of the clock, which are played however soon they follow one another.
 TICKS: frozenset[Cue | EventCue] = frozenset(
     {Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST}
 )

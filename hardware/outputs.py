@@ -1,8 +1,9 @@
-"""The thread that drives lamps and buzzer in time, from cues, states and alarms of any thread.
+"""The thread that drives lamps and buzzer in time, as any other thread asks for.
 
-Cues, lasting lamps and alarms are those of `companion.core.ports`. An alarm is a cue with a due
-time, at which it is played however busy the machine is. The owner can check lamps and buzzer on the
-page Health. During a check they show nothing of the table.
+Three things can be asked for, with the types of `companion.core.ports`: the lasting state of the
+lamps, a cue (the tone and lights of one event), and alarms. An alarm is a cue with a due time, at
+which it is played however busy the machine is. The owner can check lamps and buzzer on the page
+Health. During a check they show nothing of the table.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 # Allowance for sums of times that are not exact in floating point.
 _ROUNDING_S = 1e-6
-# Interval in seconds after which Python switches threads while lamps wait.
+# Interval in seconds after which Python switches between threads, so that lamps wait less.
 #
 # With Python's own 5 ms the lamp of a key came 2 to 3 ms later, and 7 ms later on a fifth of a
 # core.
@@ -44,11 +45,12 @@ class Schedule:
     """Decides which alarm of the table is due when. Times are monotonic seconds."""
 
     def __init__(self) -> None:
+        # Alarms that are not due yet, the next one first.
         self._pending: list[Alarm] = []
         self._started: frozenset[Alarm] = frozenset()
 
     def replace(self, alarms: Sequence[Alarm]) -> None:
-        """Replace all alarms. One that has started does not start again."""
+        """Replace all alarms. One that has started and is still there does not start again."""
         self._started &= frozenset(alarms)
         self._pending = sorted(frozenset(alarms) - self._started, key=lambda alarm: alarm.at_s)
 
@@ -76,7 +78,7 @@ class Schedule:
 
 
 class _Check(NamedTuple):
-    """A check by the owner, until a monotonic time. Only these lamps are on."""
+    """A check by the owner, until a monotonic time. These lamps are on all the time."""
 
     until_s: float
     lamps: frozenset[str]
@@ -87,7 +89,7 @@ class Outputs:
 
     Any thread may say what to show. That is queued, and one thread drives the pins: the panel's
     thread in `run`, or a test by `step`. When a lamp or the buzzer fails, `on_failure` is called
-    with its name and the error, once, and it is not used any more.
+    once, with its name and the error. After that it is not used any more.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Outputs:
         self._has_thread = False
         # Set whenever the thread has shown all updates that it knew of.
         self._is_up_to_date = threading.Event()
+        # What the table shows, which goes on unseen during a check.
         self._table_player = CuePlayer(settings.silent)
         self._schedule = Schedule()
         self._check: _Check | None = None
@@ -119,32 +122,32 @@ class Outputs:
         """Queue a cue."""
         self._updates.put(partial(self._table_player.signal, signal))
 
-    def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
+    def show(self, lamps: Mapping[Seat, SeatLamps], has_trouble: bool = False) -> None:
         """Set the lasting lamps of both seats. A seat that is omitted is dark.
 
-        Returns when they are lit, after `LAMPS_TIMEOUT_S` at the latest, so that a key's lamp comes
-        before pages are drawn.
+        With `has_trouble` all turn lamps show trouble. Returns when the lamps are lit, after
+        `LAMPS_TIMEOUT_S` at the latest, so that a key's lamp comes before pages are drawn.
         """
         self._is_up_to_date.clear()
-        self._updates.put(partial(self._table_player.show, dict(lamps), trouble))
+        self._updates.put(partial(self._table_player.show, dict(lamps), has_trouble))
         if self._has_thread:
             self._is_up_to_date.wait(LAMPS_TIMEOUT_S)
 
-    def alarms(self, alarms: Sequence[Alarm]) -> None:
+    def set_alarms(self, alarms: Sequence[Alarm]) -> None:
         """Replace all pending alarms. Each is played at its own time.
 
-        An alarm that has started and is handed in again continues. If it made a seat's lamp blink
-        because time is short and is not handed in any more, the lamp stops blinking.
+        An alarm that has started and is also among the new ones continues. One that made a seat's
+        lamp blink because time is short, and is not among them, stops the blinking.
         """
         called_s = self._clock.monotonic_s()
 
-        def set_alarms(now_ms: float) -> None:
+        def replace_alarms(now_ms: float) -> None:
             # what was due before this call is still played
             self._play_due(called_s)
             self._schedule.replace(tuple(alarms))
-            self._table_player.keep_short(self._schedule.seats_short_of_time, now_ms)
+            self._table_player.end_short_time(self._schedule.seats_short_of_time, now_ms)
 
-        self._updates.put(set_alarms)
+        self._updates.put(replace_alarms)
 
     def set_silent(self, is_silent: bool) -> None:
         """Switch tones off or on."""

@@ -1,9 +1,10 @@
-"""The panel: two pads, their lamps, a buzzer and the table button.
+"""The panel: two pads of keys and lamps, a buzzer and the table button.
 
-Three kinds of threads meet here. The pin factory's thread only queues an edge with its time.
-`panel-input` takes it from the queue, debounces it and calls `on_press`. Only `panel-output` drives
-lamps and buzzer (`hardware.outputs`), from another queue that any thread fills by `show`, `signal`
-and `alarms`. So no listener can block the keys, and no two threads drive one lamp.
+Three kinds of threads meet here. The pin factory's thread only queues an edge, a change of a key's
+line, with its time. `panel-input` takes it from the queue, debounces it and calls `on_press`. Only
+`panel-output` drives lamps and buzzer (`hardware.outputs`), from another queue that any thread
+fills: `show` sets the lasting lamps, `signal` plays a cue (the tone and lights of one event), and
+`set_alarms` plays cues later. So no listener can block the keys, and no two threads drive one lamp.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ _log = logging.getLogger(__name__)
 
 _Device = TypeVar("_Device", Button, Lamp, Buzzer)
 
-# Minimum time in seconds for which the input thread waits.
+# Minimum time in seconds for which the input thread waits, so that it never spins.
 _MIN_PAUSE_S = 0.0005
 # Interval in seconds at which the line of a pressed key is read, because edges can get lost.
 _POLL_INTERVAL_S = 0.02
-# Maximum age of an edge's stamp in seconds. Older stamps and future ones come from another clock:
-# the kernel decides which one lgpio passes on.
+# Maximum age in seconds of an edge's time stamp. Older stamps and future ones come from another
+# clock, since the kernel decides whose time lgpio passes on. The present time replaces them.
 MAX_STAMP_AGE_S = 1.0
 
 # Maximum time in seconds for which `close` waits for a thread.
@@ -54,13 +55,15 @@ _JOIN_TIMEOUT_S = 2.0
 
 
 class _Key(NamedTuple):
+    """A button that works, with its open line and what decides when it counts as pressed."""
+
     pin: ButtonPin
     line: Button
     debouncer: Debouncer
 
 
 class _Edge(NamedTuple):
-    """A change of a key's line. The time is in monotonic seconds."""
+    """A change of a key's line, at a time in monotonic seconds."""
 
     key: _Key
     is_down: bool
@@ -75,8 +78,8 @@ class Panel(Closeable):
     panel's own thread. Its exceptions are logged.
 
     A pin that cannot be used is named in `problems`, and the rest works without it. Without a
-    `pin_factory` the machine's own is used, which may raise `PanelError`. `start` starts the
-    threads. Without it nothing happens by itself, and `step` does all that is due.
+    `pin_factory` the machine's own pins are opened, which may raise `PanelError`. `start` starts
+    the threads. Without it nothing happens by itself, and `step` does all that is due.
     """
 
     def __init__(
@@ -91,10 +94,13 @@ class Panel(Closeable):
         self._on_press = on_press
         self.on_table_stroke: Callable[[Stroke, Press], None] | None = None
         """Listener for the table button instead of `on_press`, see `hardware.power`."""
+        # Edges that are not debounced yet. None ends the thread.
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self.problems: tuple[str, ...] = ()
         """A sentence for every pin that cannot be used, with what to do."""
+        # Names of the buttons whose line can no longer be read.
         self._failed: set[str] = set()
+        # Monotonic time at which the owner's check of the panel ends.
         self._checked_until_s = -math.inf
         self.checked_buttons: frozenset[str] = frozenset()
         """Names of the buttons that were pressed during a check."""
@@ -104,6 +110,7 @@ class Panel(Closeable):
         is_own_factory = pin_factory is None and factory is not Device.pin_factory
         # Factory that this panel has opened and has to close.
         self._own_factory = factory if is_own_factory else None
+        # Buttons that work, by name.
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)
@@ -122,9 +129,11 @@ class Panel(Closeable):
         self._outputs = outputs = Outputs(
             self._lamps, self._buzzer, settings, clock, self._report_failure
         )
-        # the table calls these methods of `Outputs` on the panel, from any thread
-        self.signal, self.show = outputs.signal, outputs.show
-        self.alarms, self.set_silent = outputs.alarms, outputs.set_silent
+        # Any thread may call these methods of `Outputs` on the panel, as the table does.
+        self.signal = outputs.signal
+        self.show = outputs.show
+        self.set_alarms = outputs.set_alarms
+        self.set_silent = outputs.set_silent
         self._threads = (
             threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
             threading.Thread(target=self._outputs.run, name="panel-output", daemon=True),
@@ -138,8 +147,10 @@ class Panel(Closeable):
     # ---- what others call, from any thread ----
 
     def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
-        """Start or extend a check until a monotonic time: keys have no effect, and lamps and buzzer
-        show this instead of the table's state.
+        """Start or extend the owner's check, until a monotonic time.
+
+        Until then keys have no effect, and lamps and buzzer show only these `lamps` and this
+        `signal`, nothing of the table.
         """
         self._checked_until_s = until_s
         self._outputs.show_check(until_s, lamps, signal)
@@ -148,7 +159,7 @@ class Panel(Closeable):
     def pressed_buttons(self) -> frozenset[str]:
         """Names of the buttons that are pressed now.
 
-        Only for a check or before a game, because they are secret during one.
+        Only for a check or before a game. During a game a player's keys are secret.
         """
         return frozenset(
             name
@@ -157,7 +168,7 @@ class Panel(Closeable):
         )
 
     def step(self) -> None:
-        """Process all edges, cues, states and alarms, and drive the outputs for this moment.
+        """Do what the threads of `start` would do now: process edges, drive lamps and buzzer.
 
         Only for a panel without threads.
         """
@@ -199,7 +210,7 @@ class Panel(Closeable):
         try:
             return open_pin()
         except Exception as error:
-            # every pin library has its own errors; one bad pin must not take the rest with it
+            # Every pin library has its own errors. One bad pin must not take the rest with it.
             self._report_problem(
                 say(
                     "{name} on GPIO {pin} cannot be used: {remedy}",
@@ -218,7 +229,7 @@ class Panel(Closeable):
             has_good_stamp = (
                 self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
             )
-            # None before the button is wholly open
+            # An edge may come before the button is wholly open, and counts for nothing.
             if (key := self._keys.get(button.name)) is not None:
                 self._edges.put(_Edge(key, is_down, stamp_s if has_good_stamp else now_s))
 
@@ -260,7 +271,10 @@ class Panel(Closeable):
         self._handle_strokes(edge.key, strokes)
 
     def _pause_s(self) -> float | None:
-        """Return the seconds until a line has to be read. None while no key is down."""
+        """Return the seconds until a line has to be read, None while no key is down.
+
+        A key that is down is read at regular intervals, one that may be a spike when it is due.
+        """
         pauses_s = []
         now_s = self._clock.monotonic_s()
         for name, key in self._keys.items():
@@ -270,6 +284,7 @@ class Panel(Closeable):
                 pauses_s.append(_POLL_INTERVAL_S)
             if key.debouncer.is_waiting:
                 until_due_s = key.debouncer.due_s - now_s
+                # The edge that decides has not come. It may be on its way, or lost.
                 is_late = until_due_s < -_POLL_INTERVAL_S
                 pauses_s.append(_POLL_INTERVAL_S if is_late else max(_MIN_PAUSE_S, until_due_s))
         return min(pauses_s, default=None)
@@ -283,7 +298,7 @@ class Panel(Closeable):
             try:
                 is_down = key.line.is_down()
             except Exception as error:
-                # only keys that are down are read: which one it is stays a secret
+                # Only keys that are down are read, so a message must not say which one it is.
                 self._failed.add(key.pin.name)
                 pad = key.pin.seat or say("table")
                 self._report_problem(
@@ -297,7 +312,10 @@ class Panel(Closeable):
             self._handle_strokes(key, key.debouncer.poll(is_down, self._clock.monotonic_s()))
 
     def _handle_strokes(self, key: _Key, strokes: Sequence[Stroke]) -> None:
-        """Pass strokes on to the listeners. During a check only remember the button."""
+        """Pass strokes, the changes of a key that count, on to the listeners.
+
+        During a check only remember the button.
+        """
         if strokes and self._clock.monotonic_s() < self._checked_until_s:
             self.checked_buttons |= {key.pin.name}
             return

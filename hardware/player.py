@@ -1,7 +1,8 @@
-"""Decides what lamps and buzzer show and play at a moment, from the cues and states so far. Pure.
+"""Decides what lamps show and the buzzer plays at a given time, from the cues and states so far.
 
-`hardware.outputs` has one player for the table and one for checks. All times are ms of one
-monotonic clock.
+Lasting patterns and cues are explained in `hardware.cues`. `hardware.outputs` has one player for
+the table and one for checks. Nothing here has a clock or a pin: the caller gives every time, in ms
+of one monotonic clock.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class _Overlay(NamedTuple):
     priority: Priority
     start_ms: float
     tracks: Mapping[str, Track]
+    """What it does to each lamp, by the names of `LAMPS`. Others keep their lasting pattern."""
 
     def has_ended(self, now_ms: float) -> bool:
         duration_ms = max((track.duration_ms for track in self.tracks.values()), default=0.0)
@@ -61,7 +63,7 @@ class _PlayedTone(NamedTuple):
 
 
 class _Repeat(NamedTuple):
-    """A signal that is played again at a time."""
+    """A signal that is played again, and when."""
 
     at_ms: float
     signal: Signal
@@ -69,17 +71,15 @@ class _Repeat(NamedTuple):
 
 @dataclass
 class _SeatState:
-    """The lasting patterns of a seat.
-
-    A seat that is short of time has `short_lamp` on its turn lamp, whatever `lamps` says.
-    """
+    """The lasting patterns of a seat."""
 
     lamps: SeatLamps = field(default_factory=SeatLamps)
-    # Time since which the present patterns are shown.
     changed_ms: float = 0.0
-    # Time since which the seat is short of time. None if it is not.
+    """Time since which the present patterns are shown."""
     short_since_ms: float | None = None
+    """Time since which the seat is short of time. None if it is not."""
     short_lamp: TurnLamp = TurnLamp.OFF
+    """Pattern of its turn lamp while it is short of time, whatever `lamps` says."""
 
 
 class CuePlayer:
@@ -95,17 +95,18 @@ class CuePlayer:
         self._tone: _PlayedTone | None = None
         # Start of each turn lamp pattern, for both seats, so that equal patterns are in step.
         self._pattern_start_ms: dict[TurnLamp, float] = {}
+        # Start of the last time that each tone was played.
         self._last_played_ms: dict[Tone, float] = {}
         self._repeat: _Repeat | None = None
 
-    def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool, now_ms: float) -> None:
+    def show(self, lamps: Mapping[Seat, SeatLamps], has_trouble: bool, now_ms: float) -> None:
         """Replace the whole lasting state.
 
-        A seat that is omitted is dark. `trouble` replaces all other turn lamp patterns.
+        A seat that is omitted is dark. With `has_trouble` all turn lamps show trouble.
         """
         for seat, state in self._seats.items():
             lamps_of_seat = lamps.get(seat, SeatLamps())
-            if trouble:
+            if has_trouble:
                 lamps_of_seat = replace(lamps_of_seat, turn=TurnLamp.TROUBLE)
             if lamps_of_seat != state.lamps:
                 state.lamps = lamps_of_seat
@@ -158,17 +159,17 @@ class CuePlayer:
         if is_silent:
             self._tone = None
 
-    def keep_short(self, seats: Set[Seat], now_ms: float) -> None:
-        """Keep only these seats short of time. The turn lamps of the others stop blinking."""
+    def end_short_time(self, still_short: Set[Seat], now_ms: float) -> None:
+        """Stop the blinking turn lamps of all seats that are no longer short of time."""
         for seat, state in self._seats.items():
-            if state.short_since_ms is not None and seat not in seats:
+            if state.short_since_ms is not None and seat not in still_short:
                 state.short_since_ms = None
                 state.changed_ms = now_ms
 
     def _may_play_tone(self, signal: Signal, priority: Priority, now_ms: float) -> bool:
-        """Return whether a tone may be played now.
+        """Return whether the tone of a signal may be played now.
 
-        It may not during one of higher priority, or just after the same one.
+        It may not during one of higher priority, or just after it was played before.
         """
         last_ms = self._last_played_ms.get(row_of(signal.cue).tone, -math.inf)
         may_repeat = priority is Priority.KEY or signal.cue in TICKS
@@ -181,7 +182,7 @@ class CuePlayer:
         return math.isinf(change_ms)
 
     def advance(self, now_ms: float) -> None:
-        """Repeat a cue that is due again."""
+        """Repeat a cue that is due again, or forget it if the board is right by now."""
         if self._repeat is not None and now_ms >= self._repeat.at_ms:
             signal = self._repeat.signal
             if any(state.lamps.turn is TurnLamp.WRONG for state in self._seats.values()):

@@ -55,7 +55,7 @@ class Rig:
 
     def alarms(self, *alarms: tuple[float, Cue, Seat]) -> None:
         """Replace all alarms by those at these times."""
-        self.panel.alarms(
+        self.panel.set_alarms(
             [Alarm(at_s, Signal(cue, frozenset({seat}))) for at_s, cue, seat in alarms]
         )
         self.panel.step()

@@ -25,7 +25,7 @@ from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from companion.table.table import Table
-from hardware.check import PanelTrial
+from hardware.check import PanelChecker
 from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from web.app import create_app
@@ -45,7 +45,7 @@ class SetUpService:
     upkeep: Upkeep
     panel: Panel
     hands: SimulatedPanelHands
-    check: PanelTrial
+    check: PanelChecker
     used: list[Settings] = field(default_factory=list)
     restarts: list[bool] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ def open_service(
     ):
         panel, hands = simulated_panel(settings.panel, clock, table.press)
         with panel:
-            check, used, restarts = PanelTrial(panel, clock), [], []
+            check, used, restarts = PanelChecker(panel, clock), [], []
 
             def use(changed: Settings) -> None:
                 used.append(changed)

@@ -13,8 +13,8 @@ from companion.core.ports import Cue
 
 
 @dataclass(frozen=True)
-class Trial:
-    """State of a panel check. The page gets it with these names."""
+class CheckState:
+    """State of a panel check. The page gets these fields as JSON."""
 
     on: bool = False
     """Whether a check is running."""
@@ -29,12 +29,14 @@ class Trial:
 class PanelCheck(Protocol):
     """Checks keys, lamps and tones one by one. Meanwhile keys have no effect on the table.
 
-    `hardware` implements it. A panel is both pads, the buzzer, the table button and the system
-    lamp.
+    `hardware.check` implements it. A panel is both pads (keys and lamps of a seat), the buzzer, the
+    table button and the system lamp.
     """
 
     buttons: tuple[str, ...]
+    """Names of the buttons that work, such as `south_up` and `table`."""
     lamps: tuple[str, ...]
+    """Names of the pads' lamps that work, such as `south_1` and `north_turn`."""
     has_buzzer: bool
 
     def begin(self) -> None:
@@ -50,9 +52,9 @@ class PanelCheck(Protocol):
         """Switch a lamp on or off."""
 
     def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
-        """Play a cue, as tones and lights."""
+        """Play a cue: the tone of an event, with its lights at these seats."""
 
-    def trial(self) -> Trial:
+    def state(self) -> CheckState:
         """Return the current state of the check."""
 
 

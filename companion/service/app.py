@@ -45,7 +45,7 @@ from companion.storage.journal import Journal
 from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.table import Table
-from hardware.check import PanelTrial
+from hardware.check import PanelChecker
 from hardware.panel import Panel, open_panel
 from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
@@ -124,7 +124,7 @@ class Companion(Closeable):
         self.panel: Panel | None = None
         # Reason why there is no panel, and what to do.
         self._no_panel = ""
-        self.panel_trial: PanelTrial | None = None
+        self.panel_check: PanelChecker | None = None
         self.power_key: PowerKey | None = None
         self.disk_space = DiskSpace(settings.journal_path.parent)
         self.album = PhotographFolder(
@@ -302,18 +302,18 @@ class Companion(Closeable):
             self._report(problem)
         self._report(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
         self.table.set_panel_notice(joined(" ", panel.problems))
-        self.panel_trial = trial = PanelTrial(panel, self.clock)
+        self.panel_check = checker = PanelChecker(panel, self.clock)
 
-        def end_trial(game: int, _: int) -> None:
+        def end_check(game: int, _: int) -> None:
             if game:  # a game has begun, and its keys are secret
-                trial.end()
+                checker.end()
 
         self.table.connect(
             TableListener(
                 on_signal=panel.signal,
                 on_lamps=panel.show,
-                on_alarms=panel.alarms,
-                on_game=end_trial,
+                on_alarms=panel.set_alarms,
+                on_game=end_check,
             )
         )
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
@@ -427,7 +427,7 @@ class Companion(Closeable):
         simulation = self.simulation
         check = PanelCheckFeature(
             self.settings.panel,
-            self.panel_trial,
+            self.panel_check,
             self._no_panel,
             simulation is not None,
             lambda: self.broker.sentence,

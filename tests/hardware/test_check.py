@@ -16,7 +16,7 @@ from setup_tools import SetUpService, open_service
 from companion.core.config import PanelSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import SeatLamps, TurnLamp
-from hardware.check import LEASE_S, PanelTrial
+from hardware.check import LEASE_S, PanelChecker
 from web.rendering.wiring import GPIO_PINS, wires
 
 ON = SeatLamps(frozenset({1}), TurnLamp.ON)
@@ -29,42 +29,42 @@ def rig() -> Iterator[Rig]:
     opened.panel.close()
 
 
-def trial_of(rig: Rig) -> PanelTrial:
+def checker_of(rig: Rig) -> PanelChecker:
     rig.show(ON)
     assert rig.lit() == {"south_1", "south_turn"}
-    trial = PanelTrial(rig.panel, rig.clock)
-    trial.begin()
+    checker = PanelChecker(rig.panel, rig.clock)
+    checker.begin()
     rig.panel.step()
-    return trial
+    return checker
 
 
 def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
-    trial = trial_of(rig)
+    checker = checker_of(rig)
     rig.hands.press("south_up")
     rig.after(2)
-    assert (trial.trial().down, trial.trial().tried) == ({"south_up"}, {"south_up"})
+    assert (checker.state().down, checker.state().tried) == ({"south_up"}, {"south_up"})
     rig.after(1500)
     rig.hands.release("south_up")
     rig.after(100)
-    assert (trial.trial().down, trial.trial().tried) == (set(), {"south_up"})
+    assert (checker.state().down, checker.state().tried) == (set(), {"south_up"})
     assert rig.presses == []
-    trial.end()
+    checker.end()
     rig.hands.press("south_up")
     rig.after(100)
     assert [press.key for press in rig.presses] == ["up"]
 
 
 def test_it_ends_when_nobody_looks_any_more(rig: Rig) -> None:
-    trial = trial_of(rig)
+    checker = checker_of(rig)
     rig.after(1000 * (LEASE_S - 1))
-    trial.renew()
+    checker.renew()
     rig.after(1000 * (LEASE_S - 1))
-    assert trial.trial().on
+    assert checker.state().on
     rig.after(1001)
-    assert not trial.trial().on
+    assert not checker.state().on
     assert rig.lit() == {"south_1", "south_turn"}
-    trial.renew()
-    assert not trial.trial().on, "it does not begin by itself"
+    checker.renew()
+    assert not checker.state().on, "it does not begin by itself"
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -107,14 +107,14 @@ def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(
         place.sit(seat, seat)
     place.post("/api/check/begin")
     place.table.new_game("outbuffered", {}, 1)
-    assert not place.check.trial().on
+    assert not place.check.state().on
     status, told = place.post("/api/check/begin")
     assert status == 409
     assert "A game is on" in json.dumps(told)
     place.table.confirm("host", place.table.view().moment, 0)
     place.finger("south_up")
     assert place.table.view().seats[Seat.SOUTH].entered_count == 1
-    assert place.check.trial().down == place.check.trial().tried == frozenset()
+    assert place.check.state().down == place.check.state().tried == frozenset()
     assert "A game is on" in place.host.get("/host/health").get_data(as_text=True)
 
 

@@ -75,7 +75,7 @@ def test_a_turn_that_passes_early_ends_the_blinking_in_the_same_instant(rig: Rig
     rig.after(3000)
     rig.after(500)
     assert rig.lit() == {"south_turn"}
-    rig.panel.alarms((Alarm(108.5, Signal(Cue.TIME_OUT, frozenset({NORTH}))),))
+    rig.panel.set_alarms((Alarm(108.5, Signal(Cue.TIME_OUT, frozenset({NORTH}))),))
     rig.panel.show({NORTH: TURN})
     rig.panel.step()
     for _ in range(10):
@@ -125,6 +125,6 @@ def test_the_output_thread_plays_an_alarm_by_itself_and_never_early(
     with panel:
         due_s = clock.monotonic_s() + 0.05
         early = Alarm(due_s - 0.02, Signal(Cue.TIME_SHORT))
-        panel.alarms((early, Alarm(due_s, Signal(Cue.TIME_OUT))))
+        panel.set_alarms((early, Alarm(due_s, Signal(Cue.TIME_OUT))))
         assert over.wait(WAIT_S)
     assert began_s[-1] >= due_s

@@ -39,7 +39,9 @@ CHUNK_BYTES = 64 * 1024
 # Validity of the table's own certificate in days. iPhones accept at most 825 (support.apple.com,
 # HT210176).
 CERTIFICATE_DAYS = 800
-# Age in seconds at which that certificate is renewed.
+# Age in seconds from which a start renews that certificate. Each renewal shows the warning on every
+# phone again, so it is late. But it leaves 200 days, because a table may run for months without
+# another start.
 RENEW_AFTER_S = 600 * 24 * 3600.0
 # Timeout in seconds for making a certificate.
 OPENSSL_TIMEOUT_S = 30.0
@@ -111,8 +113,8 @@ class NoCertificate(SystemTrouble):
 def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
     """Return the TLS context with the table's own certificate, which is made or renewed if needed.
 
-    `hosts` are the names and addresses that phones use. Other ones do not renew a certificate,
-    only its age does. Raises `NoCertificate`.
+    `hosts` are the names and addresses that phones use. A certificate is not renewed when they
+    change, but only when it is old. Raises `NoCertificate`.
     """
     certificate = folder / "own-certificate.pem"
     key = folder / "own-key.pem"

@@ -76,7 +76,7 @@ class PanelTrials(PageGroup):
                 # the check expires by itself once no stream renews it
                 renewed_s = now_s
                 panel.renew()
-            trial = answer_of(TrialJson, panel.trial())
+            trial = answer_of(TrialJson, panel.state())
             if trial == sent_trial:
                 return ""
             if sent_trial is None or trial["on"] != sent_trial["on"]:
@@ -132,7 +132,7 @@ class PanelTrials(PageGroup):
                 say("A game is on, and its keys belong to the players. Check between games."),
             )
         act(panel)
-        return answer_of(TrialJson, panel.trial())
+        return answer_of(TrialJson, panel.state())
 
     def _panel(self) -> PanelCheck:
         """Return the check of the panel. Raises `Illegal` if there are no pads."""
