@@ -78,7 +78,9 @@ class PanelChecker:
         with self._lock:
             if self._clock.monotonic_s() >= self._until_s:
                 return CheckState()
-            return CheckState(True, self._panel.pressed_buttons, self._panel.checked_buttons, self._lit)
+            return CheckState(
+                True, self._panel.pressed_buttons, self._panel.checked_buttons, self._lit
+            )
 
     def _update_panel(self, signal: Signal | None = None) -> None:
         self._panel.check(self._until_s, self._lit, signal)

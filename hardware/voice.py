@@ -34,8 +34,9 @@ _JOIN_TIMEOUT_S = 2.0
 class MachineVoice(Closeable):
     """Speaks through `espeak-ng`. A context manager whose `close` may be called twice.
 
-    `companion.speech` decides what is said. `on_trouble` is called with a sentence when speaking
-    fails for the first time. Without `start` nothing happens by itself: `step` speaks.
+    `companion.speech` decides what is said and when. `on_trouble` is called with a sentence when
+    speaking fails for the first time. `start` starts the thread. Without it nothing happens by
+    itself, and `step` speaks what waits.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class MachineVoice(Closeable):
         self._command = command
         # Sentences that are still to be spoken, each with its language.
         self._waiting: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
+        # Notified of a new sentence and of the end. Its lock also guards `_speaking`.
         self._changed = threading.Condition()
+        # The process that speaks now.
         self._speaking: subprocess.Popen[bytes] | None = None
         self._is_closed = False
         self._is_trouble_reported = False
@@ -78,8 +81,8 @@ class MachineVoice(Closeable):
             if self._speaking:
                 self._speaking.kill()
 
-    def change(self, settings: VoiceSettings) -> None:
-        """Set volume and speed from the next sentence on."""
+    def use_settings(self, settings: VoiceSettings) -> None:
+        """Use other settings of volume and speed, from the next sentence on."""
         self._settings = settings
 
     def step(self) -> None:

@@ -453,7 +453,7 @@ class Companion(Closeable):
         """Apply changed settings. Those that need a restart apply after it."""
         self.settings = settings
         self.table.use_settings(settings.table)
-        self.speech.change(settings)
+        self.speech.use_settings(settings)
         if self.power_key:
             self.power_key.is_on = settings.panel.switch_off
         self.broker.change(settings)

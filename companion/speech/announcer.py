@@ -1,8 +1,8 @@
 """The sentences that the table says aloud: whose turn it is, what happened, warnings and results.
 
 They are made from the view of a spectator, so they contain only what everybody may know. What the
-table waits for is said when it changes, but not for every piece that hands have to move. Nothing is
-said twice in one stage of a turn.
+table waits for (its sign) is said when it changes, but not for every piece that hands have to move.
+Nothing is said twice in one stage, the part of a turn that hands carry out at once.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from companion.core.ports import CameraState, Utterance
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 
-# Number of sentences that are kept for a screen that asks late. More would be old news.
+# Maximum number of sentences for a screen that asks late. Older ones are old news.
 MAX_RECENT = 4
-# Time limit of a turn in seconds up to which a sentence would take too much of it.
-#
-# Tones announce such turns. The value is chosen by eye.
+# Time limit in seconds up to which a turn is announced by tones alone, because a sentence would
+# take too much of it. Chosen by eye.
 MAX_UNANNOUNCED_TURN_S = 15.0
 
 
@@ -31,9 +30,10 @@ class Announcer:
     `SpeechPolicy` owns it. It has no thread: whoever asks for the `recent` sentences makes it look
     at the table. Any thread may ask.
 
-    `version` and `view` are the table's, for a spectator. Numbers count up from `began_s`, a Unix
-    time in seconds, counted in milliseconds. So they also grow over a restart. With
-    `says_everything` it also says who sits down, every event, and every instruction to hands.
+    `version` returns a number that grows with each change of the table, and `view` what a spectator
+    may know. The first sentence has the number of milliseconds of `began_s`, a Unix time in
+    seconds, so that numbers also grow over a restart. With `says_everything` it also says who sits
+    down, every event, and every instruction to hands.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Announcer:
         self._last_view: TableView | None = None
         self._last_version = -1
         self._said: set[tuple[str, int, str]] = set()
-        """Moment, stage and English text of each sentence of this moment."""
+        """Moment (the decision's number), stage and English text of what was said during it."""
         self._lock = threading.Lock()
 
     def recent(self) -> tuple[Utterance, ...]:
@@ -141,7 +141,8 @@ def _event_sentences(before: TableView, view: TableView, says_everything: bool) 
 def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
     """Return what identifies the thing that the table waits for. A sentence is due when it changes.
 
-    Details that change while pieces are moved are left out.
+    Details that change while pieces are moved are left out. A headline says what has happened, and
+    stands in the sign until it is read.
     """
     headline_number = view.turn.headline.number if view.turn.headline else None
     stage = (view.phase, view.moment, view.turn.stage, headline_number)
@@ -161,7 +162,7 @@ def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
 
 
 def _wait_sentence(view: TableView, says_everything: bool) -> str:
-    """Return the sign's sentence, or a shorter one. Empty if nothing needs to be said."""
+    """Return what the table waits for, in full or in brief. Empty if it need not be said."""
     if view.phase is Phase.SETUP and not view.board.problems and not says_everything:
         return say("Set up the board.")
     clock = view.time.clock
@@ -170,7 +171,7 @@ def _wait_sentence(view: TableView, says_everything: bool) -> str:
         return view.sign.text
     if clock.limit_s > MAX_UNANNOUNCED_TURN_S:
         return view.sign.text
-    # In a fast game only the side is said, or nothing. Tones do the rest.
+    # In a fast game at most the side is spoken. Tones do the rest.
     seats = view.sign.seats
     if not says_everything or len(seats) != 1:
         return ""

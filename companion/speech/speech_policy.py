@@ -1,4 +1,7 @@
-"""Who speaks the table's sentences, the machine or a screen, and when nobody does."""
+"""Who speaks the table's sentences: the machine, a table screen, or nobody in quiet hours.
+
+What is said is in `companion.speech.announcer`.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,15 @@ from companion.table.table import Table
 _MAX_STEP_INTERVAL_S = 1.0
 
 
-def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
+def is_in_quiet_hours(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
     """Return whether a Unix time is within the quiet hours.
 
     `zone` is the time zone, or None for the machine's own. Quiet hours may include midnight. They
     follow local time, so they are an hour shorter or longer in a night in which the clocks change.
 
     >>> from datetime import UTC
-    >>> [is_quiet(QuietSettings("22:00", "08:00"), hour * 3600.0, UTC) for hour in (21, 22, 31, 32)]
+    >>> hours = QuietSettings("22:00", "08:00")
+    >>> [is_in_quiet_hours(hours, hour * 3600.0, UTC) for hour in (21, 22, 31, 32)]
     [False, True, True, False]
     """
     if not hours.begin or not hours.end:
@@ -50,19 +54,19 @@ class Voice(Protocol):
     def hush(self) -> None:
         """Stop speaking, and drop the sentences that are queued."""
 
-    def change(self, settings: VoiceSettings) -> None:
-        """Set another volume and speed."""
+    def use_settings(self, settings: VoiceSettings) -> None:
+        """Use other settings of volume and speed."""
 
 
 class SpeechPolicy(Closeable):
-    """Speaks what happens at a table, except in quiet hours.
+    """Decides who speaks, and has the machine's voice speak when it is its turn.
 
     The service opens one for its table, starts it and closes it. `start` begins a thread that calls
-    `step` after every change of the table. `close` ends it and may be called twice.
+    `step` after every change of the table. `close` ends it and may be called twice. Table screens
+    with a voice ask from their own threads, by the port `companion.core.ports.Spoken`.
 
-    `voice` is the machine's, or None if it has none. `set_silent` silences the panel. It is called
-    at once and at every change, and is None without a panel. Screens that speak ask from their own
-    threads, by the port `companion.core.ports.Spoken`.
+    `voice` is the machine's, or None if it has none. `set_silent` switches the panel's tones off
+    (True) or on. It is called at once and whenever that changes, and is None without a panel.
     """
 
     def __init__(
@@ -82,21 +86,23 @@ class SpeechPolicy(Closeable):
         self._announcer = Announcer(
             lambda: table.version, table.view, clock.wall_s(), says_everything
         )
-        self._is_silent: bool | None = None
-        self._last_spoken = 0
+        self._is_panel_silent: bool | None = None
+        """What `set_silent` was called with last. None if it never was."""
+        self._last_number = 0
         """Number of the last sentence that was spoken, or that nobody spoke."""
-        self.screens = 0
+        self.speaking_screens = 0
         """Number of screens that speak."""
         self.screen_may_speak = False
         """Whether the settings and the hour let a screen speak."""
         self.quiet_until: str | None = None
-        """Time at which the present quiet hours end. Empty for never, None outside of quiet
-        hours.
+        """Time at which the present quiet hours end, such as `08:00`.
+
+        None outside of quiet hours. Empty if they never end.
         """
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, _MAX_STEP_INTERVAL_S)
-        self._check_hours()
-        # Have the announcer go past what happened before the start, which would be old news.
+        self._update_quiet_hours()
+        # The first call returns nothing: what happened before the start would be old news.
         self._announcer.recent()
 
     # ---- what screens ask, from any thread ----
@@ -115,32 +121,32 @@ class SpeechPolicy(Closeable):
         """Return the last sentences, oldest first."""
         return self._announcer.recent()
 
-    def screen_speaks(self, speaks: bool) -> None:
-        """Note that a screen has started or stopped to speak."""
+    def note_speaking_screen(self, has_started: bool) -> None:
+        """Record that one more screen has started to speak, or that one has stopped."""
         with self._lock:
-            self.screens += 1 if speaks else -1
+            self.speaking_screens += 1 if has_started else -1
 
     # ---- settings and time ----
 
-    def change(self, settings: Settings) -> None:
+    def use_settings(self, settings: Settings) -> None:
         """Use other settings of voice, quiet hours and panel, at once."""
         self._settings = settings
         self._announcer.says_everything = settings.voice.says == "everything"
-        self._check_hours()
+        self._update_quiet_hours()
         if self._voice:
-            self._voice.change(settings.voice)
+            self._voice.use_settings(settings.voice)
             if not self._machine_may_speak():
                 self._voice.hush()
 
     def step(self) -> None:
-        """Do what is due: start or end quiet hours, speak new sentences."""
-        self._check_hours()
+        """Do what is due: begin or end quiet hours, speak new sentences."""
+        self._update_quiet_hours()
         language = best_language((self._settings.table.language,))
         for utterance in self._announcer.recent():
-            if utterance.number <= self._last_spoken:
+            if utterance.number <= self._last_number:
                 continue
             # What nobody speaks counts as spoken, because later it would be old news.
-            self._last_spoken = utterance.number
+            self._last_number = utterance.number
             if self._voice and self._machine_may_speak():
                 self._voice.say(translate(utterance.text, language), language)
 
@@ -155,26 +161,29 @@ class SpeechPolicy(Closeable):
     # ---- helpers ----
 
     def _machine_may_speak(self) -> bool:
-        """Return whether the machine may speak now. With `auto` a speaking screen comes first."""
+        """Return whether the machine may speak now.
+
+        If the settings leave open who speaks (`auto`), a screen that speaks comes first.
+        """
         if self.quiet_until is not None:
             return False
         speaker = self._settings.voice.by
-        return speaker == "machine" or (speaker == "auto" and self.screens == 0)
+        return speaker == "machine" or (speaker == "auto" and self.speaking_screens == 0)
 
-    def _check_hours(self) -> None:
-        """Check the wall clock, and tell the panel when silence begins or ends."""
+    def _update_quiet_hours(self) -> None:
+        """Look at the wall clock. Silence panel and voice when quiet hours begin."""
         hours = self._settings.quiet
-        is_quiet_now = is_quiet(hours, self._clock.wall_s())
-        if not is_quiet_now:
+        is_quiet = is_in_quiet_hours(hours, self._clock.wall_s())
+        if not is_quiet:
             self.quiet_until = None
         else:
             # Quiet hours that begin when they end never end.
             self.quiet_until = hours.end if hours.begin != hours.end else ""
-        self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not is_quiet_now
-        is_silent = self._settings.panel.silent or is_quiet_now
-        if is_silent != self._is_silent:
-            self._is_silent = is_silent
+        self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not is_quiet
+        is_panel_silent = self._settings.panel.silent or is_quiet
+        if is_panel_silent != self._is_panel_silent:
+            self._is_panel_silent = is_panel_silent
             if self._set_silent:
-                self._set_silent(is_silent)
-            if self._voice and is_quiet_now:
+                self._set_silent(is_panel_silent)
+            if self._voice and is_quiet:
                 self._voice.hush()

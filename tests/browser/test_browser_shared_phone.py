@@ -132,7 +132,7 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(
         wait_for_sign(window, "Both: hand in")
         assert window.execute_script(said) == []
         window.find_element(By.ID, "sound").click()
-        until("the stream of a screen that speaks", lambda: served.policy.screens == 1)
+        until("the stream of a screen that speaks", lambda: served.policy.speaking_screens == 1)
         assert not window.find_element(By.ID, "sound").is_displayed()
         served.place.table.hand_in(Seat.SOUTH, "1.1", "UUS")
         until("the sentence", lambda: "Lime: hand in your orders" in window.execute_script(said))
@@ -140,7 +140,7 @@ def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(
         assert window.execute_script(said) == ["The table speaks.", "Lime: hand in your orders"]
         window.get(f"{served.url}/?screen&kiosk")
         wait_for_sign(window, "Lime: hand in")
-        until("a kiosk that speaks unasked", lambda: served.policy.screens == 1)
+        until("a kiosk that speaks unasked", lambda: served.policy.speaking_screens == 1)
         assert window.execute_script(said) == [], "what was said is not said again"
         served.place.table.resign(Seat.NORTH)
         until("the result", lambda: window.execute_script(said) == ["Purple wins", "Lime resigns."])

@@ -28,7 +28,7 @@ from companion.core.config import (
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, SeatLamps, TurnLamp
 from companion.speech.announcer import Announcer
-from companion.speech.speech_policy import SpeechPolicy, is_quiet
+from companion.speech.speech_policy import SpeechPolicy, is_in_quiet_hours
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from hardware.voice import MAX_WAITING, MachineVoice
@@ -58,7 +58,7 @@ def at(text: str, fold: int = 0) -> float:
     ],
 )
 def test_quiet_hours_go_over_midnight(hours: QuietSettings, time: str, quiet: bool) -> None:
-    assert is_quiet(hours, at(time), BERLIN) is quiet
+    assert is_in_quiet_hours(hours, at(time), BERLIN) is quiet
 
 
 def test_the_panel_falls_silent_in_the_middle_of_a_tone() -> None:
@@ -193,7 +193,7 @@ class FakeVoice:
     def hush(self) -> None:
         self.hushed += 1
 
-    def change(self, settings: VoiceSettings) -> None:
+    def use_settings(self, settings: VoiceSettings) -> None:
         self.settings = settings
 
 
@@ -210,10 +210,10 @@ def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
     manners.step()
     manners.step()
     assert voice.said == [("Set up the board.", "en")]
-    manners.screen_speaks(True)
+    manners.note_speaking_screen(True)
     follow_instructions(ear.table)
     manners.step()
-    manners.screen_speaks(False)
+    manners.note_speaking_screen(False)
     manners.step()
     assert len(voice.said) == 1, "what the screen has said is not said again"
     ear.table.resign(Seat.SOUTH)
@@ -235,8 +235,8 @@ def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bo
 
 def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "companion.speech.speech_policy.is_quiet",
-        lambda hours, wall_s: is_quiet(hours, wall_s, BERLIN),
+        "companion.speech.speech_policy.is_in_quiet_hours",
+        lambda hours, wall_s: is_in_quiet_hours(hours, wall_s, BERLIN),
     )
     clock = FakeClock(wall_s=at("2026-03-10 21:59"))
     manners, voice, told = with_voice(ear.table, clock, quiet=NIGHT)
@@ -258,7 +258,7 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
     settings = Settings(
         panel=PanelSettings(silent=True), voice=VoiceSettings("off", "everything", 0.1)
     )
-    manners.change(settings)
+    manners.use_settings(settings)
     assert told[-1] is True
     assert (voice.settings.volume, voice.hushed, manners.volume) == (0.1, 1, 0.1)
     ear.begin()
@@ -280,10 +280,10 @@ def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_pat
         assert ">Both: hand in your orders</p>" in page
         assert 'id="voice"' not in page_text(place.browser(), "/watch")
         stream = place.browser().get("/live/table?voice", buffered=False)
-        assert manners.screens == 1
+        assert manners.speaking_screens == 1
         stream.close()
-        assert manners.screens == 0
-        manners.change(Settings(voice=VoiceSettings(by="off")))
+        assert manners.speaking_screens == 0
+        manners.use_settings(Settings(voice=VoiceSettings(by="off")))
         place.sit("south")
         assert 'id="voice"' not in page_text(place.browser(), "/")
 

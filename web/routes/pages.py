@@ -127,9 +127,9 @@ class Pages(PageGroup):
         streams = self._streams
         if voice is None or "voice" not in request.args:
             return streams.stream_changes(self._table, render, Audience.TABLE)
-        voice.screen_speaks(True)
-        silence = partial(voice.screen_speaks, False)
-        return streams.stream_changes(self._table, render, Audience.TABLE, silence)
+        voice.note_speaking_screen(True)
+        on_close = partial(voice.note_speaking_screen, False)
+        return streams.stream_changes(self._table, render, Audience.TABLE, on_close)
 
     @get("/live/watch")
     def live_watch(self) -> Response:

@@ -39,5 +39,5 @@ class Spoken(Protocol):
     def recent(self) -> tuple[Utterance, ...]:
         """Return the last sentences, oldest first. Everybody at the table may hear all of them."""
 
-    def screen_speaks(self, speaks: bool) -> None:
-        """Record that a screen has started or stopped speaking."""
+    def note_speaking_screen(self, has_started: bool) -> None:
+        """Record that one more screen has started to speak, or that one has stopped."""
