@@ -1,7 +1,7 @@
 """Debouncing of keys by time stamps, without pins or threads.
 
-`hardware.panel` has a `Debouncer` for each button. It reports every edge, and the level of the line
-at the times that the debouncer asks for.
+`hardware.panel` has a `Debouncer` for each button. It reports every edge (a change of the key's
+line), and the line's level at the times that the debouncer asks for.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import Enum
 # Minimum time in seconds for which the line is low when a key is pressed. Shorter pulses are
 # spikes.
 MIN_PRESS_S = 0.002
-# Seconds after which an edge that should have arrived counts as lost. A busy machine delivers edges
-# late.
+# Time in seconds after which an edge that should have arrived counts as lost. A busy machine
+# delivers edges late.
 LOST_EDGE_S = 1.0
 
 # Allowance for sums of times that are not exact in floating point.
@@ -60,7 +60,9 @@ class Debouncer:
 
     def __init__(self, debounce_s: float, is_down: bool = False) -> None:
         self._debounce_s = debounce_s
+        # Level of the line at the last edge.
         self._is_down = is_down
+        # Number of `_HOLDS` that were reported for this press.
         self._reported_holds = len(_HOLDS) if is_down else 0
         # Whether a press has counted. A key that was down at the start has none to end.
         self._was_pressed = False

@@ -40,7 +40,7 @@ READ_INTERVAL_S = 0.5
 
 
 class LampState(Enum):
-    """State of the system lamp with its pattern. The patterns are those of the pads' lamps."""
+    """State of the system lamp. Its value is the pattern, one of those of the pads' turn lamps."""
 
     BOOTING = TurnLamp.OFFERED
     READY = TurnLamp.ON
@@ -58,6 +58,7 @@ class StatusReader:
         self._clock = clock
         # When the status was last written, or when reading began.
         self._renewed_s = clock.monotonic_s()
+        # What `_read` returned last.
         self._last_read: tuple[int, str] | None = None
         # The last status. None before the first one.
         self._status: LampState | None = None
@@ -67,6 +68,7 @@ class StatusReader:
         now_s = self._clock.monotonic_s()
         read = self._read()
         if read is not None and read != self._last_read:
+            # the wall clock may jump, so only a change of the file's time counts
             _, word = read
             self._renewed_s = now_s
             self._status = LampState.__members__.get(word.upper(), LampState.FAULT)
@@ -81,10 +83,7 @@ class StatusReader:
         return LampState.BOOTING if read is None else self._status
 
     def _read(self) -> tuple[int, str] | None:
-        """Return the file's time in ns, and the word in it. None if there is no file.
-
-        The wall clock may jump, so only changes of the time count.
-        """
+        """Return the file's time in ns, and the word in it. None if there is no file."""
         try:
             return self._file.stat().st_mtime_ns, self._file.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
@@ -92,8 +91,9 @@ class StatusReader:
 
 
 class SystemLamp(Closeable):
-    """The lamp on its pin. A context manager whose `close` leaves it dark and may be called
-    twice.
+    """The lamp on its pin.
+
+    A context manager whose `close` leaves the lamp dark and may be called twice.
     """
 
     def __init__(self, pin: int, is_active_low: bool, factory: Any) -> None:

@@ -1,7 +1,7 @@
 """The table button switches the machine off when it is held for five seconds.
 
-Lamps, tones and a sentence announce it after three. From then on it is no longer a press for the
-table, so letting go of the button changes nothing.
+Lamps, tones and a sentence announce it after three. From then on the table does not get the press,
+so letting go of the button changes nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from hardware.debounce import Stroke
 
 
 class PowerActions(NamedTuple):
-    """What the button does. None of these functions may block."""
+    """What the power key calls. None of these functions may block."""
 
     press_table: Callable[[Press], None]
     """Gets each press that is meant for the table."""
     is_urgent: Callable[[], bool]
-    """Returns whether a press must reach the table at once, not when the button is released."""
+    """Returns whether a press must reach the table at once, as on a chess clock.
+
+    Others reach it when the button is released.
+    """
     signal: Callable[[Signal], None]
     """Plays a cue."""
     show_notice: Callable[[str], None]
@@ -34,7 +37,7 @@ class PowerActions(NamedTuple):
 class PowerKey:
     """Filters the strokes of the table button: short presses reach the table, long ones do not.
 
-    Any thread may call.
+    A stroke is a press, a hold of some length, or a release. Any thread may call.
     """
 
     def __init__(self, actions: PowerActions) -> None:

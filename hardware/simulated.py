@@ -1,5 +1,6 @@
-"""The panel without hardware: the same `Panel` on gpiozero's mock pins, with somebody's hands that
-press buttons, and eyes that see the lamps.
+"""The panel without hardware: the same `Panel` on gpiozero's mock pins, and simulated hands.
+
+The hands press its buttons and see its lamps. Self-play, tests and the workbench page use them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from hardware.wiring import button_pins, buzzer_pin, lamp_pins
 
 # Revision code of the simulated board, a Raspberry Pi 4 B, whatever the environment says.
 _BOARD = "c03114"
-# Minimum duration of a simulated press. A pulse shorter than `debounce.MIN_PRESS_S` is a spike.
+# Minimum duration of a simulated press in seconds. A pulse shorter than `debounce.MIN_PRESS_S`
+# counts as a spike.
 _MIN_HOLD_S = 0.005
 
 # Maximum number of past states that a mock pin remembers.
@@ -34,6 +36,7 @@ class SimulatedPanelHands:
 
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
+        # Monotonic time of the last press of each button.
         self._pressed_s: dict[str, float] = {}
         self._button_pins = {
             button.name: factory.pin(button.pin)
@@ -45,6 +48,7 @@ class SimulatedPanelHands:
             for lamp in lamp_pins(settings)
             if lamp.name in panel.lamps
         }
+        """Pin of each lamp, and whether it is active low."""
         self.buzzer = factory.pin(buzzer_pin(settings)) if panel.has_buzzer else None
 
     def press(self, button: str) -> None:

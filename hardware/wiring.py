@@ -1,7 +1,8 @@
 """Buttons, lamps and buzzer: which of them are wired to which pin, and the devices on these pins.
 
-Pins are BCM numbers from `PanelSettings`, with their defaults in `core/config.py`. The devices are
-thin wrappers of gpiozero's.
+Pins are BCM numbers (the GPIO numbers of Raspberry Pi's documentation, not the positions on its
+header) from `PanelSettings`, with their defaults in `core/config.py`. The devices are thin wrappers
+of gpiozero's.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ButtonPin(NamedTuple):
     name: str
     """Name such as `south_up` or `table`."""
     seat: Seat | None
-    """Seat of the pad, or None for the table button."""
+    """Seat of its pad. None for the table button."""
     key: PadKey
     pin: int
 
@@ -55,7 +56,7 @@ def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
     for seat in SEATS:
         pins = settings.south if seat is Seat.SOUTH else settings.north
         for key in PadKey:
-            # the settings name a pad's pins like its keys, of which `PadKey.TABLE` is none
+            # the settings name a pad's pins like its keys, and `PadKey.TABLE` is on no pad
             pin = getattr(pins, key, "")
             if isinstance(pin, int):
                 buttons.append(ButtonPin(f"{seat}_{key}", seat, key, pin))
@@ -85,12 +86,13 @@ def buzzer_pin(settings: PanelSettings) -> int | None:
 class Button:
     """An open button.
 
-    `on_edge(is_down, stamp_s)` is called in the pin factory's thread and must not block. The stamp
-    is of the factory's own clock.
+    `on_edge(is_down, stamp_s)` is called at every change, in the pin factory's thread, and must not
+    block. The stamp is the time in seconds on the factory's own clock.
     """
 
     def __init__(self, pin: int, on_edge: Callable[[bool, float], None], factory: Any) -> None:
-        # gpiozero's Button has a thread for each button, and misses a press after a lost release.
+        # Not gpiozero's Button: it has a thread for each button, and misses a press after a lost
+        # release.
         self._device = InputDevice(pin, pull_up=True, pin_factory=factory)
         self._on_edge = on_edge
         try:
