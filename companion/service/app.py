@@ -62,19 +62,19 @@ from web.security.codes import JoinCode
 from web.server.server import Server, open_server
 
 log = logging.getLogger(__name__)
-# Key in the journal that exists once somebody has become the owner by the owner key.
+# Key in the journal that exists once somebody has become the owner by the owner key (`host` in
+# names and addresses).
 _HOST_KEY_USED = "host used"
 
 
 @dataclass
 class Simulation:
-    """The rendered table and the simulated fingers of a run without hardware.
-
-    The workbench page moves pieces of `world` and presses keys with `hands`.
-    """
+    """What stands for the hardware in a run without it. The workbench page uses both."""
 
     world: SimulatedTable
+    """The rendered table, whose pieces can be moved."""
     hands: SimulatedPanelHands
+    """Hands that press the keys of a panel without pins."""
 
 
 class Threaded(Protocol):
@@ -100,9 +100,6 @@ class Companion(Closeable):
     settings page writes. `restart` restarts the service.
 
     Parts that an installation may lack are None, such as `watcher`, `panel` and `simulation`.
-    `notes` are sentences on what was found at the start. `panel_trial` is the test of keys and
-    lamps that a page starts. `own_wifi` opens the table's own Wi-Fi, which only an installed
-    service may.
     """
 
     def __init__(
@@ -120,11 +117,13 @@ class Companion(Closeable):
         self._restart = restart
         self.clock = clock or RealClock()
         self.notes: list[str] = []
+        """Sentences on what was found at the start."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
         # Reason why there is no panel, and what to do.
         self._no_panel = ""
         self.panel_check: PanelChecker | None = None
+        """The check of keys, lamps and tones that the owner starts on a page."""
         self.power_key: PowerKey | None = None
         self.disk_space = DiskSpace(settings.journal_path.parent)
         self.album = PhotographFolder(
@@ -133,6 +132,7 @@ class Companion(Closeable):
             lambda: self.disk_space.allows_photographs,
         )
         self.own_wifi: OwnWifi | None = None
+        """The table's own Wi-Fi, which only an installed service may open."""
         self._threads = threads
         self._stack = ExitStack()
         try:
@@ -146,9 +146,10 @@ class Companion(Closeable):
         self.last_lines = self._stack.enter_context(closing(LastLines().open()))
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
         self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
-        usual_folder, folder = Settings().state_dir, self.settings.state_dir
+        folder = self.settings.state_dir
+        is_usual_folder = folder == Settings().state_dir
         # The command that prints the owner key of this installation.
-        self.key_command = command_words("host-key", "" if folder == usual_folder else folder)
+        self.key_command = command_words("host-key", "" if is_usual_folder else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(
             Table(self.journal, self.clock, self.settings.table, choices)
@@ -158,7 +159,7 @@ class Companion(Closeable):
             self.notes.append(self.journal.notice)
         if not simulate:
             self._open_devices(may_simulate=simulate is None)
-        # Simulate if asked for, or if neither camera nor pins were found.
+        # Simulate if that is wanted, or if neither camera nor pins were found.
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
         self.host_key = host_key_of(self.journal)
@@ -181,13 +182,17 @@ class Companion(Closeable):
             self._start()
         # Start the server last, so that everything works when the first page is served.
         self.server.start()
-        devices = {"camera": self.watcher is not None, "pads": self.panel is not None}
-        start_s = self.clock.monotonic_s() - begun_s
-        fields = log_fields("ready", seconds=start_s, port=self.server.port, **devices)
+        fields = log_fields(
+            "ready",
+            seconds=self.clock.monotonic_s() - begun_s,
+            port=self.server.port,
+            camera=self.watcher is not None,
+            pads=self.panel is not None,
+        )
         log.info("Ready", extra=fields)
 
     def _start(self) -> None:
-        """Start everything that has a thread of its own, in this order."""
+        """Start the parts that have a thread of their own, in this order."""
         parts: tuple[Threaded | None, ...] = (
             self.health,
             self.table,
@@ -228,7 +233,7 @@ class Companion(Closeable):
         )
 
     def _open_network(self) -> None:
-        """Open the adapters to other programs: an MQTT broker, and a hub of many tables."""
+        """Open the links to other programs: an MQTT broker, and a hub of many tables."""
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
         self.hub = self._stack.enter_context(
@@ -263,7 +268,7 @@ class Companion(Closeable):
 
     @property
     def eye(self) -> BoardEye | None:
-        """Return what pages ask about the camera. None without a camera."""
+        """Return what pages ask about the camera and its pictures. None without a camera."""
         return self.board.eye
 
     # ---- devices ---------------------------------------------------------------------------------
@@ -289,7 +294,7 @@ class Companion(Closeable):
         self._report(board.watch_configured_camera(may_simulate=is_camera_optional))
 
     def _connect_panel(self, panel: Panel) -> None:
-        """Connect a real or simulated panel to the table, and begin its power key and its trial."""
+        """Connect a real or simulated panel to the table, its power key and its check."""
         self.panel = self._stack.enter_context(panel)
         self.power_key = power_key(
             self.table,
@@ -366,9 +371,9 @@ class Companion(Closeable):
         )
 
     def _open_own_wifi(self) -> None:
-        """Watch for a start without a network.
+        """Open what opens the table's own Wi-Fi after a start without a network.
 
-        If the table button is held meanwhile, the own Wi-Fi opens at once.
+        If the table button is held during the start, that Wi-Fi opens at once.
         """
         folder = Manager().folder
         if folder is None:
@@ -380,7 +385,7 @@ class Companion(Closeable):
             own.open(FIRST_PASSWORD)
 
     def _own_wifi_password(self) -> str:
-        """Return the password of the own Wi-Fi. It is a public one until the table has an owner."""
+        """Return the password of the own Wi-Fi, a public one until the table has an owner."""
         if not self._is_key_used():
             return FIRST_PASSWORD
         return host_key_text(self.journal.key("own_wifi"))
@@ -417,7 +422,7 @@ class Companion(Closeable):
             self.settings_path,
             self.table,
             self.clock,
-            use=self.use,
+            use=self.use_settings,
             restart=self._restart,
         )
         self.housekeeping.tasks.append(self.upkeep.restart_when_idle)
@@ -449,7 +454,7 @@ class Companion(Closeable):
             own_wifi=self.own_wifi,
         )
 
-    def use(self, settings: Settings) -> None:
+    def use_settings(self, settings: Settings) -> None:
         """Apply changed settings. Those that need a restart apply after it."""
         self.settings = settings
         self.table.use_settings(settings.table)
@@ -482,10 +487,9 @@ class Companion(Closeable):
     # ---- running ---------------------------------------------------------------------------------
 
     def wifi(self) -> Wifi | None:
-        """Return the Wi-Fi for phones.
+        """Return the Wi-Fi for phones: the table's own while it is open, else that of the settings.
 
-        It is the table's own one while that is open, else that of the settings. None if there is
-        none.
+        None if there is neither.
         """
         if self.own_wifi and self.own_wifi.hotspot:
             return self.own_wifi.hotspot
@@ -497,13 +501,13 @@ class Companion(Closeable):
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:
-        """Run one round of everything, without threads: a frame, keys, the table, lamps."""
+        """Run one round of everything, without threads: a picture, keys, the table, lamps."""
         if self.watcher:
             self.watcher.step()
         self.step_keys()
 
     def step_keys(self) -> None:
-        """Run one round as `step`, without a frame."""
+        """Run one round as `step` does, but without a picture."""
         parts: tuple[Stepped | None, ...] = (
             self.panel,
             self.table,
@@ -521,14 +525,14 @@ class Companion(Closeable):
         """Return a support bundle, which an owner sends when something is wrong."""
         frames = self.eye.settled_frames() if self.eye else ()
         source = self.settings.camera.source
-        # A source with a slash is a path or an address.
+        # A camera source with a slash is a path or an address.
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
         return make_bundle(
             self.health.run_checks(), self.last_lines.text(), frames, self.table.view(), private
         )
 
     def close(self) -> None:
-        """Close pages, camera, panel, table and journal, in this order."""
+        """Close all parts, the last opened first: pages, camera, panel, table and journal."""
         self._stack.close()
 
 

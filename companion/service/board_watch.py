@@ -31,9 +31,7 @@ class BoardWatch(Closeable):
 
     A context manager whose `close` may be called twice. Nothing is watched until `watch` or
     `watch_configured_camera` is called, once. The service starts the threads of `watcher` and
-    `photographer`. `watcher` is None without a camera. So is `eye`, which answers pages about the
-    camera. `photographer` is None if no photographs are wanted. `phone` is the line of an old phone
-    that may be the camera.
+    `photographer`.
     """
 
     def __init__(
@@ -43,18 +41,26 @@ class BoardWatch(Closeable):
         table: Table,
         album: PhotographFolder,
     ) -> None:
-        self._settings, self._clock, self._table, self._album = settings, clock, table, album
+        self._settings = settings
+        self._clock = clock
+        self._table = table
+        self._album = album
         self._stack = ExitStack()
         self.phone = PhoneLine(clock)
+        """The connection to an old phone, which may be the camera."""
         self.watcher: Watcher | None = None
+        """Reads the board in its own thread. None without a camera."""
         self.eye: BoardEye | None = None
+        """Answers pages about the camera and its pictures. None without a camera."""
         self.photographer: Photographer | None = None
+        """Takes a photograph of each turn. None if none are wanted."""
 
     def watch_configured_camera(self, *, may_simulate: bool) -> str:
         """Watch the board with the camera of the settings. Return the result as a sentence.
 
         Nothing is watched if the settings say so, or if no camera is connected and the table may be
-        simulated. The watcher opens the camera, and tries again, because that may take seconds.
+        simulated. Opening a camera may take seconds and fail, so the watcher does that in its
+        thread, and tries again.
         """
         settings = self._settings.camera
         is_automatic = settings.source == "auto"
@@ -63,8 +69,7 @@ class BoardWatch(Closeable):
         if is_automatic and may_simulate and not list_cameras():
             return "No camera: none is connected."
         lenses = LensStore(self._settings.lenses_path, settings)
-        # A camera named in the settings is expected. Otherwise the watcher waits until one is
-        # connected.
+        # Without a camera that the settings name, the watcher waits until one is connected.
         expected = (lambda: bool(list_cameras())) if is_automatic else (lambda: True)
         self.watch(Cameras(self.open, expected, lenses), list_cameras)
         return "The camera is being opened; the pages work already."
@@ -76,7 +81,7 @@ class BoardWatch(Closeable):
     def watch(
         self, opener: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
     ) -> None:
-        """Watch the board with a camera of `opener`. `offers` returns the other available ones."""
+        """Watch the board with a camera of `opener`. `offers` lists those that may replace it."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
         max_frames = MAX_SETTLED_IF_SMALL if settings.is_small else MAX_SETTLED

@@ -1,6 +1,7 @@
 """The doctor's findings about devices, games, journal, settings and the whole installation.
 
-The running service asks for them (`health`), and so does the command `companion doctor`.
+A finding is the result of one check, with a grade. The running service asks for them (`health`),
+and so does the command `companion doctor`.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def plugin_findings() -> Iterator[Finding]:
 def installation_findings(
     settings: Settings, machine: Machine, addresses: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield what is the same whether a companion runs or not: machine, games and network.
+    """Yield what can be found whether a companion runs or not: about machine, games and network.
 
     `addresses` are those at which phones reach the table.
     """

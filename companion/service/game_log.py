@@ -22,9 +22,10 @@ class GameLog:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._number, self._name = 0, ""
+        self._number = 0
+        self._name = ""
         self._is_connecting = True
-        # connecting calls `_log_change` at once with the game that goes on (0: none)
+        # Connecting calls `_log_change` at once, with the game that goes on after a restart.
         table.connect(TableListener(on_game=self._log_change))
         self._is_connecting = False
 
@@ -36,7 +37,8 @@ class GameLog:
         if self._number:
             fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
             log.info("Game %d is over", self._number, extra=fields)
-        self._number, self._name = number, self._table.view().game or ""
+        self._number = number
+        self._name = self._table.view().game or ""
         if not number:
             return
         event, words = "game_begun", "has begun"

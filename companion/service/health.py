@@ -1,4 +1,7 @@
-"""The health of the running service: regular checks, loops that are late, and the overall state."""
+"""The health of the running service: regular checks, loops that are late, and the overall state.
+
+A loop is what one thread does again and again. It is late if its last round is too long ago.
+"""
 
 from __future__ import annotations
 
@@ -57,9 +60,10 @@ CAMERA = "camera"
 # and the journal is checked every two seconds. The camera's loop has one for every frame, or every
 # ten seconds while it retries to open a camera, which may take a while longer.
 MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
-# Interval in seconds at which journal and camera are checked.
+# Interval in seconds at which journal and camera are checked. In the thread of these checks a
+# journal that does not answer is noticed, so this is also the journal's loop.
 ROUND_INTERVAL_S = 2.0
-# Interval in seconds at which the machine is checked.
+# Interval in seconds at which the machine is checked: temperature, voltage, disk.
 MACHINE_INTERVAL_S = 60.0
 # Words of `Health.camera` by state. Without a camera it is `none`.
 _CAMERA_WORDS = {
@@ -74,8 +78,8 @@ _TROUBLE_GRADES = (Grade.WARN, Grade.FAIL)
 class ServiceParts(Protocol):
     """The parts of a service whose health is checked. A missing part is None.
 
-    `service.app.Companion` has them. It is not named as the type, because `service.app` imports
-    this module, which should not depend on all that the application is made of.
+    `service.app.Companion` implements it. That class cannot be the type here, because `service.app`
+    imports this module.
     """
 
     clock: Clock
@@ -89,11 +93,11 @@ class ServiceParts(Protocol):
 
     @property
     def watcher(self) -> Watcher | None:
-        """Return the watcher of the board, if there is a camera."""
+        """Return the watcher of the board. None without a camera."""
 
     @property
     def simulation(self) -> object | None:
-        """Return the simulated table and fingers, if table and pins are simulated."""
+        """Return what stands for table and panel in a simulation. None without one."""
 
     def urls(self) -> tuple[str, ...]:
         """Return the addresses of the table screen, the one for phones first."""
@@ -106,8 +110,6 @@ class ServiceHealth(Closeable):
     thread, and none waits for the table's thread. With `threads=False` no thread is started and no
     loop is ever late: a test calls `check_once` for each round of checks. `close` may be called
     twice.
-
-    :param support_zip: makes the ZIP file of `HealthSource.support_zip`
     """
 
     def __init__(
@@ -121,12 +123,13 @@ class ServiceHealth(Closeable):
         self.machine = machine
         self._clock = companion.clock
         self._folder = companion.settings.journal_path.parent
-        self._begun_s = self._clock.monotonic_s()
         self.support_zip = support_zip
-        self._watch_begun_s = self._journal_checked_s = self._begun_s
-        # Functions that return the monotonic time of a loop's last round. Without threads no loop
-        # is watched.
+        """Returns the ZIP file that an owner sends to somebody who helps."""
+        self._begun_s = self._clock.monotonic_s()
+        self._watch_begun_s = self._begun_s
+        self._journal_checked_s = self._begun_s
         self._loops: dict[str, Callable[[], float]] = {}
+        """Functions that return the monotonic time of each loop's last round."""
         if threads:
             self._loops = {
                 TABLE: lambda: companion.table.last_beat_s,
@@ -138,8 +141,10 @@ class ServiceHealth(Closeable):
         """`ok`, `full` or `unwritable`, as `Health.journal`."""
         self._free_bytes = machine_checks.free_bytes(self._folder)
         self._findings: tuple[Finding, ...] = ()
+        """Findings about the machine at its last check."""
         self._machine_checked_s: float | None = None
         self._memory_notice = ""
+        """Notice on all pages that games are kept in memory only. Empty if they are not."""
         self._stop = threading.Event()
         self._thread = (
             threading.Thread(target=self._run, name="health", daemon=True) if threads else None
@@ -148,7 +153,7 @@ class ServiceHealth(Closeable):
     # ---- regular checks --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the checks in their own thread. The watched loops count as alive now."""
+        """Start the checks in their own thread. All loops count as alive now."""
         self._watch_begun_s = self._clock.monotonic_s()
         if self._thread:
             self._thread.start()
@@ -162,10 +167,12 @@ class ServiceHealth(Closeable):
 
     def check_once(self) -> None:
         """Check camera and journal, and once a minute the machine."""
-        companion, now_s = self._companion, self._clock.monotonic_s()
+        companion = self._companion
+        now_s = self._clock.monotonic_s()
         if companion.watcher:
             companion.watcher.report_stall()
-        companion.journal.noted_clock_s("")  # any answer shows that it is alive
+        # Any question will do: a journal that answers is alive.
+        companion.journal.noted_clock_s("")
         self._journal_checked_s = self._clock.monotonic_s()
         self._free_bytes = machine_checks.free_bytes(self._folder)
         self._check_journal()
@@ -187,7 +194,8 @@ class ServiceHealth(Closeable):
 
     def _check_journal(self) -> None:
         """Check whether the journal can be written, and log a change."""
-        database, free = self._companion.journal.database, self._free_bytes
+        database = self._companion.journal.database
+        free = self._free_bytes
         if database.is_failing:
             with suppress(JournalError):
                 database.check_writable()
@@ -204,7 +212,7 @@ class ServiceHealth(Closeable):
             log.log(level, "The journal’s disk: %s", state, extra=fields)
 
     def _report_memory_only(self) -> None:
-        """Say on every page if games are kept in memory only.
+        """Warn on every page if games are kept in memory only, and log a change.
 
         In simulation games may be lost, so nothing is said.
         """
@@ -226,7 +234,7 @@ class ServiceHealth(Closeable):
     # ---- what the pages ask ----------------------------------------------------------------------
 
     def late_loops(self) -> Mapping[str, float]:
-        """Return the loops that exceed their bound, with the seconds since their last round.
+        """Return the loops that are late, with the seconds since their last round.
 
         A loop that never starts is late as well. Empty if all are alive.
         """
@@ -238,11 +246,9 @@ class ServiceHealth(Closeable):
         return {name: age_s for name, age_s in ages_s.items() if age_s > MAX_SILENCE_S[name]}
 
     def health(self) -> Health:
-        """Return the present health from the last checks, without new ones.
-
-        The words for journal, camera and pins are those of `Health`.
-        """
-        companion, late = self._companion, self.late_loops()
+        """Return the present health from the last checks, without new ones."""
+        companion = self._companion
+        late = self.late_loops()
         journal = "silent" if JOURNAL in late else self._journal_state
         camera = pins = "none"
         if companion.watcher:
@@ -300,7 +306,7 @@ class ServiceHealth(Closeable):
         yield from installation_findings(companion.settings, self.machine, urls)
 
     def _late_findings(self) -> Iterator[Finding]:
-        """Yield the loops that are late."""
+        """Yield a finding for each loop that is late."""
         symptoms = {
             TABLE: say("The table does not answer"),
             JOURNAL: say("The journal does not answer"),

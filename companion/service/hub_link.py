@@ -1,4 +1,4 @@
-"""The table's link to a hub.
+"""The table's link to a hub, the machine that follows many tables.
 
 The code for the connection is imported and started only once the table has joined one.
 """
@@ -36,8 +36,9 @@ MEMBERSHIP_FILE = "hub.json"
 class HubLink(Closeable):
     """Joins and leaves a hub while the service runs. `close` may be called twice.
 
-    Pages and command line use it from any thread. `health` and `change_settings` are as in
-    `HubAdapter`.
+    Pages and command line use it from any thread. `bell` calls the staff from the table. `health`
+    returns what is wrong with this machine, for the hub. `change_settings` applies settings that
+    the hub sends. The two return a sentence.
     """
 
     def __init__(
@@ -53,18 +54,20 @@ class HubLink(Closeable):
     ) -> None:
         self._table = table
         self._journal = journal
-        self._path = settings.journal_path.with_name(MEMBERSHIP_FILE)
+        self._membership_path = settings.journal_path.with_name(MEMBERSHIP_FILE)
         self._clock = clock
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
         self._lock = threading.Lock()
         self._adapter: HubAdapter | None = None
+        """The connection. None without a hub, or if its membership cannot be used."""
         self._trouble = ""
+        """Why this table's membership cannot be used, as a sentence."""
 
     def start(self) -> None:
-        """Begin to send, if this table belongs to a hub."""
-        if self._path.exists():
+        """Connect to the hub, if this table belongs to one."""
+        if self._membership_path.exists():
             try:
                 self._connect()
             except CompanionError as error:
@@ -78,7 +81,7 @@ class HubLink(Closeable):
 
     @property
     def sentence(self) -> str:
-        """Return the state of the line to the hub as a sentence. Empty without a hub."""
+        """Return the state of the connection to the hub as a sentence. Empty without a hub."""
         adapter = self._adapter
         return adapter.sentence if adapter else self._trouble
 
@@ -102,7 +105,6 @@ class HubLink(Closeable):
             self._require_no_game()
             adapter = self._adapter
             if adapter and adapter.is_connected and adapter.membership.address == base_url(address):
-                # Still the same member: only the use of names and the authority may change.
                 membership = msgspec.structs.replace(adapter.membership, sends_names=names, ca=ca)
             else:
                 name = socket.gethostname().partition(".")[0]
@@ -110,7 +112,7 @@ class HubLink(Closeable):
                 start_after = Outbox(self._journal).first_position()
                 membership = join(address, code, name, names=names, ca=ca, start_after=start_after)
             self._disconnect()
-            write_membership(self._path, membership)
+            write_membership(self._membership_path, membership)
             self._connect()
         self._table.redraw()
 
@@ -128,39 +130,41 @@ class HubLink(Closeable):
 
     @property
     def offered_code(self) -> str:
-        """Return the code under which this table offers a game at two tables. Empty without one."""
+        """Return the code under which this table offers a game at two tables. Empty if none."""
         return self._adapter.pairs.code if self._adapter else ""
 
     @property
     def pairs(self) -> PairLine:
-        """Return the line for games at two tables. Raises `Illegal` without a hub."""
+        """Return what carries games at two tables. Raises `Illegal` without a hub."""
         if self._adapter is None:
             raise wrong_phase(say("Join a hub first: both tables belong to the same one"))
         return self._adapter.pairs
 
     def _require_no_game(self) -> None:
+        """Raise `Illegal` while the hub carries a game at two tables.
+
+        A hub that is not connected carries none, and may be left.
+        """
         is_on = self._table.remote.is_running
-        # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
             raise wrong_phase(say("A game at two tables is on: end it first"))
 
     def leave(self) -> None:
         """Leave the hub. It keeps what it has received until its owner removes this table.
 
-        Raises `Illegal` during a game at two tables while the hub is connected, because it carries
-        the line.
+        Raises `Illegal` while it carries a game at two tables.
         """
         with self._lock:
             self._require_no_game()
             if self._adapter:
                 self._adapter.leave()
             self._disconnect()
-            self._path.unlink(missing_ok=True)
+            self._membership_path.unlink(missing_ok=True)
             self._trouble = ""
         self._table.redraw()
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection. The table stays a member."""
         with self._lock:
             self._disconnect()
 
@@ -168,7 +172,7 @@ class HubLink(Closeable):
         from companion.hub.adapter import HubAdapter  # noqa: PLC0415
         from companion.hub.membership import read_membership  # noqa: PLC0415
 
-        membership = read_membership(self._path)
+        membership = read_membership(self._membership_path)
         if membership is not None:
             self._adapter = HubAdapter(
                 membership,
@@ -183,6 +187,7 @@ class HubLink(Closeable):
             self._trouble = ""
 
     def _disconnect(self) -> None:
-        adapter, self._adapter = self._adapter, None
+        adapter = self._adapter
+        self._adapter = None
         if adapter:
             adapter.close()

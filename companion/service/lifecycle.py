@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from companion.core.config import Settings, retired_settings
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
@@ -36,6 +36,16 @@ RESTART = signal.SIGUSR1
 REPORT_INTERVAL_S = 2.0
 
 
+class _Preparation(NamedTuple):
+    """What was done before a start. The sentences are empty if there is nothing to say."""
+
+    settings: Settings
+    success: str
+    """What was restored or deleted."""
+    trouble: str
+    """Why a backup still waits to be restored."""
+
+
 def run(
     load_settings: Callable[[], Settings],
     path: Path,
@@ -48,7 +58,8 @@ def run(
     `greet` is called at every start, with whether it is the first.
 
     A backup that waits to be restored is restored before anything is opened. After three failed
-    starts the last good settings are restored. Raises whatever made a start fail.
+    starts the last settings that worked are restored (`LastGoodSettings`). Raises whatever made a
+    start fail.
     """
     save_memory()
     # Block the signals before libraries start threads. Then only the main thread receives them,
@@ -64,10 +75,10 @@ def run(
         begun_s = time.monotonic()
         try:
             last_good.count_start()
-            settings, notices, backup_trouble = _restore_backup(load_settings, path)
+            prepared = _restore_backup(load_settings, path)
             tried_settings = last_good.content()
             companion = Companion(
-                settings,
+                prepared.settings,
                 simulate,
                 settings_path=path,
                 restart=lambda: os.kill(os.getpid(), RESTART),
@@ -80,14 +91,16 @@ def run(
         with companion:
             # Report readiness before the greeting, which asks for the Wi-Fi.
             with ManagerNotifier(companion, manager):
-                _report(companion, joined(" ", (backup_trouble, last_good.notice())), notices)
+                trouble = joined(" ", (prepared.trouble, last_good.notice()))
+                _report(companion, trouble, prepared.success)
                 for sentence in retired_settings(path):
                     log.warning("%s: %s", path, sentence)
                     companion.notes.append(sentence)
                 greet(companion, is_first)
                 freeze_objects()
                 early_signal = signal.sigtimedwait(end_signals, WELL_AFTER_S)
-                # After a slow start, an early signal may be systemd’s, whose timeout has passed.
+                # The settings work if the service has run for a while, or if somebody ends it
+                # sooner. But after a slow start that may be systemd, whose timeout has passed.
                 was_quick = time.monotonic() - begun_s < WELL_AFTER_S
                 if (early_signal is None or was_quick) and not companion.health.late_loops():
                     last_good.keep(tried_settings)
@@ -101,9 +114,9 @@ def run(
 
 
 def _report(companion: Companion, trouble: str, success: str) -> None:
-    """Report at the start what has happened to settings and games.
+    """Show what has happened to settings and games before the start.
 
-    Trouble also appears on the pages.
+    Both appear in the greeting. Trouble is a notice on every page, success one on the owner's.
     """
     if trouble:
         companion.table.set_notice("upkeep", trouble)
@@ -112,6 +125,7 @@ def _report(companion: Companion, trouble: str, success: str) -> None:
 
 
 def _reason(error: Exception) -> str:
+    """Return why a start failed, for the status in systemd."""
     if isinstance(error, CompanionError):
         return error.message
     return f"{type(error).__name__}: {error}"
@@ -120,27 +134,24 @@ def _reason(error: Exception) -> str:
 def freeze_objects() -> None:
     """Exclude the objects of the running service from later garbage collections.
 
-    Each of them would stop the table for 50 to 150 ms.
+    With them, each collection would stop the table for 50 to 150 ms.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
-def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
-    """Restore a waiting backup.
-
-    Return the settings and two sentences: what was done, and why the backup still waits.
-    """
+def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> _Preparation:
+    """Restore a backup that waits, if there is one, and load the settings."""
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = load_settings()
     try:
-        notices = apply_staged(settings, path)
+        success = apply_staged(settings, path)
     except SystemTrouble as error:  # play without the backup
-        return settings, "", error.message
+        return _Preparation(settings, "", error.message)
     # A backup also brings its own settings.
-    return (load_settings() if notices else settings), notices, ""
+    return _Preparation(load_settings() if success else settings, success, "")
 
 
 # ---- reports to the manager ----------------------------------------------------------------------
@@ -160,7 +171,7 @@ class ManagerNotifier(Closeable):
         self._has_trouble = False
         self._status = ""
         self._stop = threading.Event()
-        # Feed it three times in the watchdog's interval, so that one late round does no harm.
+        # Feed the watchdog three times in its interval, so that one late round does no harm.
         self._pause_s = min(REPORT_INTERVAL_S, (manager.watchdog_s or math.inf) / 3)
         self._thread = threading.Thread(target=self._run, name="manager-notifier", daemon=True)
         if manager.is_there:

@@ -19,8 +19,9 @@ from companion.core.errors import trace_of
 from companion.core.log_fields import log_fields
 
 log = logging.getLogger(__name__)
+# Socket of systemd's journal, the log of the machine (not the table's journal of games).
 JOURNAL_SOCKET = "/run/systemd/journal/socket"
-# Priorities of syslog.
+# Priorities of syslog, by Python's levels.
 PRIORITIES = {
     logging.DEBUG: 7,
     logging.INFO: 6,
@@ -32,6 +33,7 @@ PRIORITIES = {
 # lost. Linux accepts some 200 kB by default.
 MAX_VALUE_BYTES = 60_000
 
+# Name of the program in systemd's journal.
 _IDENTIFIER = "tabletop-companion"
 
 
@@ -48,11 +50,10 @@ class PlainLines(logging.Formatter):
 
 
 class SystemJournal(logging.Handler):
-    """Sends each line with its fields to systemd's journal.
+    """Sends each record with its fields to systemd's journal.
 
-    A line that the journal does not accept at once is dropped. It uses the journal's native
-    protocol: a datagram of `NAME=value` lines, with the length of values of several lines
-    (systemd.io/JOURNAL_NATIVE_PROTOCOL). Making one raises `OSError` without a journal.
+    A record that the journal does not accept at once is dropped. Making a handler raises `OSError`
+    without a journal.
     """
 
     def __init__(self, path: str = JOURNAL_SOCKET) -> None:
@@ -77,7 +78,11 @@ class SystemJournal(logging.Handler):
 
 
 def datagram(record: logging.LogRecord) -> bytes:
-    """Return a record in the protocol of systemd's journal."""
+    """Return a record in the native protocol of systemd's journal.
+
+    This is a datagram of `NAME=value` lines. A value of several lines has its length before it
+    instead (systemd.io/JOURNAL_NATIVE_PROTOCOL).
+    """
     message = f"{record.getMessage()}{_trace(record)}"
     fields = {name.upper(): str(value) for name, value in _fields(record).items()}
     lines = {
@@ -94,8 +99,8 @@ def datagram(record: logging.LogRecord) -> bytes:
 def _trace(record: logging.LogRecord) -> str:
     """Return the trace of a record's error. Empty without an error.
 
-    Its message is included only if it comes from the operating system, because any other may
-    contain an order.
+    The error's message is included only if it comes from the operating system, because any other
+    may contain an order.
     """
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
@@ -153,7 +158,7 @@ def set_up_logging(verbose: bool) -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(PlainLines())
     root.addHandler(handler)
-    # Otherwise Python prints a record that cannot be written, with its content.
+    # Otherwise Python prints a record that cannot be written, with everything in it.
     logging.raiseExceptions = False
     root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)

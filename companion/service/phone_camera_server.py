@@ -1,6 +1,7 @@
-"""The server for an old phone that serves as the camera.
+"""The server for an old phone that serves as the table's camera.
 
-It pairs the phone, and opens the HTTPS port that its browser needs.
+It pairs the phone with the table by a code, and opens the HTTPS port that the phone's browser
+needs.
 """
 
 from __future__ import annotations
@@ -32,9 +33,7 @@ SECURE_PORT = 8443
 class PhoneCameraServer(Closeable):
     """Serves an old phone's pages by HTTPS, once somebody asks for a code or a phone is in use.
 
-    The service opens it. `app` is the application of the table's own pages. It has to be set before
-    `begin` or `address` is called. `phone_camera` is what the pages use of it, from any thread.
-    `close` may be called twice.
+    The service opens it. `close` may be called twice.
     """
 
     def __init__(
@@ -50,6 +49,8 @@ class PhoneCameraServer(Closeable):
         self._server: Server | None = None
         self._lock = threading.Lock()
         self.app: Flask | None = None
+        """The application of the table's own pages. To be set before `begin` and `address`."""
+        # What pages use of this, from any thread.
         self.phone_camera = PhoneCameraFeature(
             connection=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
@@ -63,7 +64,7 @@ class PhoneCameraServer(Closeable):
         self.phone_camera.connection.on_return = self.phone_camera.choose_camera
 
     def begin(self) -> None:
-        """Use the phone again that was the camera before the start, and open the port for it."""
+        """Make the phone the camera again that was it before the start, and open its port."""
         self.phone_camera.choose_camera()
         try:
             self.address()
@@ -93,12 +94,12 @@ class PhoneCameraServer(Closeable):
         try:
             server = open_server(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:
-            # Any free port will do, because the phone gets the full address.
+            # Any free port will do, because the phone gets the whole address.
             server = open_server(app, web.host, 0, tls, has_streams=False)
         self._stack.callback(server.close)
         server.start()
         return server
 
     def close(self) -> None:
-        """Stop the server. May be called twice."""
+        """Stop the server."""
         self._stack.close()

@@ -1,8 +1,9 @@
 """The support bundle: findings, versions, the last lines of the log, and still frames.
 
-It has nothing secret: no order, hand, name, key or address. During a game, a frame shows only the
-board, because a hand of cards, a phone or a row of order tiles may lie anywhere else. Of a board of
-cards it shows only the zones that were read.
+A still frame is a picture of the camera in which nothing moved. The bundle has nothing secret: no
+order, hand, name, key or address. During a game, a frame shows only the board, because a hand of
+cards, a phone or a row of order tiles may lie anywhere else. Of a board of cards it shows only the
+zones that were read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ MAX_LINES = 300
 # Topics whose sentences name addresses, so that only their grade is included.
 _PRIVATE_TOPICS = ("network", "wifi", "https", "port", "broker")
 
+# First part of the names of this program's loggers. Libraries may log what is secret.
 _OWN_LOGGERS = ("companion", "web", "hardware", "vision")
+# Grey level of everything that is hidden in a frame.
 _HIDDEN_GREY = np.uint8(128)
 
 # A grey picture, indexed by row and column.
@@ -126,13 +129,13 @@ def _redact(text: str, words: list[str]) -> str:
 
 
 def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
-    """Return the visible part of a frame, or None if nothing may be seen.
+    """Return a frame with only what may be seen. None if nothing may.
 
-    This is the board only. The same is true after a game, because its last turn may still be
-    undone. A frame without a board is shown only in the lobby.
+    This is the board, during a game and also after it, because its last turn may still be undone. A
+    frame without a board is shown as it is, but only between games.
     """
     if frame.outline_px:
-        # Somebody may be holding cards over a zone that could not be read, so cover it.
+        # Somebody may hold cards over a zone that could not be read, so cover it.
         is_of_cards = view.kit is not None and view.kit.deck is not None
         return board_only(frame, frame.reading.unknown if is_of_cards else frozenset())
     return frame.frame.luma if view.phase is Phase.LOBBY else None

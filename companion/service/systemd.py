@@ -1,8 +1,8 @@
 """Reports to the system that runs the service: readiness, watchdog, status, and the system lamp.
 
-systemd listens on a datagram socket (sd_notify(3), with the standard library only). The system lamp
-is a separate process (`companion lamp`) that reads one word from the service's folder under `/run`,
-so that it works even if the service fails. Without systemd nothing is reported.
+systemd listens on a datagram socket (sd_notify(3), here without its library). The system lamp is
+driven by another process (`companion lamp`), which reads one word from the service's folder under
+`/run`, so that it works even if the service fails. Without systemd nothing is reported.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from companion.table.table import Table
     from hardware.panel import Panel
 
-# File in the service's folder under `/run` that triggers companion-poweroff.path. The service
-# itself may not switch off the machine.
+# File in the service's folder under `/run` that triggers companion-poweroff.path, a unit that
+# switches the machine off. The service itself may not.
 POWER_FILE = "poweroff"
-# File with the word for the system lamp, in the service's folder under `/run`. Every check writes
-# it.
+# File with the word for the system lamp, in the service's folder under `/run`. It is written again
+# with every report (`companion.service.lifecycle`), so an old one tells that the service hangs.
 LAMP_FILE = "lamp"
 
 
@@ -43,20 +43,20 @@ class LampWord(StrEnum):
 class Manager:
     """The service manager, systemd, as the environment of this process names it.
 
-    `folder` is the service's own folder under `/run`. `watchdog_s` is the interval of the watchdog
-    in seconds. Both are None without systemd, and the methods then do nothing. It holds nothing
-    open, so it need not be closed.
+    Without systemd the methods do nothing. It holds nothing open, so it need not be closed.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")
         folder = environment.get("RUNTIME_DIRECTORY", "").partition(":")[0]
         self.folder = Path(folder) if folder else None
+        """The service's own folder under `/run`. None without systemd."""
         pid = environment.get("WATCHDOG_PID", "")
         interval_us = environment.get("WATCHDOG_USEC", "")
         # The watchdog may be meant for another process of the unit (sd_watchdog_enabled(3)).
         is_meant = interval_us.isdigit() and pid in ("", str(os.getpid()))
         self.watchdog_s = int(interval_us) / 1e6 if is_meant else None
+        """Interval of the watchdog in seconds. None without one."""
 
     @property
     def is_there(self) -> bool:
@@ -101,9 +101,10 @@ class Manager:
 
 
 def power_key(table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp: bool) -> PowerKey:
-    """Return the power key, which handles the panel's table button before the table does.
+    """Return the power key, and let it handle the panel's table button before the table does.
 
-    In simulation it only says what it would do. A system lamp shows when the plug may be pulled.
+    In simulation it only says what it would do. With a system lamp its sentence says that the lamp
+    shows when the plug may be pulled.
     """
 
     def switch_off() -> tuple[bool, str]:

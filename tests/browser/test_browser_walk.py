@@ -530,7 +530,7 @@ def test_steps_up_to_the_end_move_nothing_at_night(window: WebDriver, game: str)
     with open_tour() as tour:
         at_table(tour)
         night = QuietSettings("00:00", "00:00")
-        tour.companion.use(msgspec.structs.replace(tour.companion.settings, quiet=night))
+        tour.companion.use_settings(msgspec.structs.replace(tour.companion.settings, quiet=night))
         for path in ("/", "/seat/south"):
             tour.table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
             look(window, tour, path, PHONE if path != "/" else WALLS.get(game, SIZES["screen"]))

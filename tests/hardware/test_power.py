@@ -163,7 +163,7 @@ def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_pa
         assert companion.table.view().phase == "lobby"
     with companion_in(tmp_path, clock, PanelSettings(switch_off=False)) as companion:
         assert hold(companion, clock, 5.5) == []
-        companion.use(companion.settings.__class__(state_dir=str(tmp_path)))
+        companion.use_settings(companion.settings.__class__(state_dir=str(tmp_path)))
         assert len(hold(companion, clock, 5.5)) == 2
 
 

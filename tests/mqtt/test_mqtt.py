@@ -221,7 +221,7 @@ def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> No
     with table_with_broker(tmp_path, mqtt) as companion, Subscriber(broker.port) as ear:
         publish_now(companion)
         renamed = msgspec.structs.replace(mqtt, topic="new", home_assistant=False)
-        companion.use(msgspec.structs.replace(companion.settings, mqtt=renamed))
+        companion.use_settings(msgspec.structs.replace(companion.settings, mqtt=renamed))
         publish_now(companion)
         ear.sync()
         kept = {topic for topic, _, _ in ear.heard if ear.last(topic)}
@@ -229,7 +229,7 @@ def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> No
         assert not [topic for topic in kept if "old" in topic]
         assert not [topic for topic in kept if topic.startswith("homeassistant/device/new")]
         off = msgspec.structs.replace(renamed, enabled=False)
-        companion.use(msgspec.structs.replace(companion.settings, mqtt=off))
+        companion.use_settings(msgspec.structs.replace(companion.settings, mqtt=off))
         ear.wait_for(lambda _: not ear.last("new/state") and not ear.last("new/availability"))
         assert companion.broker.sentence == ""
 
