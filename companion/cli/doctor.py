@@ -172,7 +172,6 @@ def _camera_findings(settings: Settings) -> Iterator[Finding]:
 
 
 def _picture_finding(name: str, frame: Frame) -> Finding:
-    """Return a finding about the first picture."""
     height, width = frame.luma.shape
     if light_of(frame.luma) == "dark":
         return note("camera", f"{name}, {width} x {height}: {DARK_WORDS}.")
@@ -180,7 +179,6 @@ def _picture_finding(name: str, frame: Frame) -> Finding:
 
 
 def _pin_findings(settings: Settings) -> Iterator[Finding]:
-    """Yield whether the pins can be used."""
     if settings.panel.enabled == "no":
         yield note("pins", "Switched off in the settings: phones only.")
         return
@@ -194,7 +192,6 @@ def _pin_findings(settings: Settings) -> Iterator[Finding]:
 
 
 def _certificate_findings(web: WebSettings) -> Iterator[Finding]:
-    """Yield whether the certificate can be used."""
     if not web.certificate:
         return
     try:
@@ -205,7 +202,6 @@ def _certificate_findings(web: WebSettings) -> Iterator[Finding]:
 
 
 def _journal_findings(settings: Settings) -> Iterator[Finding]:
-    """Yield whether the journal is intact."""
     if settings.journal_path.exists():
         try:
             with Journal(settings.journal_path, read_only=True) as journal:

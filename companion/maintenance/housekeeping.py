@@ -66,8 +66,8 @@ class Housekeeping(Closeable):
         self._is_dated = is_dated
         self.space = space
         self._reported_sentence = ""
+        # Game, moment and phase of the last round, by which activity is noticed.
         self._last_progress: object = None
-        """Game, moment and phase of the last round, by which activity is noticed."""
         self._quiet_since_s = clock.monotonic_s()
         self._next_return_s = clock.monotonic_s() + MEMORY_INTERVAL_S
         self.tasks: list[Callable[[], object]] = []

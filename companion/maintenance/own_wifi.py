@@ -115,12 +115,11 @@ class OwnWifi:
         self._addresses = addresses
         self._lock = threading.RLock()
         self._pending: WifiRequest | None = None
+        # Time of the last event: a request, the opening of the own Wi-Fi, or the start of waiting
+        # for an address.
         self._since_s = clock.monotonic_s()
-        """Time of the last event: a request, the opening of the own Wi-Fi, or the start of waiting
-        for an address.
-        """
+        # Whether the service is waiting for an address.
         self._waits_for_address = True
-        """Whether the service is waiting for an address."""
         self.trouble = ""
         """Reason why the last request failed, as a sentence."""
         self.hotspot: Wifi | None = None

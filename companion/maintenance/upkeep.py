@@ -28,8 +28,8 @@ from companion.maintenance.settings.file import (
 )
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
+    BY_HAND_SENTENCE,
     HUB_MAY_SET,
-    by_hand_sentence,
     page_may_write,
     rows,
     unwritable_settings,
@@ -116,7 +116,7 @@ class Upkeep:
         """
         for key, value in changes.items():
             if not page_may_write(key, value):
-                raise ConfigError(joined(" ", (by_hand_sentence(), f"[{key}]")))
+                raise ConfigError(joined(" ", (BY_HAND_SENTENCE, f"[{key}]")))
         with self._lock:
             self._apply(self._file.change(changes, digest))
 

@@ -128,8 +128,8 @@ class ServiceHealth(Closeable):
         self._begun_s = self._clock.monotonic_s()
         self._watch_begun_s = self._begun_s
         self._journal_checked_s = self._begun_s
+        # Functions that return the monotonic time of each loop's last round.
         self._loops: dict[str, Callable[[], float]] = {}
-        """Functions that return the monotonic time of each loop's last round."""
         if threads:
             self._loops = {
                 TABLE: lambda: companion.table.last_beat_s,
@@ -137,14 +137,14 @@ class ServiceHealth(Closeable):
             }
             if watcher := companion.watcher:
                 self._loops[CAMERA] = lambda: watcher.round_s
+        # `ok`, `full` or `unwritable`, as `Health.journal`.
         self._journal_state = "ok"
-        """`ok`, `full` or `unwritable`, as `Health.journal`."""
         self._free_bytes = machine_checks.free_bytes(self._folder)
+        # Findings about the machine at its last check.
         self._findings: tuple[Finding, ...] = ()
-        """Findings about the machine at its last check."""
         self._machine_checked_s: float | None = None
+        # Notice on all pages that games are kept in memory only. Empty if they are not.
         self._memory_notice = ""
-        """Notice on all pages that games are kept in memory only. Empty if they are not."""
         self._stop = threading.Event()
         self._thread = (
             threading.Thread(target=self._run, name="health", daemon=True) if threads else None

@@ -60,10 +60,10 @@ class HubLink(Closeable):
         self._health = health
         self._change_settings = change_settings
         self._lock = threading.Lock()
+        # The connection. None without a hub, or if its membership cannot be used.
         self._adapter: HubAdapter | None = None
-        """The connection. None without a hub, or if its membership cannot be used."""
+        # Why this table's membership cannot be used, as a sentence.
         self._trouble = ""
-        """Why this table's membership cannot be used, as a sentence."""
 
     def start(self) -> None:
         """Connect to the hub, if this table belongs to one."""

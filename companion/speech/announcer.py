@@ -50,8 +50,8 @@ class Announcer:
         self._recent: deque[Utterance] = deque(maxlen=MAX_RECENT)
         self._last_view: TableView | None = None
         self._last_version = -1
+        # Moment (the decision's number), stage and English text of what was said during it.
         self._said: set[tuple[str, int, str]] = set()
-        """Moment (the decision's number), stage and English text of what was said during it."""
         self._lock = threading.Lock()
 
     def recent(self) -> tuple[Utterance, ...]:

@@ -86,10 +86,10 @@ class SpeechPolicy(Closeable):
         self._announcer = Announcer(
             lambda: table.version, table.view, clock.wall_s(), says_everything
         )
+        # What `set_silent` was called with last. None if it never was.
         self._is_panel_silent: bool | None = None
-        """What `set_silent` was called with last. None if it never was."""
+        # Number of the last sentence that was spoken, or that nobody spoke.
         self._last_number = 0
-        """Number of the last sentence that was spoken, or that nobody spoke."""
         self.speaking_screens = 0
         """Number of screens that speak."""
         self.screen_may_speak = False

@@ -22,12 +22,12 @@ from pathlib import Path
 # Python versions of Bookworm and Trixie. Keep debian/control in step.
 PYTHONS = ("3.11", "3.13")
 # Folder of the program in the package.
-HOME = Path("usr/lib/tabletop-companion")
+HOME = "usr/lib/tabletop-companion"
 # uv's platform with Bookworm's C library, by Debian's name of the architecture.
 PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"}
 # Dependencies with their hashes, and what builds those that exist only as source.
-LOCK = Path("companion/requirements.lock")
-BUILD_LOCK = Path("companion/build.lock")
+LOCK = "companion/requirements.lock"
+BUILD_LOCK = "companion/build.lock"
 # Patterns of files that are not needed at run time.
 UNNEEDED = (
     "*.a",
@@ -72,8 +72,8 @@ def install_dependencies(folder: Path, python: str, platform: str) -> None:
     target_options = ("--python-version", python, "--python-platform", platform)
     trust_options = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
     # for packages that exist only as source
-    build_options = ("--build-constraints", str(BUILD_LOCK))
-    install(folder, *target_options, *trust_options, *build_options, "-r", str(LOCK))
+    build_options = ("--build-constraints", BUILD_LOCK)
+    install(folder, *target_options, *trust_options, *build_options, "-r", LOCK)
 
 
 def install(folder: Path, *arguments: str) -> None:

@@ -45,6 +45,8 @@ _SPELLING_HELP = {
 }
 
 
+# How to set what the settings page does not write.
+BY_HAND_SENTENCE = say("Written into the file by hand, or given on the command line.")
 # Settings that a hub may send: how a table looks and sounds. Anything else could let a hub have
 # names, passwords or games sent or deleted.
 HUB_MAY_SET = frozenset(
@@ -241,11 +243,6 @@ def page_may_write(key: str, value: object) -> bool:
     if key in LAMPS_ACTIVE_LOW:
         return True
     return key in rows() and rows()[key].page_may_write(value)
-
-
-def by_hand_sentence() -> str:
-    """Return why the page does not write a setting, and how to set it."""
-    return say("Written into the file by hand, or given on the command line.")
 
 
 def unwritable_settings(current: Settings, wanted: Settings) -> dict[str, object]:

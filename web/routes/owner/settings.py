@@ -22,8 +22,8 @@ from companion.core.kit import SEATS
 from companion.maintenance.backup import disk_errors
 from companion.maintenance.settings.file import values_by_name
 from companion.maintenance.settings.rows import (
+    BY_HAND_SENTENCE,
     LAMPS_ACTIVE_LOW,
-    by_hand_sentence,
     pad_rows,
     rows,
     sections,
@@ -188,7 +188,7 @@ def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[st
             # only values that differ from the file are changes
             values[key] = row.read(text)
             if not row.page_may_write(values[key]):
-                raise Malformed(by_hand_sentence())
+                raise Malformed(BY_HAND_SENTENCE)
     after = {**stored, **values}
     # two parts cannot share a pin
     pins = [after.get(key) for key in _PIN_SETTINGS]
