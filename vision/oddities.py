@@ -13,13 +13,12 @@ from companion.core.i18n import say
 
 
 class Oddity(NamedTuple):
-    """What is odd about a kind of camera, as a sentence for its owner.
-
-    `name_part` is its VID:PID, its sensor, or a part of its name. Case does not matter.
-    """
+    """What is odd about a kind of camera."""
 
     name_part: str
+    """Its USB id VID:PID, its sensor, or a part of its name. Case does not matter."""
     sentence: str
+    """What is odd, and what helps, for the owner of the table."""
     uses_machine_clock: bool = True
     """Whether it stamps its pictures by the machine’s clock."""
 

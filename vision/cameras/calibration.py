@@ -1,5 +1,8 @@
 """Calibration of a lens from pictures of the printed page (`companion calibrate`): which views are
 still needed, and the lens that fits them. Its sentences are for a terminal, in English only.
+
+A *view* is a picture in which the page's corners were found. The limits are judgements, not tuned.
+`tests/vision/test_calibrate.py` calibrates known lenses with them, from rendered views.
 """
 
 from __future__ import annotations
@@ -15,13 +18,17 @@ from vision.detection.markers import Luma
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points
 
-# Minimum number of the page's 48 inner corners that a view has to show.
+# Minimum number of the page's 48 inner corners that a view has to show. Larger: the page cannot be
+# held into the picture's corners, where distortion is strongest.
 _MIN_CORNERS = 16
-# Maximum tilt of a page whose corners are found exactly.
+# Minimum number of corners that two views share before their positions are compared.
+_MIN_SHARED_CORNERS = 4
+# Maximum tilt in degrees of a page whose corners are found exactly.
 _MAX_TILT_DEG = 60.0
 # Minimum mean distance of the corners in two views that differ, in widths of the picture.
 _MIN_MOVE_WIDTHS = 0.04
-# Difference in tilt at which two views differ although their corners lie alike.
+# Minimum difference in degrees between the directions of the page in two views that differ although
+# their corners lie alike.
 _MIN_TURN_DEG = 8.0
 # Maximum distance between the corners of two pictures in a row of a page that is held still.
 _MAX_STILL_PX = 2.0
@@ -46,17 +53,17 @@ class LensFit:
 
     lens: Lens
     rms_px: float
-    """Residual of the corners."""
+    """Residual: root mean square distance of the corners from where this lens puts them."""
     spread: float
     """Relative standard deviation of the focal length."""
     views: int
     """Number of views from which it was computed."""
     misfit: float
-    """Residual divided by the width of the picture."""
+    """Residual in widths of the picture."""
 
     @property
     def field_of_view_deg(self) -> float:
-        """Horizontal field of view, without distortion."""
+        """Horizontal field of view in degrees, without distortion."""
         return math.degrees(2 * math.atan(0.5 / self.lens.focal_ratio))
 
 
@@ -80,13 +87,16 @@ class _View:
 
 
 class Calibration:
-    """Collects views of the page from one camera until they determine the lens."""
+    """Collects views of the page from one camera until they determine the lens.
+
+    `nominal` is the lens that is assumed for this kind of camera.
+    """
 
     def __init__(self, nominal: Lens) -> None:
         self._nominal = nominal
         self._detector = cv2.aruco.CharucoDetector(pattern())
         self._views: list[_View] = []
-        # The page in the last picture, if it was found.
+        # The view of the last picture, whether it counts or not. None if it shows no page.
         self._last: _View | None = None
         # Width and height of all views. None before the first one.
         self._size: Size | None = None
@@ -97,9 +107,9 @@ class Calibration:
         return len(self._views)
 
     def add(self, luma: Luma) -> str:
-        """Add a picture if the page is where it was in the picture before.
+        """Add a (height, width) picture as a view, if the page was held still and the view is new.
 
-        Return the reason why it does not count, or an empty sentence.
+        Return a sentence that says why it does not count, or an empty one.
         """
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
@@ -129,6 +139,7 @@ class Calibration:
         """
         assert self._size is not None
         start = self._nominal
+        # Only the focal length and k1 are free.
         flags = (
             cv2.CALIB_USE_INTRINSIC_GUESS
             | cv2.CALIB_FIX_PRINCIPAL_POINT
@@ -190,7 +201,7 @@ def _distance_px(one: _View, other: _View) -> float:
     Infinite if they share none.
     """
     common = set(one.ids) & set(other.ids)
-    if len(common) < 4:
+    if len(common) < _MIN_SHARED_CORNERS:
         return math.inf
     first = one.points_px[[one.ids.index(number) for number in common]]
     second = other.points_px[[other.ids.index(number) for number in common]]

@@ -29,7 +29,8 @@ CLOSE_TIMEOUT_S = 6.0
 # Seconds after which a camera that repeats a picture has stopped. Every real picture has noise.
 FROZEN_S = 5.0
 
-# Pauses before a camera is reopened after a first, second ... fault in a row.
+# Pauses in seconds before a camera is reopened after a first, second … fault in a row. They grow,
+# so that a camera that is gone for long costs little. The last one is repeated.
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -57,19 +58,22 @@ class CameraLink:
         # Identity and zoom of the camera whose lens the reader uses.
         self._lens_key: tuple[str, float] | None = None
         self._camera: Camera | None = None
-        # Number of faults since the last picture.
+        # Number of faults in a row, since the last picture.
         self._faults = 0
-        # The last picture of a real camera, also over its reopening.
+        # The last picture of a real camera. It is kept when the camera is reopened, which may not
+        # help one that has stopped.
         self._last_luma: Luma | None = None
         # When a picture last differed from the one before.
         self._last_change_s = 0.0
+        # Checks the light of the open camera. None before its first picture, and for files.
         self._light: ExposureControl | None = None
+        # What the open camera has locked. None if it can lock nothing.
+        self._locks: Locks | None = None
         # Guards what other threads ask for: the next three.
         self._request_lock = threading.Lock()
         self._source = ""
         self._is_source_new = False
         self._requested_locks: Locks | None = None
-        self._locks: Locks | None = None
         self.wake = threading.Event()
         """Set when there is work before the next picture is due."""
 
@@ -169,7 +173,7 @@ class CameraLink:
         before, self._last_luma = self._last_luma, luma
         is_repeated = (
             before is not None
-            # A few rows first, which is faster.
+            # One row in 64 first, which is faster.
             and np.array_equal(before[::64], luma[::64])
             and np.array_equal(before, luma)
             # A picture of one tone, burnt out, may well repeat itself.

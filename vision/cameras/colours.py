@@ -13,14 +13,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Luma = NDArray[np.uint8]
+from vision.detection.markers import Luma
+
 Colours = NDArray[np.uint8]
 # Factor by which colours are smaller in each direction.
 COLOUR_REDUCTION = 4
 
 
 def of_bgr(picture: Any) -> Colours:
-    """Return the colours of a BGR picture."""
+    """Return the colours of a BGR picture (height, width, 3) uint8."""
     small = np.ascontiguousarray(picture[::COLOUR_REDUCTION, ::COLOUR_REDUCTION])
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
 

@@ -1,4 +1,8 @@
-"""Checks whether there is enough light for the camera, and asks it for other exposures if not."""
+"""Checks whether there is enough light for the camera, and asks it for other exposures if not.
+
+Brightness is in levels from 0 to 255. The limits are judgements, not measured with real cameras.
+`tests/vision/test_exposure.py` holds what they do.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,17 @@ from companion.core.i18n import say
 from vision.cameras.source import Device
 from vision.detection.markers import Luma
 
-# Interval in seconds between two checks.
+# Interval in seconds between two checks. Light seldom changes faster, and each check costs time.
 _CHECK_INTERVAL_S = 1.0
-# Number of checks in a row that have to agree.
+# Number of checks in a row that have to agree, so that one odd picture changes nothing.
 _AGREEING_CHECKS = 3
-# Seconds for which a camera is left alone after a request, and after it was opened.
+# Seconds for which a camera is left alone after a request, and after it was opened. A Raspberry Pi
+# camera settles for 4 s, see `picamera`.
 _SETTLE_S = 8.0
-# Brightness (0 to 255) of a picture's lightest twentieth below which the picture is dark. A higher
-# value asks for a lamp sooner, a lower one reads more pictures that are mostly noise.
+# A picture is dark if its 95th percentile is below this. Higher: a lamp is asked for sooner. Lower:
+# more pictures are read that are mostly noise.
 _DARK = 80
-# Median brightness from which on a picture is overexposed: half of its pixels are nearly white.
+# A picture is overexposed from this median on: half of its pixels are nearly white.
 _OVEREXPOSED = 248
 
 DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
@@ -76,7 +81,7 @@ class ExposureControl:
 
 def light_of(luma: Luma) -> Literal["dark", "overexposed", "good"]:
     """Return whether a picture is too dark, too bright, or neither."""
-    # A sample of the pixels is enough.
+    # One pixel in 128 is enough.
     median, bright = np.percentile(luma[::8, ::16], (50, 95))
     if bright < _DARK:
         return "dark"

@@ -27,6 +27,7 @@ from vision.detection.markers import Luma
 
 log = logging.getLogger(__name__)
 
+# Endings of the names of picture files, in lower case.
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
 # Names of the formats that Pillow may try, whatever the suffix of the file says.
 PILLOW_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
@@ -114,7 +115,7 @@ def _colours_of(content: bytes) -> Colours:
         size_px = max(1, picture.width // reduction), max(1, picture.height // reduction)
         picture.draft("YCbCr", size_px)
         upright = ImageOps.exif_transpose(picture)
-        # Only a JPEG is decoded at the reduced size.
+        # Only a JPEG is decoded at the reduced size, or up to twice as large.
         if upright.width > 2 * size_px[0]:
             upright = upright.convert("RGB").reduce(reduction)
         small = np.asarray(upright.convert("YCbCr"))
@@ -131,7 +132,9 @@ class PictureCamera(Source):
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(clock)
         self.name = str(path)
+        # Files that were not read yet.
         self._rest = iter(picture_paths([path]))
+        # The last picture that could be read. None before the first one of a folder.
         self._last = None if path.is_dir() else load_picture(next(self._rest))
 
     def _take(self) -> Capture:

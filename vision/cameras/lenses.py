@@ -2,11 +2,14 @@
 calibrated one.
 
 The latter two are stored in a file. It is a JSON object with an entry for each camera, picture size
-and crop. What focal ratio and coefficients are is in `vision.pose.optics`, and `exact` is the
-file's word for calibrated:
+and crop. What focal ratio and coefficients are is in `vision.pose.optics`. `spread` is the relative
+standard deviation of the focal length, and `exact` is the file's word for calibrated:
 
     {"usb 046d:0825:AEEF80A0 1280x960": {"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
                                          "exact": false, "k2": 0.0, "fisheye": false}}
+
+The limits for what is stored are judgements, not tuned. `tests/vision/test_lenses.py` holds what
+they do.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ _MAX_K1_OFFSET = 0.14
 _FOCAL_RATIOS = 0.2, 10.0
 _MAX_DISTORTION = 1.0
 
-# Minimum zoom that counts as a crop. It is stored with two decimals, so less would be 1.00.
+# Minimum zoom that counts as a crop. Keys of lenses have two decimals, so less would be 1.00.
 _MIN_ZOOM = 1.005
 
 
@@ -133,6 +136,7 @@ class LensStore:
         self._lenses = _load(path) if path else {}
         # Whether a lens has changed since the last attempt to write the file.
         self._is_changed = False
+        # Monotonic time of the next `save_periodically` that does something. None before the first.
         self._next_save_s: float | None = None
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
@@ -168,6 +172,7 @@ class LensStore:
             or pose.markers < _MIN_MARKERS
             or pose.rms_px > _MAX_RMS_WIDTHS * pose.size[0]
         ):
+            # The tuner has seen too little, or the last picture contradicts its lens.
             return
         spread = tuner.spread
         stored = self._lenses.get(key)

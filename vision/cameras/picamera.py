@@ -1,8 +1,8 @@
 """Raspberry Pi cameras through Picamera2, which exists only on a Raspberry Pi. Only this module and
 `ribbon` use it.
 
-Control names and numbers are libcamera's: AfMode 0 is manual, 2 continuous. AfState 2 is focused.
-AeExposureMode 2 is long, AeFlickerMode 1 manual. The lens position is in dioptres.
+Names and values of controls are libcamera's. Times of exposure are in µs there, and lens positions
+in dioptres, which are 1 / metres.
 """
 
 from __future__ import annotations
@@ -36,11 +36,22 @@ from vision.oddities import oddity_of
 
 _log = logging.getLogger(__name__)
 
+# Values of AfMode.
+_FOCUS_MANUAL, _FOCUS_CONTINUOUS = 0, 2
+# Value of AfState when the picture is sharp.
+_IS_FOCUSED = 2
+# Values of AeExposureMode. A long exposure prefers time to gain.
+_EXPOSURE_NORMAL, _EXPOSURE_LONG = 0, 2
+# Value of AeFlickerMode that takes the period from AeFlickerPeriod.
+_FLICKER_MANUAL = 1
+
 # Timeout in seconds for one picture.
 _FRAME_TIMEOUT_S = 3.0
 # Seconds in which focus and exposure settle before they are locked. Automatic exposure needs about
 # twenty frames.
 _SETTLE_S = 4.0
+# Minimum number of pictures in which they settle, however few are read in a second.
+_MIN_SETTLE_FRAMES = 5
 # Lens position where focusing fails: half a metre, about the height of a camera over a board.
 _DEFAULT_FOCUS_DIOPTRES = 2.0
 # Shortest time between two frames, 30 a second.
@@ -63,8 +74,18 @@ def _colours_of(plane: Luma, width: int, height: int) -> Colours:
 class PiCamera(Device):
     """A Raspberry Pi camera, read as the luma plane of a YUV420 stream.
 
-    Focus and exposure are locked after some seconds, so that they do not react to hands. `listed`
-    is one of `vision.cameras.ribbon.pi_devices`, or None for the first one.
+    `listed` is one of `vision.cameras.ribbon.pi_devices`, or None for the first one.
+
+    Focus and exposure are locked after some seconds, so that they do not react to hands. Each of
+    them is in one of three states:
+
+    - *settling*: automatic, until `_frames_until_lock` has counted down to 0. Both start like this,
+      and `meter` returns the exposure to it.
+    - *locked* at the values of the picture with which the countdown ended.
+    - *automatic*, until somebody locks it again. `lock` with False leads here from any state.
+
+    `lock` with True counts down from 1, so that the next picture's values are locked. If a
+    countdown is running already, both wait for its end.
     """
 
     name = "picamera"
@@ -82,13 +103,16 @@ class PiCamera(Device):
         self._zoom = 0.0
         # Time of the last picture, in ns since the machine started. 0 if it is unknown.
         self._stamp_ns = 0
-        self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
-        # What is locked once `_frames_until_lock` is 0.
-        self._kinds_to_lock = set[str]()
+        # Where the countdown starts.
+        self._settle_frames = max(_MIN_SETTLE_FRAMES, round(_SETTLE_S * settings.fps))
+        # Number of pictures until what is to be locked is locked. 0 without a countdown.
         self._frames_until_lock = self._settle_frames
+        # What is locked then: "focus", "exposure", or both.
+        self._kinds_to_lock = set[str]()
+        # What is locked, or was asked to be. None for what this camera cannot lock.
+        self._locks = Locks(None, None)
         # Whether a frame may take as long as the settings allow, in the dark.
         self._is_slow = False
-        self._locks = Locks(None, None)
         self.device = open_device(self._listed)
         """Picamera2's own object."""
         try:
@@ -110,7 +134,7 @@ class PiCamera(Device):
         if "AeEnable" in controls:
             self._kinds_to_lock.add("exposure")
             self._locks = self._locks._replace(exposure=False)
-        self._set(AfMode=2, **self._exposure_limits())
+        self._set(AfMode=_FOCUS_CONTINUOUS, **self._exposure_limits())
 
     def _start_in_memory(self) -> None:
         """Start the camera in the best sensor mode that fits into the contiguous memory.
@@ -142,6 +166,7 @@ class PiCamera(Device):
         streams: dict[str, Any] = {"main": {"size": size_px, "format": "YUV420"}}
         if mode is not None:
             streams["sensor"] = {"output_size": mode.size_px, "bit_depth": mode.bit_depth}
+        # Three buffers, because Picamera2's usual six need twice the contiguous memory.
         self.device.configure(self.device.create_video_configuration(**streams, buffer_count=3))
         self.device.start()
 
@@ -152,7 +177,9 @@ class PiCamera(Device):
             request = self.device.capture_request(wait=False).get_result(timeout=_FRAME_TIMEOUT_S)
             try:
                 luma, planes = self._copy(request)
-                self._read_metadata(request)
+                metadata = request.get_metadata()
+                self._read_time_and_zoom(metadata)
+                self._count_down(metadata)
             finally:
                 request.release()
         except CameraError:
@@ -208,13 +235,13 @@ class PiCamera(Device):
         """
         current = self._locks
         if focus is not None and current.focus is not None:
-            self._request_lock("focus", focus, {"AfMode": 2})
+            self._request_lock("focus", focus, {"AfMode": _FOCUS_CONTINUOUS})
             self._locks = self._locks._replace(focus=focus)
         if exposure is not None and current.exposure is not None:
             automatic = {"AeEnable": True, **self._exposure_limits()}
             self._request_lock("exposure", exposure, automatic)
             self._locks = self._locks._replace(exposure=exposure)
-        # What is still settling is locked when it has settled.
+        # A countdown that is running goes on.
         self._frames_until_lock = self._frames_until_lock or 1
 
     def _request_lock(self, kind: str, is_locked: bool, automatic: dict[str, Any]) -> None:
@@ -226,9 +253,10 @@ class PiCamera(Device):
             self._set(**automatic)
 
     def meter(self, slow: bool) -> bool:
-        """Let the exposure adapt for some frames, then lock it again.
+        """Let the exposure settle again, then lock it.
 
-        Return False if the camera has no such control.
+        `slow` allows exposures as long as a frame may take by the settings. Return False if the
+        camera has no such control.
         """
         if self._locks.exposure is None:
             return False
@@ -245,34 +273,33 @@ class PiCamera(Device):
         if self._is_slow:
             longest_us = max(longest_us, round(1_000_000 / self._settings.fps))
         return {
-            "AeExposureMode": 2 if self._is_slow else 0,
+            "AeExposureMode": _EXPOSURE_LONG if self._is_slow else _EXPOSURE_NORMAL,
             "FrameDurationLimits": (_FRAME_DURATION_US, longest_us),
-            "AeFlickerMode": 1,
+            "AeFlickerMode": _FLICKER_MANUAL,
+            # In µs. Lamps flicker twice in a period of the mains.
             "AeFlickerPeriod": 500_000 // self._settings.mains_hz,
         }
 
-    def _read_metadata(self, request: Any) -> None:
-        """Read a picture's time and crop.
-
-        When focus and exposure have settled, lock them at the values of this picture.
-        """
-        metadata = request.get_metadata()
+    def _read_time_and_zoom(self, metadata: dict[str, Any]) -> None:
+        """Read the time of a picture, and of the first one its crop."""
         self._stamp_ns = metadata.get("SensorTimestamp", 0)
         if not self._zoom:
             whole = self.device.camera_properties.get("PixelArraySize")
             crop = metadata.get("ScalerCrop")
             # `whole` is (width, height), `crop` (x, y, width, height) in the same pixels.
             self._zoom = max(1.0, whole[0] / crop[2]) if whole and crop and crop[2] else 1.0
+
+    def _count_down(self, metadata: dict[str, Any]) -> None:
+        """Count a picture. At the end of the countdown, lock what is to be locked at its values."""
         if self._frames_until_lock:
             self._frames_until_lock -= 1
         if self._frames_until_lock:
             return
         if "focus" in self._kinds_to_lock:
             position = _DEFAULT_FOCUS_DIOPTRES
-            is_sharp = metadata.get("AfState") == 2
-            if is_sharp:
+            if metadata.get("AfState") == _IS_FOCUSED:
                 position = metadata.get("LensPosition", position)
-            self._set(AfMode=0, LensPosition=position)
+            self._set(AfMode=_FOCUS_MANUAL, LensPosition=position)
             self._locks = self._locks._replace(focus=True)
         if "exposure" in self._kinds_to_lock and "ExposureTime" in metadata:
             self._lock_exposure(metadata["ExposureTime"], metadata.get("AnalogueGain", 1.0))
@@ -280,9 +307,9 @@ class PiCamera(Device):
         self._kinds_to_lock.clear()
 
     def _lock_exposure(self, exposure_us: int, gain: float) -> None:
-        """Lock the exposure at whole periods of the lamps' flicker, see `steady_exposure_s`.
+        """Lock the exposure near this time, at whole periods of the lamps' flicker.
 
-        The gain makes up for the difference.
+        The gain, a factor of at least 1, makes up for the difference.
         """
         steady_us = round(1e6 * steady_exposure_s(exposure_us / 1e6, self._settings.mains_hz))
         gain = max(1.0, gain * exposure_us / steady_us) if exposure_us else gain

@@ -40,6 +40,7 @@ class PiDevice:
     number: int
     """Its current index in Picamera2's list."""
     sensor: str
+    """Picamera2's name of its sensor, such as `imx708_wide`."""
     id: str
     """libcamera's id. It names socket and sensor and stays the same at every boot."""
 

@@ -45,6 +45,7 @@ class Source(Closeable):
     """
 
     name = "camera"
+    """Name in sentences for people."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -101,7 +102,8 @@ class Device(Source):
     """
 
     identity = ""
-    """Names this very camera while it stays in its socket."""
+    """Key that stays the same while this very camera stays in its socket. Its lens is stored by it.
+    """
     lens_name = "webcam"
     """Name of its lens in `vision.pose.optics.LENSES`."""
     oddity: Oddity | None = None
@@ -126,7 +128,7 @@ class Device(Source):
     def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can
         """Measure the light again, then lock the exposure. Return whether this camera can.
 
-        With `slow` it may expose for as long as the settings have one frame take.
+        With `slow` it may expose for a whole frame at the rate of the settings.
         """
         return False
 
@@ -144,4 +146,5 @@ def steady_exposure_s(seconds: float, mains_hz: int) -> float:
     period_s = 0.5 / mains_hz
     if seconds < period_s / 2:
         return seconds
+    # A number of periods that is whole but for a rounding error is not rounded down.
     return max(1, int(seconds / period_s + 1e-6)) * period_s

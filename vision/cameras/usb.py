@@ -23,12 +23,13 @@ from vision.cameras.source import Capture, Device, Locks, steady_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
+# Where the kernel lists its video devices. Tests replace it.
 SYSFS = Path("/sys/class/video4linux")
 # Timeout in seconds for one picture, given to OpenCV.
 _PICTURE_TIMEOUT_S = 3
 # Number of damaged pictures in a row that are reported as a bad cable.
 _MAX_DAMAGED = 5
-# V4L2_EXPOSURE_APERTURE_PRIORITY: the camera chooses the exposure.
+# Values of V4L2_CID_EXPOSURE_AUTO. V4L2_EXPOSURE_APERTURE_PRIORITY: the camera chooses the time.
 _AUTO = 3
 # V4L2_EXPOSURE_MANUAL.
 _MANUAL = 1
@@ -62,8 +63,9 @@ def usb_devices() -> tuple[UsbDevice, ...]:
         if not number.isdecimal() or _read_line(entry / "index") not in ("", "0"):
             continue
         if "/usb" in path:
-            unit = (entry / "device").resolve().parent
-            parts = [_read_line(unit / part) for part in ("idVendor", "idProduct", "serial")]
+            # The folder of the USB device to which this interface belongs.
+            device = (entry / "device").resolve().parent
+            parts = [_read_line(device / part) for part in ("idVendor", "idProduct", "serial")]
             identity = "usb " + ":".join(part for part in parts if part)
         elif "/virtual/" in path:
             identity = f"v4l2 {_read_line(entry / 'name')}"
@@ -190,6 +192,7 @@ class UsbCamera(Device):
         if isinstance(sent, np.ndarray) and sent.dtype == np.uint8:
             if sent.ndim == 3 and sent.shape[2] == 3:
                 return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), np.uint8)
+            # OpenCV returns a JPEG as one row or one column of bytes.
             if sent.ndim == 1 or 1 in sent.shape:
                 return _decode_luma(_jpeg_of(sent))
         raise CameraError(
@@ -232,6 +235,7 @@ class UsbCamera(Device):
         """
         current = self.locks or Locks(None, None)
         if focus is not None and current.focus is not None:
+            # In the camera's own unit. Negative if it has no such control.
             distance = self._device.get(cv2.CAP_PROP_FOCUS)
             self._device.set(cv2.CAP_PROP_AUTOFOCUS, 0 if focus else 1)
             if focus and distance >= 0:

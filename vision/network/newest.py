@@ -10,17 +10,19 @@ from typing import Generic, NamedTuple, TypeVar
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 
-# Maximum age of a picture in seconds when it is read.
+# Maximum age of a picture in seconds when it is read. Larger: pieces are read where they were some
+# time ago. Smaller: pictures over a slow Wi-Fi are all discarded. A judgement, not tuned.
 MAX_AGE_S = 0.3
 # Type of a picture: JPEG bytes, or an array.
 T = TypeVar("T")
 
 
 class StampedPicture(NamedTuple, Generic[T]):
-    """A picture as it arrived. `at_s` is the earliest time at which it can have been taken."""
+    """A picture as it arrived."""
 
     picture: T
     at_s: float
+    """Earliest monotonic time at which it can have been taken, as far as that is known."""
 
 
 class Newest(Generic[T]):
@@ -28,8 +30,11 @@ class Newest(Generic[T]):
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        # The picture that nobody has taken yet.
         self._newest: StampedPicture[T] | None = None
+        # Why there are no more pictures. None while there may be.
         self._error: CameraError | None = None
+        # Guards all of these. It is notified of every picture and of the error.
         self._change = threading.Condition()
         self.is_overdue = False
         """Whether `take` has waited in vain since the last picture."""

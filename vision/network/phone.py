@@ -34,6 +34,7 @@ class PhoneLine:
 
     def __init__(self, clock: Clock) -> None:
         self.newest = Newest[bytes](clock)
+        """The phone's newest JPEG."""
         self.phone = ""
         """Identity of the phone, under which its lens is kept."""
         self.is_moving = True

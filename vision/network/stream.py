@@ -77,7 +77,7 @@ class NetworkCamera(Device):
         socket.create_connection((self._host, self._port), ANSWER_TIMEOUT_S).close()
         timeout_ms = int(1000 * ANSWER_TIMEOUT_S)
         # One connection, to this address only. OpenCV takes FFmpeg's options only from here, with
-        # its timeout in microseconds.
+        # times in microseconds.
         os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = (
             "rtsp_transport;tcp|protocol_whitelist;http,rtsp,rtp,tcp"
             f"|timeout;{1000 * timeout_ms}|analyzeduration;500000|fflags;nobuffer"
