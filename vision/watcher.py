@@ -24,7 +24,7 @@ from vision.cameras.camera_report import CameraReport
 from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
 
-_LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 # Number of OpenCV threads. More of them busy-wait for work. They cost a tenth to a third more
 # processor time for each picture, which a Raspberry Pi needs for its pages.
@@ -152,7 +152,7 @@ class Watcher(Closeable):
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=CLOSE_TIMEOUT_S)
             if self._thread.is_alive():
-                _LOG.warning("the camera does not answer: its thread is left behind")
+                log.warning("the camera does not answer: its thread is left behind")
                 return
             self._thread = None
         self.link.close()
@@ -165,7 +165,7 @@ class Watcher(Closeable):
                 self.step()
             except Exception as error:
                 # The table must get a report, and the loop must go on.
-                _LOG.exception("the board cannot be read")
+                log.exception("the board cannot be read")
                 self._handle_failure(
                     say("The board cannot be read: {error}: see the log", error=str(error))
                 )

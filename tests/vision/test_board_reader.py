@@ -16,7 +16,7 @@ from vision.detection.markers import Luma, MarkerFinder
 from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
-from vision.simulation.view import View
+from vision.simulation.view import Shadow, View
 
 SMALL = KITS["outbuffered"]
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
@@ -43,7 +43,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "motion": {"motion_px": 4.0, "motion_deg": 30.0},
     "low light": {"light": 0.3, "noise": 4.0},
     "gradient": {"gradient": 0.5},
-    "shadow": {"shadow": (60.0, 100.0, 60.0, 0.4)},
+    "shadow": {"shadow": Shadow(60.0, 100.0, 60.0, 0.4)},
     "jpeg": {"jpeg_quality": 30},
     "colour cast": {"cast_bgr": (0.6, 0.9, 1.1)},
     "640 x 360": {"width": 640, "height": 360},

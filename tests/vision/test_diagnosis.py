@@ -21,7 +21,7 @@ from vision.cameras.camera_link import Cameras
 from vision.diagnosis import MAX_SETTLED, BoardEye
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
-from vision.simulation.view import default_view
+from vision.simulation.view import Glare, default_view
 from vision.watcher import Watcher, WatchListeners
 
 
@@ -85,7 +85,7 @@ def test_pieces_are_outlined_above_their_squares() -> None:
 @pytest.mark.parametrize(
     ("name", "view", "text", "why"),
     [
-        ("scouts", {"glare": (60.0, 60.0, 30.0)}, "Move the lamp", "too bright on a2, a3"),
+        ("scouts", {"glare": Glare(60.0, 60.0, 30.0)}, "Move the lamp", "too bright on a2, a3"),
         ("kahmate", {"light": 0.3}, "Switch on a lamp", "It is dark on the whole board."),
         ("arena", {"light": 1.5}, "Move the lamp", "too bright on the whole board"),
         (
@@ -108,7 +108,7 @@ def test_each_trouble_gives_its_advice(
 
 
 def test_weak_places_are_where_the_trouble_is() -> None:
-    board = Looked("scouts", glare=(60.0, 60.0, 30.0)).look().board()
+    board = Looked("scouts", glare=Glare(60.0, 60.0, 30.0)).look().board()
     assert board is not None
     glaring = {each.square for each in board.squares if Weakness.GLARE in each.weak}
     assert Square(2, 2) in glaring

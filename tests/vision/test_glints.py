@@ -14,6 +14,7 @@ from companion.core.ports import Reading
 from vision.detection.markers import Luma
 from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
+from vision.simulation.view import Glare
 
 KIT = KITS["kahmate"]
 PLACE = Square(3, 5)
@@ -64,7 +65,7 @@ def test_no_piece_in_glare_is_told_to_be_missing() -> None:
     luma[:, : luma.shape[1] // 2] = 255
     reading = board_reader({KIT.game: KIT}).read_picture(luma)
     assert reading.game is None or set(layout) <= reading.unknown | set(reading.seen)
-    seen.table.set_view(replace(seen.table.view, glare=(60.0, 150.0, 130.0)))
+    seen.table.set_view(replace(seen.table.view, glare=Glare(60.0, 150.0, 130.0)))
     reading = board_reader({KIT.game: KIT}).read_picture(seen.table.render_luma())
     assert reading.game == KIT.game
     assert set(layout) <= reading.unknown | set(reading.seen)

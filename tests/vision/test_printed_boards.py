@@ -10,7 +10,7 @@ from reading_tools import KITS
 
 from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
-from vision.simulation.view import default_view
+from vision.simulation.view import Glare, default_view
 
 LIGHTS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -61,7 +61,7 @@ def test_a_card_under_glare_is_never_told_as_an_empty_zone(
     kit = KITS["binmat"]
     zone = kit.board.squares[4]
     x, y = kit.board.centre_mm(zone)
-    glare = (x + off_mm[0], y + off_mm[1], radius_mm)
+    glare = Glare(x + off_mm[0], y + off_mm[1], radius_mm)
     table = printed_table(kit, replace(default_view(kit), glare=glare))
     table.set_up({zone: ("4^",)})
     reading = board_reader(KITS).read_picture(table.render_luma())

@@ -34,7 +34,7 @@ from vision.cameras.source import Capture, Device, Locks, steady_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 # Values of AfMode.
 _FOCUS_MANUAL, _FOCUS_CONTINUOUS = 0, 2
@@ -153,7 +153,7 @@ class PiCamera(Device):
             except Exception as error:
                 if not is_short_of_memory(error):
                     raise
-                _log.warning(
+                log.warning(
                     "No contiguous memory for %s x %s from %s: less is tried", *size_px, mode
                 )
             else:

@@ -27,7 +27,7 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras.sensors import lens_of
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 # Maximum time for closing a camera in seconds. Picamera2 needs about 0.3 s.
 CLOSE_TIMEOUT_S = 5.0
@@ -224,7 +224,7 @@ def close_device(device: Any, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
     thread.start()
     thread.join(timeout_s)
     if thread.is_alive():
-        _log.error("The Raspberry Pi camera does not close: its thread is left behind")
+        log.error("The Raspberry Pi camera does not close: its thread is left behind")
         errors.append(TimeoutError(f"{timeout_s:.0f} s"))
     if errors:
         raise CameraError(

@@ -2,7 +2,8 @@
 
 Picture axes: pixels, x right, y down, the centre of the first pixel is (0, 0). Board axes: mm, x
 right as South sees it, y up towards North, z up from the paper, see `companion.core.kit`. Camera
-axes: mm, x right, y down, z forwards.
+axes: mm, x right, y down, z forwards. `Points` are coordinates (N, 2) or (N, 3) unless it says
+otherwise, and `Floats` other arrays, both float64.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -20,7 +22,7 @@ from companion.core.kit import Board
 from vision.pose import optics
 from vision.pose.optics import Lens, Size
 
-# Kinds of arrays, see `vision.pose.optics`.
+# Here too, because who needs a pose needs them.
 Points = optics.Points
 Floats = optics.Floats
 
@@ -40,6 +42,17 @@ _CORNER_PX = 0.4
 
 # The same with fewer. Then the residual says little, and errors of the lens are not averaged.
 _FEW_CORNERS_PX = 0.8
+
+
+class Projection(NamedTuple):
+    """Where (N,) points appear in a picture, and how that depends on pose and lens."""
+
+    points_px: Points
+    """(N, 2): the points in the picture."""
+    by_pose: Floats
+    """(2N, 6): derivatives by rotation vector and translation. Rows are x and y of each point."""
+    by_lens: Floats
+    """(2N, 3): derivatives by log focal length, k1 and k2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +118,8 @@ class Pose:
             distance = np.where(distance > 0, distance, np.nan)
         return np.asarray(eye[:2] + rays[:, :2] * distance[:, None])
 
-    def project(self, points_mm: Points) -> tuple[Points, Floats, Floats]:
-        """Project (N, 3) points to (N, 2) pixels, and return the derivatives by pose and by lens.
-
-        These are (2N, 6) by rotation vector and translation, and (2N, 3) by log focal length, k1
-        and k2.
-        """
+    def project(self, points_mm: Points) -> Projection:
+        """Project (N, 3) mm in board axes as `to_px` does, and also return the derivatives."""
         points = np.asarray(points_mm, np.float64).reshape(-1, 1, 3)
         camera = (
             self.rotation.reshape(3, 1),
@@ -127,7 +136,7 @@ class Pose:
             by_focal, by_distortion, by_pose = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
         # The derivative by the logarithm is that by the focal length, times the focal length.
         by_log_focal = self.matrix[0, 0] * by_focal.sum(axis=1)
-        return (
+        return Projection(
             np.asarray(projected, np.float64).reshape(-1, 2),
             np.asarray(by_pose, np.float64),
             np.column_stack([by_log_focal, by_distortion]),
@@ -159,8 +168,8 @@ class Pose:
             return np.zeros(len(points))
         # Six numbers of the pose, or nine with those of the lens.
         number = len(self.covariance)
-        _, *derivatives = self.project(points)
-        slopes = np.hstack(derivatives)[:, :number].reshape(-1, 2, number)
+        _, by_pose, by_lens = self.project(points)
+        slopes = np.hstack([by_pose, by_lens])[:, :number].reshape(-1, 2, number)
         # The covariance (N, 2, 2) of each point in the picture, and the major axis of its ellipse.
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
         largest = np.linalg.eigvalsh(errors)[:, 1]
@@ -441,7 +450,7 @@ def refine_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
     """Return the pose with the covariance of a least-squares fit to these corners (N, 3)."""
-    _, slopes, _ = pose.project(points_mm)
+    slopes = pose.project(points_mm).by_pose
     min_px = _CORNER_PX if pose.markers >= 4 else _FEW_CORNERS_PX
     corner_px = max(min_px, pose.rms_px)
     covariance = corner_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)

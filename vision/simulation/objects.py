@@ -1,4 +1,7 @@
-"""Draws the objects on a simulated table: pieces with height, and a hand with its arm."""
+"""Draws the objects on a simulated table: pieces with height, and a hand with its arm.
+
+Tones, blurs and the shape of the hand were chosen by eye.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm
 from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, apply_light
+from vision.simulation.scenery import Strip
 
 # Array (h, w), 255 where an object covers the picture.
 Mask = NDArray[np.uint8]
@@ -27,12 +31,24 @@ _SUPERSAMPLING = 2
 _SIXTEENTHS = 16
 # The same as OpenCV's `shift` argument: 2 to the power of 4.
 _SHIFT = 4
-# Brightness of each side of a block.
+# Brightness of each side of a block, as a share of its colour: North, East, South, West of a block
+# that is not turned.
 _SIDE_TONES = (0.55, 0.7, 0.8, 0.65)
+# Standard deviation of the blur of the soft shadow around a piece.
+_SHADOW_SIGMA_PX = 2.5
+# Width of that shadow. Farther away it has no effect.
+_SHADOW_PX = 6
+# Share of the light that it takes away.
+_SHADOW_STRENGTH = 0.35
 # Standard deviation of the blur from the dark edge of an arm to its light middle.
 _SOFT_SIGMA_PX = 6.0
 # Width of the darker edge of an arm. Farther away it has no effect.
 _EDGE_PX = 24
+# Darkest tone of an arm, as a share of the lightest one.
+_EDGE_TONE = 0.62
+# Maximum distance of a point of an arm from the camera's axis, as a share of its distance along the
+# axis: the tangent of 54 degrees.
+_MAX_OFF_AXIS = 1.4
 
 
 @dataclass(frozen=True)
@@ -75,17 +91,11 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     if block.is_covered:
         return
     scenery = lit_table.view.scenery
-    # The top is one flat strip, or several if it is bent. Each comes with its corners in the
-    # picture, and with the shares of the top's width at which it starts and ends.
-    strips = []
-    for quad_mm, start, end in scenery.strips_mm(
-        at_height(block.corners_mm(), block.z_mm + block.height_mm)
-    ):
-        strips.append((lit_table.pose.to_px(quad_mm), (start, end)))
+    strips = scenery.strips(at_height(block.corners_mm(), block.z_mm + block.height_mm))
+    quads = [lit_table.pose.to_px(strip.corners_mm) for strip in strips]
     top = block.outline(lit_table.pose)
     foot = block.outline(lit_table.pose, top=False)
-    # Six px leave room for the shadow.
-    window = _window(np.vstack([top, foot, *(quad for quad, _ in strips)]), 6, picture)
+    window = _window(np.vstack([top, foot, *quads]), _SHADOW_PX, picture)
     if window is None:
         return
     rows, columns = window
@@ -104,8 +114,8 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     cv2.fillPoly(cover, [_sixteenths(np.asarray(hull, np.float64))], 255, cv2.LINE_AA, _SHIFT)
     _draw_walls(colours, top, foot, bgr_of(block.side_colour))
     art = scenery.top(block.top(), lit_table.view.seed + block.piece)
-    for quad, shares in strips:
-        _draw_top(colours, cover, art, enlarge(quad), shares)
+    for strip, quad in zip(strips, quads, strict=True):
+        _draw_top(colours, cover, art, enlarge(quad), strip)
     _paste(picture, lit_table, window, colours, cover)
 
 
@@ -118,19 +128,20 @@ def _paste(picture: Bgr, lit_table: LitTable, window: Slices, colours: Bgr, cove
     share = cv2.resize(cover, size, interpolation=cv2.INTER_AREA)
     alpha = share.astype(np.float32)[..., None] / 255
     # The shadow falls beside the piece only.
-    shadow = cv2.GaussianBlur(alpha[..., 0], (0, 0), 2.5)[..., None]
-    shaded = ground * (1 - 0.35 * shadow * (1 - alpha))
+    shadow = cv2.GaussianBlur(alpha[..., 0], (0, 0), _SHADOW_SIGMA_PX)[..., None]
+    shaded = ground * (1 - _SHADOW_STRENGTH * shadow * (1 - alpha))
     mixed = shaded * (1 - alpha) + colour * alpha
     picture[window] = mixed.clip(0, 255)
 
 
-def _draw_top(
-    colours: Bgr, cover: Mask, art: Bgr, quad: Points, shares: tuple[float, float]
-) -> None:
-    """Draw a part of a top, between two shares of its width, into a quadrangle."""
+def _draw_top(colours: Bgr, cover: Mask, art: Bgr, quad: Points, strip: Strip) -> None:
+    """Draw a strip of a top into a quadrangle (4, 2) px.
+
+    `art` is the picture of the whole top.
+    """
     height, width = cover.shape
     down, across = art.shape[:2]
-    left, right = shares[0] * across, shares[1] * across
+    left, right = strip.start * across, strip.end * across
     corners = np.array([[left, 0], [right, 0], [right, down], [left, down]], np.float32)
     # Pixel centres have integer coordinates.
     warp = cv2.getPerspectiveTransform(corners - 0.5, quad.astype(np.float32))
@@ -140,7 +151,7 @@ def _draw_top(
     shape = np.zeros(cover.shape, np.uint8)
     cv2.fillPoly(shape, [_sixteenths(quad)], 255, cv2.LINE_8, _SHIFT)
     cv2.copyTo(printed, shape, colours)
-    if shares != (0.0, 1.0):
+    if (strip.start, strip.end) != (0.0, 1.0):
         # A lifted strip extends beyond the block.
         cv2.max(cover, shape, cover)
 
@@ -199,16 +210,17 @@ def hand_px(lit_table: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> P
     """
     # The hand is drawn at the height of the board, where it hides the point in the picture. An arm
     # that reaches past the camera is shortened, because points behind the lens cannot be projected.
-    # It is short enough when no point is more than 54 degrees (1.4 = tan) off the camera's axis.
     forward = 1.0 if from_seat is Seat.SOUTH else -1.0
     shape = np.array([x_mm, y_mm]) + forward * _hand_shape()
+    # From the whole arm down to little more than the palm.
     for length_mm in range(500, 60, -40):
         elbow, beyond = y_mm - forward * length_mm, y_mm + forward * 1000
+        # No point is cut off beyond the fingers.
         ys = shape[:, 1].clip(min(elbow, beyond), max(elbow, beyond))
         arm = at_height(np.column_stack([shape[:, 0], ys]))
         from_camera = arm @ lit_table.pose.axes.T + lit_table.pose.translation.ravel()
         off_axis = np.linalg.norm(from_camera[:, :2], axis=1)
-        if (off_axis < 1.4 * from_camera[:, 2]).all():
+        if (off_axis < _MAX_OFF_AXIS * from_camera[:, 2]).all():
             break
     return lit_table.pose.to_px(arm)
 
@@ -222,7 +234,7 @@ def draw_hand(picture: Bgr, lit_table: LitTable, outline_px: Points) -> None:
     cover = np.zeros(under.shape[:2], np.uint8)
     fill_outline(cover, outline_px - (window[1].start, window[0].start))
     depth = cv2.GaussianBlur(cover, (0, 0), _SOFT_SIGMA_PX).astype(np.float32)[..., None] / 255
-    skin = np.array(lit_table.view.skin_bgr) * (0.62 + 0.38 * depth)
+    skin = np.array(lit_table.view.skin_bgr) * (_EDGE_TONE + (1 - _EDGE_TONE) * depth)
     colour = _light_part(np.asarray(skin, np.float32), lit_table, window)
     is_hand = cv2.inRange(cover, (128.0,), (255.0,))
     cv2.copyTo(colour, is_hand, under)

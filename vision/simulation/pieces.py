@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,11 @@ from vision.simulation.printed import Bgr, PrintedKit, decode_png
 # Face name of a card that lies face down.
 BACK = "back"
 
+# Thickness of a playing card, as `vision.cards.reader.CARD_Z_MM`.
 CARD_THICKNESS_MM = 0.3
+# Colour of the sides of pieces that cover several squares, such as rocks.
 STONE = "#9c9282"
+# Colour of the sides of other pieces that belong to no seat.
 _NEUTRAL_RGB = "#8a7f70"
 # Distance between the board and the pile beside it.
 _PILE_GAP_MM = 12.0
@@ -67,6 +71,16 @@ class Piece:
         self.x_mm, self.y_mm, self.turn_deg = x_mm, y_mm, turn_deg
 
 
+class Placement(NamedTuple):
+    """Where one piece of a layout lies, and which face is up."""
+
+    square: Square
+    """The lower left one of its squares."""
+    face: str
+    turn_deg: float
+    """Its turn, counter-clockwise."""
+
+
 class MovablePieces(ABC):
     """The movable pieces of a kit, and rules for placing them.
 
@@ -80,13 +94,11 @@ class MovablePieces(ABC):
     def all(self) -> list[Piece]:
         """Return every piece of the kit, not yet placed."""
 
-    def placements(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
-        """Yield each piece of a layout once: its first square, its face, and its turn in
-        degrees.
-        """
+    def placements(self, layout: Layout) -> Iterator[Placement]:
+        """Yield each piece of a layout once."""
         for square, faces in layout.items():
             for name in faces:
-                yield square, name, 0.0
+                yield Placement(square, name, 0.0)
 
     def square_of(self, piece: Piece) -> Square | None:
         """Return the square of a piece, the first one if it covers several.
@@ -165,7 +177,7 @@ class Tags(MovablePieces):
     def _covers_several(self, name: str) -> bool:
         return self._kit.face(name).size != (1, 1)
 
-    def placements(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
+    def placements(self, layout: Layout) -> Iterator[Placement]:
         """Yield each piece of a layout once.
 
         A piece of several squares is turned by 90 degrees if its squares in the layout run along
@@ -177,7 +189,7 @@ class Tags(MovablePieces):
                 # Turned by 90 degrees it reaches as far along a file as it is wide.
                 last_if_turned = square.shifted(0, across - 1)
                 is_turned = across != along and name in layout.get(last_if_turned, ())
-                yield square, name, 90.0 if is_turned else 0.0
+                yield Placement(square, name, 90.0 if is_turned else 0.0)
 
     def square_of(self, piece: Piece) -> Square | None:
         """Return the lower left square of those that a piece covers best."""
@@ -204,6 +216,7 @@ class Tags(MovablePieces):
         """
         board = self._kit.board
         top_mm = self._kit.tag_mm * TOP_TO_TAG
+        # Space between two pieces, wide enough that they do not touch when drawn.
         gap = 0.2 * top_mm
         # Distance of the present column from the board.
         column = 0.3 * top_mm
@@ -265,7 +278,8 @@ class Tags(MovablePieces):
         """Return whether two pieces overlap by more than inexactly placed neighbours do."""
         larger = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
         x, y = one.x_mm - other.x_mm, one.y_mm - other.y_mm
-        # Neighbours on squares are farther apart, pieces on each other are nearer.
+        # Distance of the middles. That of neighbours on squares is larger, that of pieces on each
+        # other smaller.
         limit_mm = 0.7 * self._kit.tag_mm
         if larger.width_mm < 2 * self._kit.tag_mm:
             return math.hypot(x, y) < limit_mm

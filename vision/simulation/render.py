@@ -1,6 +1,7 @@
 """Renders pictures of a simulated table: optics, light, and the printed board.
 
-Board, pieces and cards show their printed pictures. Everything else is drawn by simple means.
+Board, pieces and cards show their printed pictures. Everything else is drawn by simple means, with
+sizes and tones that were chosen by eye.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Floats, Points, Pose, at_height
 from vision.simulation.printed import Bgr, PrintedSheet, decode_png
-from vision.simulation.scenery import Shade
+from vision.simulation.scenery import Shade, Texture
 from vision.simulation.view import View
 
 # Free space beside the board, in widths of a piece's top.
@@ -27,9 +29,9 @@ BESIDE_ROW_MM = 15.0
 
 # Distance between the board's strips and the edge of the picture.
 _MARGIN_MM = 6.0
-# Number of rounds that aim the camera.
+# Number of rounds that aim the camera. Each moves its target less.
 _AIM_ROUNDS = 4
-# Number of bisections in each round that find its distance.
+# Number of bisections in each round that find its distance, to less than a thousandth of a mm.
 _BISECTIONS = 30
 # Minimum distance at which the camera is looked for.
 _MIN_DISTANCE_MM = 50.0
@@ -40,8 +42,14 @@ _SUPERSAMPLING = 2
 # Spacing in px of rays that are traced exactly. Distortion is smooth, so those between are
 # interpolated.
 _RAY_SPACING_PX = 8
-# Brightness of a reflection in its middle, of 255.
+# Brightness that a reflection adds in its middle. More than 255, so that it burns out.
 _MAX_GLARE = 330.0
+# Standard deviation of the blurred edge of a shadow, as a share of its radius.
+_SHADOW_SOFTNESS = 0.08
+# The same of a reflection.
+_GLARE_SOFTNESS = 0.35
+# Where rays above the horizon meet the table, in mm. It is beyond every texture.
+_BEYOND_MM = 1e5
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
@@ -130,17 +138,13 @@ def _pose(axes: Floats, translation: Floats, lens: Lens, size: Size) -> Pose:
 # ---- table, light and lens -----------------------------------------------------------------------
 
 
-# Part of a picture: left, top, width, height in px.
+# Part of a picture in px: left, top, width, height.
 Window = tuple[int, int, int, int]
 
 
-def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Points, int]) -> Bgr:
-    """Render what a window of the camera's picture shows of a flat texture, enlarged by `factor`.
-
-    The texture comes with the (3, 3) matrix from board mm to its pixels, and with one of OpenCV's
-    `BorderTypes` for the area beyond its edge.
-    """
-    colours, to_texture, border = texture
+def from_above(pose: Pose, window: Window, factor: int, texture: Texture) -> NDArray[np.uint8]:
+    """Render what a window of the camera's picture shows of a texture, enlarged by `factor`."""
+    to_texture = texture.to_texture
     left, top, width, height = window
     step = _RAY_SPACING_PX * factor
     # A grid in the enlarged picture, with a margin of one step on each side.
@@ -150,7 +154,7 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     columns = (np.arange(count_across) - 0.5) * step - 0.5
     grid = np.stack(np.meshgrid(columns, rows), axis=-1)
     pixels = (grid.reshape(-1, 2) + 0.5) / factor - 0.5 + (left, top)
-    board_mm = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
+    board_mm = np.nan_to_num(pose.to_plane(pixels), nan=_BEYOND_MM)
 
     # Texture coordinates of the grid, interpolated between its points.
     texture_px = board_mm @ to_texture[:2, :2].T + to_texture[:2, 2]
@@ -159,12 +163,15 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     # Without the margin.
     window_px = dense_px[step : step + height * factor, step : step + width * factor]
     x, y = window_px[..., 0], window_px[..., 1]
-    picture = cv2.remap(colours, x, y, cv2.INTER_LINEAR, borderMode=border)
+    picture = cv2.remap(texture.picture, x, y, cv2.INTER_LINEAR, borderMode=texture.border)
     return np.asarray(picture, np.uint8)
 
 
 def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
-    """Return the part of the picture that contains the board's sheet, with a margin of 4 px."""
+    """Return the part of the picture that contains the board's sheet, with a margin of 4 px.
+
+    It is at least a few pixels wide and high, even if the sheet is outside the picture.
+    """
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
     # Sample all four edges, since the lens may bend them.
     shares = np.linspace(0, 1, 20)
@@ -204,9 +211,8 @@ def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     # A fourth channel of the board is a mask of the paper.
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2BGRA), np.uint8)
-    board = from_above(
-        pose, window, _SUPERSAMPLING, (paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
-    )
+    texture = Texture(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    board = from_above(pose, window, _SUPERSAMPLING, texture)
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     left, top, width, height = (_SUPERSAMPLING * number for number in window)
     # A view of the table, into which the board is copied.
@@ -235,8 +241,9 @@ def _light(pose: Pose, view: View) -> Shade:
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
     shade = across[None] * view.light
     if view.shadow is not None:
-        x, y, radius, strength = view.shadow
-        shade = shade * (1 - strength * _blob(pose, view, x, y, radius, soft=0.08))
+        x_mm, y_mm, radius_mm, strength = view.shadow
+        blob = _blob(pose, view, x_mm, y_mm, radius_mm, softness=_SHADOW_SOFTNESS)
+        shade = shade * (1 - strength * blob)
     colours = shade[..., None] * np.array(view.cast_bgr, np.float32)
     colours = np.broadcast_to(colours, (view.height, view.width, 3))
     light = view.scenery.light(pose)
@@ -248,23 +255,25 @@ def _veil(pose: Pose, view: View) -> Shade | None:
     veil = view.scenery.veil(pose, view.seed)
     if view.glare is None:
         return veil
-    x, y, radius = view.glare
-    glare = _MAX_GLARE * _blob(pose, view, x, y, radius, soft=0.35)[..., None]
+    glare = _MAX_GLARE * _blob(pose, view, *view.glare, softness=_GLARE_SOFTNESS)[..., None]
     return glare if veil is None else (glare + veil)
 
 
-def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:
-    """Return (h, w): 1 within a circle on the board, 0 outside. Lengths are in mm.
+def _blob(
+    pose: Pose, view: View, x_mm: float, y_mm: float, radius_mm: float, *, softness: float
+) -> Shade:
+    """Return (h, w): 1 within a circle on the board, 0 outside.
 
-    The edge is blurred. `soft` is the standard deviation as a share of the radius in the picture.
+    Its edge is blurred by `softness`, a standard deviation as a share of the radius in the picture.
     """
+    # Forty corners look like a circle.
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
-    ring = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
+    ring = np.column_stack([x_mm + radius_mm * np.cos(angles), y_mm + radius_mm * np.sin(angles)])
     pixels = pose.to_px(at_height(ring))
     mask = np.zeros((view.height, view.width), np.float32)
     cv2.fillPoly(mask, [pixels.round().astype(np.int32)], 1.0)
     half_width_px = float(np.ptp(pixels[:, 0])) / 2
-    sigma = max(1.0, soft * half_width_px)
+    sigma = max(1.0, softness * half_width_px)
     return np.asarray(cv2.GaussianBlur(mask, (0, 0), sigma), np.float32)
 
 

@@ -6,12 +6,13 @@ The bench has more difficult sceneries, which override parts of this one.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.pose.pose import Points, Pose
+from vision.pose.pose import Floats, Points, Pose
 from vision.simulation.printed import Bgr
 
 # Brightness as a factor or in levels of 255, (h, w, 3) or broadcastable to it.
@@ -25,22 +26,40 @@ _WOOD_BGR = (52, 84, 124)
 _TO_WOOD = np.array([[1.0, 0, 300], [0, -1.0, 400], [0, 0, 1]])
 
 
+class Texture(NamedTuple):
+    """A picture that lies flat in the plane of the board."""
+
+    picture: NDArray[np.uint8]
+    """(height, width), or with a third axis of colours."""
+    to_texture: Floats
+    """Matrix (3, 3) from board mm to pixels of the picture."""
+    border: int
+    """One of OpenCV's `BorderTypes`, for the area beyond the picture's edges."""
+
+
+class Strip(NamedTuple):
+    """A flat part of a piece's top, as deep as the top and bounded by two shares of its width."""
+
+    corners_mm: Points
+    """(4, 3): corners in board axes, upper left first, clockwise."""
+    start: float
+    """Share of the top's width at the strip's left edge."""
+    end: float
+    """The same at its right edge."""
+
+
 class Scenery:
     """A plain scenery, which others override. `seed` selects one of several similar variants.
 
     `build_lit_table` asks for table, light and veil, `draw_block` for tops and strips.
     """
 
-    def table(self, seed: int) -> tuple[Bgr, Points, int]:
-        """Return a picture of the table, the (3, 3) matrix from board mm to its pixels, and a
-        border type.
-
-        The border type is one of OpenCV's `BorderTypes`, for the area beyond the picture's edges.
-        """
-        return _wood(seed % TABLE_SEEDS), _TO_WOOD, cv2.BORDER_REFLECT
+    def table(self, seed: int) -> Texture:
+        """Return the table."""
+        return Texture(_wood(seed % TABLE_SEEDS), _TO_WOOD, cv2.BORDER_REFLECT)
 
     def light(self, _pose: Pose) -> Shade | None:
-        """Return an additional factor for the light, or None."""
+        """Return an additional factor (h, w, 1) or (h, w, 3) for the light, or None."""
         return None
 
     def veil(self, _pose: Pose, _seed: int) -> Shade | None:
@@ -51,12 +70,12 @@ class Scenery:
         """Return the picture of a piece's top, with wear if the scenery has any."""
         return printed
 
-    def strips_mm(self, corners_mm: Points) -> list[tuple[Points, float, float]]:
-        """Return the flat strips of a piece's top.
+    def strips(self, corners_mm: Points) -> list[Strip]:
+        """Return the flat strips of a top with these corners (4, 3) mm, which may be bent.
 
-        Each has (4, 3) corners, and the two shares of the top's width between which it extends.
+        A flat top is one strip.
         """
-        return [(corners_mm, 0.0, 1.0)]
+        return [Strip(corners_mm, 0.0, 1.0)]
 
 
 PLAIN = Scenery()

@@ -26,7 +26,7 @@ from vision.cameras.colours import Colours
 from vision.cameras.source import Capture, Source
 from vision.pose.pose import Points, at_height
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
-from vision.simulation.pieces import Piece, pieces_of
+from vision.simulation.pieces import Piece, Placement, pieces_of
 from vision.simulation.printed import Bgr, PrintKit
 from vision.simulation.render import LitTable, build_lit_table, degrade
 from vision.simulation.tile_rows import TileRows
@@ -51,11 +51,15 @@ class SimulatedTable:
         self._print_kit = print_kit
         self._is_default_view = view is None
         self._view = view or default_view(kit)
+        # Square over which a hand is held. None without a hand.
         self._hand_square: Square | None = None
+        # Number of the state of the scene. Every change makes a new one.
         self._version = 0
+        # Board and light. None until they are rendered for a new view or kit.
         self._lit_table: LitTable | None = None
         # The last picture without noise, and the version of the scene that it shows.
         self._drawn: tuple[int, Bgr] | None = None
+        # (height, width) with a margin: noise, which is shifted for each picture.
         self._noise: NDArray[np.int8] | None = None
         self._rng = np.random.default_rng(self._view.seed)
         self.use(kit)
@@ -83,6 +87,7 @@ class SimulatedTable:
             self._movables = pieces_of(kit, self._printed)
             self._pieces = self._movables.all()
             self.rows = TileRows(kit) if kit.order_tiles else None
+            """Rows of order tiles beside the board. None for a kit without them."""
             self._hand_square = None
             self._movables.put_beside(self._pieces)
             self._discard_lit_table()
@@ -99,8 +104,8 @@ class SimulatedTable:
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
         """Arrange the pieces as in a layout, bottom to top. All others go beside the board.
 
-        `by_hand`: pieces that are already in place stay, and others are laid on top of them. Raises
-        KeyError if the kit has too few pieces.
+        With `by_hand`, pieces that are already in place stay, and others are laid on top of them.
+        Raises KeyError if the kit has too few pieces.
         """
         with self._lock:
             free = list(self._pieces)
@@ -109,10 +114,10 @@ class SimulatedTable:
             placements = list(self._movables.placements(layout))
             staying = self._staying_pieces(placements, wanted) if by_hand else {}
             free = [piece for piece in free if piece not in staying.values()]
-            for number, (square, name, turn_deg) in enumerate(placements):
-                piece = staying.get(number) or self._movables.take(free, name, wanted)
-                piece.turn_deg = turn_deg
-                self._movables.put_on(piece, square, placed)
+            for number, placement in enumerate(placements):
+                piece = staying.get(number) or self._movables.take(free, placement.face, wanted)
+                piece.turn_deg = placement.turn_deg
+                self._movables.put_on(piece, placement.square, placed)
                 placed.append(piece)
             for piece in free:
                 piece.top_index = 0
@@ -121,19 +126,20 @@ class SimulatedTable:
             self._mark_changed()
 
     def _staying_pieces(
-        self, placements: Iterable[tuple[Square, str, float]], wanted: Collection[str]
+        self, placements: Iterable[Placement], wanted: Collection[str]
     ) -> dict[int, Piece]:
         """Return the pieces that are already on a square where the layout wants one like them.
 
-        Keys are indices in `placements`, which has the square, face and turn of each wanted piece.
+        Keys are indices in `placements`, and `wanted` are all faces of the layout.
         """
         lying: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
             lying.setdefault(self._movables.square_of(piece), []).append(piece)
         staying = {}
-        for number, (square, name, _) in enumerate(placements):
+        for number, placement in enumerate(placements):
+            free = lying.get(placement.square, [])
             with contextlib.suppress(KeyError):
-                staying[number] = self._movables.take(lying.get(square, []), name, wanted)
+                staying[number] = self._movables.take(free, placement.face, wanted)
         return staying
 
     def turn(self, piece: int, degrees: float) -> None:

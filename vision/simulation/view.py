@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from companion.core.kit import Kit
 from vision.simulation.scenery import PLAIN, Scenery
+
+
+class Glare(NamedTuple):
+    """A round reflection of a lamp on the board."""
+
+    x_mm: float
+    y_mm: float
+    radius_mm: float
+
+
+class Shadow(NamedTuple):
+    """A round, soft shadow on the board."""
+
+    x_mm: float
+    y_mm: float
+    radius_mm: float
+    strength: float
+    """Share of the light that it takes away, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +48,15 @@ class View:
     fill: float = 0.94
     """Share of the picture that the board and the space beside it fill."""
     shift_mm: tuple[float, float] = (0.0, 0.0)
-    """How far the board was pushed on the table. The camera did not follow."""
+    """How far the board was pushed on the table, (x, y). The camera did not follow."""
     board_turn_deg: float = 0.0
     """Turn of the board about its middle, counter-clockwise."""
     light: float = 1.0
     """Brightness of the light as a factor."""
     gradient: float = 0.1
     """Relative darkening of the picture's left edge."""
-    shadow: tuple[float, float, float, float] | None = None
-    """A soft shadow: x mm, y mm, radius mm, strength 0 to 1."""
-    glare: tuple[float, float, float] | None = None
-    """A reflection of the lamp: x mm, y mm, radius mm."""
+    shadow: Shadow | None = None
+    glare: Glare | None = None
     cast_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Colour of the light, as factors of blue, green and red."""
     noise: float = 1.5
@@ -59,6 +76,7 @@ class View:
     seed: int = 1
     """Seed of the noise and of the scenery."""
     scenery: Scenery = PLAIN
+    """What surrounds the board."""
 
 
 def default_view(kit: Kit) -> View:

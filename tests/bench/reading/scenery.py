@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vision.pose.pose import Points, Pose
 from vision.simulation.printed import Bgr
 from vision.simulation.render import from_above
-from vision.simulation.scenery import TABLE_SEEDS, Scenery, Shade
+from vision.simulation.scenery import TABLE_SEEDS, Scenery, Shade, Strip, Texture
 from vision.simulation.view import View
 
 Rng = np.random.Generator
@@ -53,12 +53,12 @@ class HardScenery(Scenery):
     curl_mm: float = 0.0
     """How far the sides of tags have come up."""
 
-    def table(self, seed: int) -> tuple[Bgr, Points, int]:
+    def table(self, seed: int) -> Texture:
         """Draw the table. Raises KeyError for an unknown kind."""
         if self.kind == "wood":
             return super().table(seed)
         picture, to_texture = table_texture(self.kind, seed % TABLE_SEEDS)
-        return picture, to_texture, cv2.BORDER_WRAP
+        return Texture(picture, to_texture, cv2.BORDER_WRAP)
 
     def light(self, pose: Pose) -> Shade | None:
         """Draw a window's light, and the lens's vignette."""
@@ -67,7 +67,7 @@ class HardScenery(Scenery):
             light = _vignette(pose.size, self.vignette)[..., None]
         if self.window is None and self.blind is None:
             return light
-        shade = self._shade_texture(), _TO_LIGHT, cv2.BORDER_REPLICATE
+        shade = Texture(self._shade_texture(), _TO_LIGHT, cv2.BORDER_REPLICATE)
         dark = from_above(pose, (0, 0, *pose.size), 1, shade)
         tones = np.arange(256, dtype=np.float32)[:, None] / 255
         tint = 1 - np.array(self.shade_bgr, dtype=np.float32)
@@ -97,10 +97,10 @@ class HardScenery(Scenery):
         """Return the top of a piece after years."""
         return worn(printed, self.wear, seed) if self.wear else printed
 
-    def strips_mm(self, corners_mm: Points) -> list[tuple[Points, float, float]]:
+    def strips(self, corners_mm: Points) -> list[Strip]:
         """Return the narrow planes of a tag whose two sides have come up."""
         if not self.curl_mm:
-            return super().strips_mm(corners_mm)
+            return super().strips(corners_mm)
         return curled_strips(corners_mm, self.curl_mm)
 
 
@@ -265,14 +265,10 @@ def worn(top: Bgr, wear: float, seed: int) -> Bgr:
     return faded
 
 
-def curled_strips(
-    corners_mm: Points, lift_mm: float, strips: int = 6
-) -> list[tuple[Points, float, float]]:
-    """A tag whose two sides have come up by `lift_mm`, as narrow planes: (4, 3) corners, and from
-    where to where.
+def curled_strips(corners_mm: Points, lift_mm: float, strips: int = 6) -> list[Strip]:
+    """Return a tag whose two sides have come up by `lift_mm`, as narrow planes.
 
-    `corners_mm` is (4, 3), upper left first, clockwise; the second and third values are shares of
-    its width.
+    `corners_mm` is (4, 3), upper left first, clockwise.
     """
     a, b, c, d = corners_mm
     found = []
@@ -281,5 +277,5 @@ def curled_strips(
         lifts = [np.array([0, 0, lift_mm * (2 * share - 1) ** 2]) for share in shares]
         upper = [a + (b - a) * share + lift for share, lift in zip(shares, lifts, strict=True)]
         lower = [d + (c - d) * share + lift for share, lift in zip(shares, lifts, strict=True)]
-        found.append((np.array([upper[0], upper[1], lower[1], lower[0]]), *shares))
+        found.append(Strip(np.array([upper[0], upper[1], lower[1], lower[0]]), *shares))
     return found

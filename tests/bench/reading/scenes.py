@@ -27,7 +27,7 @@ from companion.core.kit import LOOSE_MM, Kit, Layout
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
 from vision.simulation.table import SimulatedTable
-from vision.simulation.view import View
+from vision.simulation.view import Glare, Shadow, View
 
 SEVERITIES = (1, 2, 3, 4)
 # Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can
@@ -268,7 +268,7 @@ def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     last a blind.
     """
     strength = (0.35, 0.5, 0.6, 0.7)[severity - 1]
-    soft: dict[str, Any] = {"shadow": (*spot_on(kit, rng), rng.uniform(40, 140), strength)}
+    soft: dict[str, Any] = {"shadow": Shadow(*spot_on(kit, rng), rng.uniform(40, 140), strength)}
     if severity == 1:
         return soft
     edge = {
@@ -285,7 +285,7 @@ def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
 
 def _glare(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     """A lamp that shines back from the board."""
-    return {"glare": (*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1])}
+    return {"glare": Glare(*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1])}
 
 
 def _jpeg(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
@@ -345,7 +345,9 @@ def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
         "motion_deg": rng.uniform(0, 180),
         "light": rng.uniform(0.9 - 0.4 * part, 0.9),
         "noise": 1.5 + 2.5 * part * rng.random(),
-        "shadow": (*spot_on(kit, rng), rng.uniform(40, 140), rng.uniform(0.2, 0.2 + 0.3 * part)),
+        "shadow": Shadow(
+            *spot_on(kit, rng), rng.uniform(40, 140), rng.uniform(0.2, 0.2 + 0.3 * part)
+        ),
         "jpeg_quality": round(90 - 50 * part * rng.random()),
         "cast_bgr": (1 - 0.5 * part * rng.random(), 1 - 0.2 * part * rng.random(), 1.0),
         "flicker": 0.3 * part * rng.random(),
