@@ -181,7 +181,7 @@ class Calibration:
         view = _View(
             points_mm,
             points_px,
-            tuple(int(number) for number in numbers),
+            tuple(map(int, numbers)),
             -normal if normal[2] > 0 else normal,
         )
         if not is_solved or view.tilt_deg > _MAX_TILT_DEG:

@@ -13,7 +13,7 @@ from companion.core.errors import CameraError
 from companion.core.files import expand_path
 from companion.core.i18n import say
 from companion.core.ports import Camera, CameraOffer
-from vision.cameras.files import PictureCamera
+from vision.cameras.files import PictureCamera, unreadable
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import choose_device, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
@@ -78,11 +78,7 @@ def open_camera(
         # This raises for a text that cannot be a path.
         path.is_dir()
     except OSError as error:
-        raise CameraError(
-            say(
-                "{file}: cannot be read: {error}. Check the path", file=source, error=error.strerror
-            )
-        ) from None
+        raise unreadable(source, error) from None
     return PictureCamera(path, clock)
 
 

@@ -49,7 +49,7 @@ def load_picture(path: Path) -> Capture:
     try:
         content = read_file(path, MAX_FILE_BYTES)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(str(path), error) from error
     with warnings.catch_warnings():
         # Pillow's own limit is another one, and what it finds odd is still read.
         warnings.simplefilter("ignore")
@@ -90,9 +90,10 @@ def decode_picture(
     return Capture(luma, partial(_colours_of, content))
 
 
-def _unreadable(path: Path, error: OSError) -> CameraError:
+def unreadable(name: str, error: OSError) -> CameraError:
+    """Return the error of a file or folder that cannot be read."""
     return CameraError(
-        say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
+        say("{file}: cannot be read: {error}. Check the path", file=name, error=error.strerror)
     )
 
 
@@ -160,7 +161,7 @@ def pictures_in(folder: Path) -> list[Path]:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
         pictures = sorted(p for p in inside if p.suffix.lower() in PICTURE_SUFFIXES and p.is_file())
     except OSError as error:
-        raise _unreadable(folder, error) from error
+        raise unreadable(str(folder), error) from error
     if len(inside) > MAX_ENTRIES:
         raise CameraError(
             say(

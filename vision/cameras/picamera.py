@@ -291,8 +291,7 @@ class PiCamera(Device):
 
     def _count_down(self, metadata: dict[str, Any]) -> None:
         """Count a picture. At the end of the countdown, lock what is to be locked at its values."""
-        if self._frames_until_lock:
-            self._frames_until_lock -= 1
+        self._frames_until_lock = max(0, self._frames_until_lock - 1)
         if self._frames_until_lock:
             return
         if "focus" in self._kinds_to_lock:

@@ -101,7 +101,7 @@ def choose_device(which: str) -> PiDevice:
     if not which:
         devices = connected[:1]
     elif which.isdecimal():
-        devices = connected[int(which) : int(which) + 1]
+        devices = connected[int(which) :][:1]
     else:
         devices = tuple(device for device in connected if which in (device.id, device.sensor))
     if devices:

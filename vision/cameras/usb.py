@@ -109,9 +109,11 @@ class UsbCamera(Device):
     def __init__(self, number: int, settings: CameraSettings, clock: Clock) -> None:
         super().__init__(clock)
         self.name = f"usb:{number}"
-        known = {device.number: device for device in usb_devices()}
-        self.identity = known[number].identity if number in known else self.name
-        self.oddity = oddity_of(self.identity, known[number].name if number in known else "")
+        # The kernel may not list it.
+        unlisted = UsbDevice(number, "", self.name)
+        listed = {device.number: device for device in usb_devices()}.get(number, unlisted)
+        self.identity = listed.identity
+        self.oddity = oddity_of(listed.identity, listed.name)
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         # Without this OpenCV waits ten seconds for a camera that was unplugged. It is read once,
         # before the first picture.
@@ -222,11 +224,11 @@ class UsbCamera(Device):
         focus = self._device.get(cv2.CAP_PROP_AUTOFOCUS)
         exposure = self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE)
         # OpenCV returns -1 for a control that the camera does not have.
-        is_focus_locked = None if focus < 0 else focus == 0
-        is_exposure_locked = None if exposure < 0 else exposure == _MANUAL
-        if is_focus_locked is None and is_exposure_locked is None:
-            return None
-        return Locks(is_focus_locked, is_exposure_locked)
+        locks = Locks(
+            focus=None if focus < 0 else focus == 0,
+            exposure=None if exposure < 0 else exposure == _MANUAL,
+        )
+        return None if locks == (None, None) else locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
         """Lock focus or exposure at their present values, or make them automatic again.

@@ -24,7 +24,7 @@ from companion.core.kit import DICTIONARY
 from vision.detection.stillness import BLOCK_PX, BlockMask
 from vision.pose.pose import Points
 
-# A grey picture, (height, width), 0 is black.
+# The brightness of a picture, (height, width): 0 is black, 255 white.
 Luma = NDArray[np.uint8]
 
 # Rows and columns of a part of a picture.
@@ -96,7 +96,7 @@ class Sighting:
         """Intersection (2,) of the diagonals, which is the true centre in perspective too."""
         a, b, c, d = self.corners_px
         first, second = c - a, d - b
-        # Solve a + share * first = b + ... * second for `share`, by cross products.
+        # Solve a + share * first = b + other_share * second for `share`, by cross products.
         cross = first[0] * second[1] - first[1] * second[0]
         if abs(cross) < 1e-9:
             # The diagonals are parallel: this is no quadrangle.
@@ -189,8 +189,8 @@ class MarkerFinder:
             sightings.append(Sighting(marker, np.asarray(quad, np.float64).reshape(4, 2)))
 
         # Quadrangles that match no print of the dictionary.
-        quads = np.concatenate(rejected) if len(rejected) else np.empty((0, 4, 2))
-        return FinderResult(tuple(sightings), np.asarray(quads, np.float64).reshape(-1, 4, 2))
+        quads = np.array(rejected, np.float64).reshape(-1, 4, 2)
+        return FinderResult(tuple(sightings), quads)
 
     def _parameters(self) -> cv2.aruco.DetectorParameters:
         parameters = cv2.aruco.DetectorParameters()
@@ -206,7 +206,8 @@ class MarkerFinder:
         parameters.cornerRefinementMethod = refine
 
         # Sizes of the threshold windows in px: by default one fine, one coarse. The perimeter rate
-        # is the minimum perimeter of a marker, relative to the longer side of the picture.
+        # is the minimum perimeter of a marker, relative to the longer side of the picture. Both
+        # were chosen by trial on rendered tables.
         smallest, largest, step = 7, 27, 20
         parameters.minMarkerPerimeterRate = 0.02
         if self.is_close_up:
@@ -220,6 +221,7 @@ class MarkerFinder:
         if self.only_ids:
             smallest, step = 13, 20
             # Edges of cards next to a marker are paler than its print and must not merge with it.
+            # OpenCV's own value is 7.
             parameters.adaptiveThreshConstant = 25
         parameters.adaptiveThreshWinSizeMin = smallest
         parameters.adaptiveThreshWinSizeMax = largest
@@ -306,10 +308,10 @@ def boxes_around(blocks: BlockMask, margin_px: float, luma: Luma) -> list[Box]:
     # Dilate by the margin, which merges areas that touch.
     enlarged = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
     # The first component is the background.
-    count, _, stats, _ = cv2.connectedComponentsWithStats(enlarged)
+    _, _, stats, _ = cv2.connectedComponentsWithStats(enlarged)
     height, width = luma.shape
     boxes = []
-    for left, top, box_width, box_height in (BLOCK_PX * stats[1:count, :4]).tolist():
+    for left, top, box_width, box_height in (BLOCK_PX * stats[1:, :4]).tolist():
         rows = slice(top, min(top + box_height, height))
         columns = slice(left, min(left + box_width, width))
         boxes.append((rows, columns))

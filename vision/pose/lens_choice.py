@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -127,12 +128,8 @@ def best_wide_fit(evidence: Evidence, lens: Lens, size: Size) -> Fit | None:
 
     `size` is that of the picture. Returns None if no model gives a pose.
     """
-    best: Fit | None = None
-    for prior in wide_priors(lens):
-        fit = fit_model(evidence, prior, size)
-        if fit is not None and (best is None or fit.misfit < best.misfit):
-            best = fit
-    return best
+    fits = [fit_model(evidence, prior, size) for prior in wide_priors(lens)]
+    return min((fit for fit in fits if fit is not None), key=attrgetter("misfit"), default=None)
 
 
 def fit_model(evidence: Evidence, prior: LensPrior, size: Size) -> Fit | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 import cv2
@@ -390,12 +391,8 @@ def fit_pose(
     starts = _starts(points_mm, points_px, lens, size)
     if guess is not None:
         starts.append(Pose(guess.rotation, guess.translation, lens, size, len(points_mm) // 4))
-    best: Pose | None = None
-    for start in starts:
-        pose = refine_pose(start, points_mm, points_px, lens)
-        if pose is not None and (best is None or pose.rms_px < best.rms_px):
-            best = pose
-    return best
+    poses = [refine_pose(start, points_mm, points_px, lens) for start in starts]
+    return min((pose for pose in poses if pose is not None), key=attrgetter("rms_px"), default=None)
 
 
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: Size) -> list[Pose]:

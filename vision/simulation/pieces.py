@@ -145,6 +145,7 @@ class Tags(MovablePieces):
     def __init__(self, kit: Kit, printed: Callable[[], PrintedKit]) -> None:
         super().__init__(kit)
         self._printed = printed
+        # Position (x, y) of each piece beside the board, by the piece's id.
         self._beside_mm: dict[int, tuple[float, float]] = {}
 
     def all(self) -> list[Piece]:
@@ -154,18 +155,15 @@ class Tags(MovablePieces):
             Piece(number, tuple(self._top(face, marker) for face, marker in piece))
             for number, piece in tags
         ]
-        self._beside_mm = {
-            number: position
-            for right in (False, True)
-            for number, position in self._columns(pieces, right)
-        }
+        left, right = self._columns(pieces, False), self._columns(pieces, True)
+        self._beside_mm = dict([*left, *right])
         return pieces
 
     def _top(self, face: Face, marker: int) -> RenderedFace:
         kit = self._kit
         width, depth = kit.tops_mm[face.name]
         side_colour = kit.sides[face.seat].rgb if face.seat else _NEUTRAL_RGB
-        colour = STONE if self._covers_several(face.name) else side_colour
+        colour = STONE if face.size != (1, 1) else side_colour
         picture = partial(self._picture, marker)
         return RenderedFace(
             face.name, picture, colour, width, depth, face.height_mm, face.seat, marker
@@ -173,9 +171,6 @@ class Tags(MovablePieces):
 
     def _picture(self, marker: int) -> Bgr:
         return decode_png(self._printed().tops[marker])
-
-    def _covers_several(self, name: str) -> bool:
-        return self._kit.face(name).size != (1, 1)
 
     def placements(self, layout: Layout) -> Iterator[Placement]:
         """Yield each piece of a layout once.
@@ -212,7 +207,8 @@ class Tags(MovablePieces):
     ) -> Iterator[tuple[int, tuple[float, float]]]:
         """Yield the id and the position (x, y) of each piece that goes to this side of the board.
 
-        Pieces are in columns from South to North, the first column next to the board.
+        Those of North go to the right. Pieces are in columns from South to North, the first column
+        next to the board.
         """
         board = self._kit.board
         top_mm = self._kit.tag_mm * TOP_TO_TAG

@@ -194,10 +194,7 @@ class SimulatedTable:
         Pixels above the horizon have no effect.
         """
         with self._lock:
-            width, height = self.size_px()
-            point = np.array(
-                [[min(max(x_px, 0.0), width - 1.0), min(max(y_px, 0.0), height - 1.0)]]
-            )
+            point = np.clip([[x_px, y_px]], 0.0, np.array(self.size_px()) - 1.0)
             x_mm, y_mm = self.lit_table().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
                 placed = self._piece(piece)
