@@ -22,7 +22,14 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import Board, Kit
 from companion.core.ports import Advice, Weakness
 from vision.detection.markers import Luma
-from vision.pose.pose import Points, Pose, at_height, corner_points_mm, square_outline_mm
+from vision.pose.pose import (
+    Points,
+    Pose,
+    at_height,
+    corner_points_mm,
+    rectangle_corners_mm,
+    square_outline_mm,
+)
 
 # Width of a marker in modules, with its black border.
 MODULES = 7
@@ -226,9 +233,10 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
     The upper left one comes first, the others follow clockwise.
     """
     # The strips lie below and above the squares.
-    low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
-    left, right = -margin_mm, board.width_mm + margin_mm
-    return at_height(np.array([[left, high], [right, high], [right, low], [left, low]]))
+    height_mm = board.height_mm + 2 * (board.strip_mm + margin_mm)
+    width_mm = board.width_mm + 2 * margin_mm
+    middle_mm = board.width_mm / 2, board.height_mm / 2
+    return at_height(rectangle_corners_mm(*middle_mm, width_mm, height_mm, 0.0))
 
 
 def name_squares(kit: Kit, squares: Iterable[Square], total: int) -> str:

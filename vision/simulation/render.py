@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens, Size
-from vision.pose.pose import Floats, Points, Pose, at_height
+from vision.pose.pose import Floats, Points, Pose, at_height, middle_mm, rectangle_corners_mm
 from vision.simulation.printed import Bgr, PrintedSheet, decode_png
 from vision.simulation.scenery import Shade, Texture
 from vision.simulation.view import View
@@ -56,7 +56,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     """Return the pose at which the board and the space beside it fill the picture."""
     board = kit.board
     corners = _area_mm(kit)
-    target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
+    (target,) = middle_mm(board)
     middle_px = np.array([[view.width, view.height]]) / 2
     for _ in range(_AIM_ROUNDS):
         pose = _closest_pose(target, corners, view)
@@ -87,7 +87,7 @@ def _closest_pose(target: Points, corners: Points, view: View) -> Pose:
 
 
 def _area_mm(kit: Kit) -> Points:
-    """Return (4, 3): the corners of the board and the space beside it."""
+    """Return (4, 3) mm: the corners of the board with the space beside it."""
     board = kit.board
     if kit.deck:
         beside_mm = kit.deck.width_mm + BESIDE_CARDS_MM
@@ -98,9 +98,9 @@ def _area_mm(kit: Kit) -> Points:
     beyond_mm = board.strip_mm + _MARGIN_MM
     if kit.order_tiles:
         beyond_mm += BESIDE_ROW_MM + kit.order_tiles.row_depth_mm
-    left, right = -beside_mm, board.width_mm + beside_mm
-    low, high = -beyond_mm, board.height_mm + beyond_mm
-    return at_height(np.array([(left, low), (right, low), (right, high), (left, high)]))
+    x_mm, y_mm, _ = middle_mm(board)[0]
+    width_mm, height_mm = board.width_mm + 2 * beside_mm, board.height_mm + 2 * beyond_mm
+    return at_height(rectangle_corners_mm(x_mm, y_mm, width_mm, height_mm, 0.0))
 
 
 def _pose_looking_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
@@ -123,7 +123,7 @@ def _shift_board(pose: Pose, view: View, board: Board) -> Pose:
     angle = math.radians(view.board_turn_deg)
     sine, cosine = math.sin(angle), math.cos(angle)
     turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
-    middle = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
+    (middle,) = middle_mm(board)
     shift = np.array([*view.shift_mm, 0.0])
     offset = middle - turn @ middle + shift
     translation = pose.axes @ offset + pose.translation.ravel()
@@ -173,13 +173,9 @@ def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
     It is at least a few pixels wide and high, even if the sheet is outside the picture.
     """
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
-    # Sample all four edges, since the lens may bend them.
-    shares = np.linspace(0, 1, 20)
-    xs = left + (right - left) * shares
-    ys = low + (high - low) * shares
-    edges = [np.column_stack([xs, np.full(20, y)]) for y in (low, high)]
-    edges += [np.column_stack([np.full(20, x), ys]) for x in (left, right)]
-    points_px = pose.to_px(at_height(np.vstack(edges)))
+    # A grid of points rather than the corners, since the lens may bend the edges.
+    grid_mm = np.meshgrid(np.linspace(left, right, 20), np.linspace(low, high, 20))
+    points_px = pose.to_px(at_height(np.stack(grid_mm, axis=-1)))
     size = np.array(pose.size)
     first = np.floor(points_px.min(axis=0)).astype(int).clip(0, size - 8) - 4
     last = np.ceil(points_px.max(axis=0)).astype(int).clip(8, size) + 4
