@@ -125,7 +125,7 @@ def problems_after(
         notice = journal.notice
         kept: dict[int, Entry] = {}
         for game in (0, *journal.games()):
-            kept |= {entry.id: entry for entry in journal.intact_entries(game)[0]}
+            kept |= {entry.id: entry for entry in journal.entries_until_damage(game)[0]}
         problems += [
             f"{number} is another" for number in kept if kept[number] != written.get(number)
         ]

@@ -30,10 +30,10 @@ def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
     return Finale(
         number=line.number,
         kit=replay.kit,
-        turns=replay.turns[-1].counted if replay.turns else 0,
+        turns=replay.turns[-1].turn_number if replay.turns else 0,
         winners=line.winners,
         names=_names(replay),
-        ending_words=replay.game.how_it_ended(replay.end) if replay.outcome() else line.reason,
+        ending_words=replay.game.how_it_ended(replay.end) if replay.outcome else line.reason,
         turning_point=_turning_point(replay, turn, line.winners[0]) if turn else None,
         has_valid_receipts=not replay.trouble,
         evening_score=score_of(line, evening),
@@ -138,19 +138,18 @@ def _counted_games(
 
 def _player_names(line: GameLine) -> dict[Seat, str] | None:
     """Return the folded names of the last players, or None unless both are known and different."""
-    names = {seat: sitters[-1].name.casefold() for seat, sitters in line.players.items() if sitters}
+    names = {seat: player.name.casefold() for seat, player in line.last_players.items()}
     are_distinct = len(set(names.values()) - {"", NOBODY}) == len(SEATS)
     return names if are_distinct else None
 
 
 def _names(replay: Replay) -> dict[Seat, str]:
     """Return how each seat is called: by its last player's name, or else by its side."""
-    last = {seat: sitters[-1].name for seat, sitters in replay.line.players.items() if sitters}
-    sides = replay.game.sides
-    return {
-        seat: Verbatim(last[seat]) if last.get(seat) else say("{side!c}", side=sides[seat].name)
-        for seat in SEATS
-    }
+    names = {seat: say("{side!c}", side=replay.game.sides[seat].name) for seat in SEATS}
+    for seat, player in replay.line.last_players.items():
+        if player.name:
+            names[seat] = Verbatim(player.name)
+    return names
 
 
 def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
@@ -165,7 +164,7 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
 
     # `False` sorts first, so what is for the winner comes last, which is preferred
     event = _memorable_event(sorted(past.step.events, key=is_for_winner))
-    return TurningPoint(past.counted, past.last, event.text if event else "")
+    return TurningPoint(past.turn_number, past.last, event.text if event else "")
 
 
 def _memorable_event(events: Sequence[Event]) -> Event | None:

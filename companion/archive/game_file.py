@@ -25,20 +25,21 @@ from companion.table.session import Phase, Session, receipt_of
 
 
 class SealedAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An action and its receipt, the SHA-256 of `"moment seat action salt"`."""
+    """What a seat decided in a turn."""
 
     action: str
+    """The action in the game's notation."""
     salt: str
+    """Random text, so that nobody can find the action from its receipt."""
     receipt: str
+    """SHA-256 of `"moment seat action salt"`, which the player got when handing in."""
 
 
 class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn: the actions that were sealed at its `moment`, which their receipts contain.
-
-    In the file they are called `orders`.
-    """
+    """One turn, with the actions that were sealed (handed in, and hidden until the reveal)."""
 
     moment: str
+    """Number of the decision, such as `3.7` for the seventh one of game 3. Receipts contain it."""
     actions: dict[Seat, SealedAction] = msgspec.field(name="orders")
 
 
@@ -53,6 +54,7 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outcome: dict[str, Any] | None
     """Outcome as `plain_outcome` returns it."""
     format: int = 1
+    """Version of the file's format."""
     players: dict[Seat, str] = {}
     """Names of the players at the end, if known."""
     begun: float = 0.0
@@ -121,7 +123,7 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
     state = game.setup(options, turn_random(played.seed, 0))
     for number, turn in enumerate(played.turns, start=1):
         try:
-            tick = int(turn.moment.rpartition(".")[2])  # 7 of `3.7`, a moment of game 3
+            tick = int(turn.moment.rpartition(".")[2])  # 7 of the moment `3.7`
             actions = {seat: game.parse(sealed.action) for seat, sealed in turn.actions.items()}
             game.require(state, actions)
         except (ValueError, CompanionError) as error:

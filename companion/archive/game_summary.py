@@ -1,4 +1,8 @@
-"""Summary of a game in a few figures, folded once from the journal's inputs."""
+"""Summary of a game in a few figures.
+
+It is made from the inputs of the game in the journal. They are folded: applied one after the other,
+which gives the game's session, its state at the table.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +29,32 @@ MAX_GAP_S = 30 * 60.0
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """The figures of a game that the list and the statistics use.
-
-    `players` has name and door of everybody who sat at a seat, in order. If `is_over` is false,
-    nobody has ended the game, or `trouble` says why it cannot be read. `reason` and `trouble` are
-    sentences, packed as by `companion.core.i18n.pack`. `digest` identifies a game that is over, see
-    `digest_of`. `is_chosen` says whether the owner chose the seed.
-    """
+    """The figures of a game that the list and the statistics use."""
 
     game: str
     begun: float
+    """Unix time at which it began. 0 if unknown."""
     length_s: float
+    """Length without breaks, see `game_length_s`. 0 if unknown."""
     players: dict[Seat, tuple[tuple[str, str], ...]]
+    """Everybody who sat at a seat, in order: the name, and the door (how they played, such as
+    `phone` or `machine`).
+    """
     options: dict[str, Any]
     turns: int
     is_over: bool
+    """Whether the game has ended and can be read."""
     winners: tuple[Seat, ...] = ()
     reason: Any = ""
+    """How it ended, as a sentence that `companion.core.i18n.pack` has packed."""
     trouble: Any = ""
+    """Why it cannot be read, as such a sentence. Empty if it can."""
     digest: str = ""
+    """Digest that identifies a game that is over, see `digest_of`."""
     is_chosen: bool = False
+    """Whether the owner chose the seed."""
     coached: tuple[Seat, ...] = ()
+    """Seats that asked the coach."""
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
@@ -106,15 +115,15 @@ def players_of(
 
 
 def summary_of(
-    entries: Sequence[Entry], broken: int | None, seat_changes: Sequence[Entry]
+    entries: Sequence[Entry], damaged_id: int | None, seat_changes: Sequence[Entry]
 ) -> Summary:
     """Return a game's summary, as far as its inputs can be read and its rules still accept them.
 
-    `entries` begin with the game's `NewGame`. `broken` is the number of the first input that cannot
-    be read, or None. `seat_changes` are as in `players_of`.
+    `entries` begin with the game's `NewGame`. `damaged_id` is the number of the first input that
+    cannot be read, or None. `seat_changes` are as in `players_of`.
     """
     session = Session()
-    trouble: Any = say("Input {number} cannot be read.", number=broken) if broken else ""
+    trouble: Any = say("Input {number} cannot be read.", number=damaged_id) if damaged_id else ""
     for entry in entries:
         try:
             session, _ = advance(session, entry.record)

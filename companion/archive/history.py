@@ -1,8 +1,8 @@
 """The history of games: lists, replays, exports, imports and removes them.
 
-Each game is folded once from its inputs in the journal, and its summary is cached. Everything is
-read in the caller's thread. A query holds the journal's lock only for one `SELECT`, so that the
-table never waits for a page.
+Each game is played again once, from its inputs in the journal, and its summary is cached.
+Everything is read in the caller's thread. A query holds the journal's lock only for one `SELECT`,
+so that the table never waits for a page.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from companion.archive.played_games import (
 )
 from companion.archive.replay import OWNER_ENDED, Replay
 from companion.archive.scoresheet import format_score_sheet
-from companion.archive.statistics import PlayerRecord, records_of
+from companion.archive.statistics import PlayerStatistics, statistics_of
 from companion.archive.summary_store import SummaryStore, is_imported
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
@@ -56,8 +56,8 @@ class History:
     """The games of a journal, and imported games. It may be used from any thread.
 
     `on_table` returns the number of the game on the table (0: none). `folder` is the cache of
-    summaries and pictures. Without `album` there are no photographs, and without `paint` no
-    pictures.
+    summaries and pictures, None for no cache. `album` has the photographs of the board after each
+    turn, if they are taken. `paint` draws a moving picture of a game, if that is possible here.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class History:
         pictures = folder / "pictures" if folder else None
         self._pictures = FileCache(pictures, ".picture", MAX_PICTURES)
         self._lock = threading.RLock()
+        # by number, fingerprint, and what else it shows, the one used last at the end
         self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
 
     # ---- the list --------------------------------------------------------------------------------
@@ -217,14 +218,11 @@ class History:
         Raises the same errors as `replay`.
         """
         line = self._require_line(number)
-        players = {
-            seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name
-        }
+        last = line.last_players
+        players = {seat: player.name for seat, player in last.items() if player.name}
         if line.is_imported:
             return msgspec.structs.replace(self._summaries.imported_game(number), players=players)
-        machines = tuple(
-            seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE
-        )
+        machines = tuple(seat for seat, player in last.items() if player.door == MACHINE)
         session = self._journal.fold(number)
         return game_file(session, players, line.begun, machines)
 
@@ -321,10 +319,10 @@ class History:
 
     # ---- statistics ------------------------------------------------------------------------------
 
-    def statistics(self) -> Sequence[PlayerRecord]:
+    def statistics(self) -> Sequence[PlayerStatistics]:
         """Return the statistics of each player over all finished games, most games first."""
         oldest_first = reversed(self._summaries.fingerprints())
-        return records_of(
+        return statistics_of(
             self._line(number, fingerprint)
             for number, fingerprint in oldest_first
             if self._summaries.summary(number, fingerprint).is_over

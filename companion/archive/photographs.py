@@ -1,9 +1,9 @@
 """Photographs of the board after each turn, stored as evidence and for the replay.
 
 A photograph is taken when the pieces have been moved. It is one JPEG of about 30 kB,
-`photographs/GAME/MOMENT.jpg` in the state directory. The moment is that of the finished turn, or
-`GAME.0` for the set-up. Files are written in a separate thread. A full disk is reported once and
-has no other effect.
+`photographs/GAME/MOMENT.jpg` in the state directory. The moment is that of the finished turn: the
+number of its decision, such as `3.7` in game 3. It is `GAME.0` for the set-up. Files are written in
+a separate thread. A full disk is reported once and has no other effect.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _MEGABYTE = 1_000_000
 
 
 class PhotographFolder:
-    """The photographs on disk, one for each turn. With `limit_mb` 0 none is stored.
+    """The photographs on disk, one for each turn.
 
-    `has_room` returns whether the disk has room for optional files. `trouble` is the sentence on
-    why photographs cannot be written, or empty.
+    `limit_mb` is their maximum size in megabytes, 0 to store none. `has_room` returns whether the
+    disk has room for optional files.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class PhotographFolder:
     ) -> None:
         self.folder = folder
         self.trouble = ""
+        """Sentence on why photographs cannot be written. Empty if they can."""
         self._limit_bytes = limit_mb * _MEGABYTE
         self._has_room = has_room
 
@@ -127,9 +128,12 @@ def _paths_in(folder: Path) -> list[Path]:
 
 
 class _DueTurn(NamedTuple):
+    """A turn whose photograph is still to be taken."""
+
     game: int
     moment: str
     since_s: float
+    """Monotonic time at which the turn ended."""
 
 
 class Photographer(Closeable):

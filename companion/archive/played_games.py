@@ -40,7 +40,7 @@ class SeatedPlayer:
 
     name: str
     door: str = ""
-    """How they played, such as `machine`. Empty for an imported game."""
+    """How they played: `phone`, `pad`, `machine` or `remote`. Empty if it is not known."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,11 @@ class GameLine:
     """Seats that asked the coach."""
 
     @property
+    def last_players(self) -> dict[Seat, SeatedPlayer]:
+        """Return the player at the end of the game, for each seat that had one."""
+        return {seat: sitters[-1] for seat, sitters in self.players.items() if sitters}
+
+    @property
     def has_replay(self) -> bool:
         """Return whether the game is over, so that all of it may be shown."""
         return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED)
@@ -89,10 +94,11 @@ class HighlightedEvent:
 
 
 @dataclass(frozen=True)
-class ReplayStep:
-    """One scene of a replay: the board after a stage.
+class ReplayScene:
+    """One scene of a replay: the board after a stage, a part of a turn.
 
-    A game of cards has `lanes`, `hands` and `count`, with everything that any seat saw.
+    The fields that have no docstring are those of `companion.games.screen`. A game of cards has
+    `lanes`, `hands` and `count`, with everything that any seat saw.
     """
 
     place: int

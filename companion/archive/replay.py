@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from companion.archive.game_file import GameFile, PlayedTurn, SealedAction, chance_of, replay_turns
-from companion.archive.played_games import GameLine, HighlightedEvent, ReplayStep
+from companion.archive.played_games import GameLine, HighlightedEvent, ReplayScene
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
@@ -31,32 +31,35 @@ class PastTurn(NamedTuple):
     number: int
     """Number of the turn in the file, from 1 on."""
     moment: str
+    """Number of the decision, such as `3.7` for the seventh one of game 3."""
     actions: Mapping[Seat, SealedAction]
     first: int
     """Place of its first scene in the replay."""
     last: int
     """Place of its last scene."""
-    counted: int
+    turn_number: int
     """Number in the game's own count, in which several turns of the file may be one.
 
     0 for a part of the set-up.
     """
     state: Any
+    """The game's state before the turn."""
     step: Step[Any]
 
 
 class Replay:
     """Replay of a finished game. Scenes are made on request, from any thread.
 
-    A scene is the board after a stage of a turn. Its place is its index in the replay, 0 for the
-    start. `trouble` says where file, rules or receipts disagree, and is empty if they match.
-    `photographs` has the moments with a photograph.
+    A stage is a part of a turn that is carried out on the board before the next one is shown. A
+    scene is the board after a stage. Its place is its index in the replay, 0 for the start.
     """
 
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
         self.line = line
         self.trouble = ""
+        """Sentence on where file, rules or receipts disagree. Empty if they match."""
         self.photographs = frozenset(photographs)
+        """Moments of the turns that have a photograph."""
         self.game: Game[Any, Any] = game_named(played.game)
         self._raw_options = played.options
         self._options = self.game.options(played.options)
@@ -70,8 +73,7 @@ class Replay:
         except CompanionError as error:
             self.trouble = error.message
         if self.chance and self.chance.faults:
-            troubles = [*self.chance.faults, self.trouble]
-            self.trouble = joined(" ", [trouble for trouble in troubles if trouble])
+            self.trouble = joined(" ", (*self.chance.faults, self.trouble))
 
     def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
         """Add a turn with the state before it and the step that it made."""
@@ -80,9 +82,12 @@ class Replay:
         actions = {seat: turn.actions[seat] for seat in SEATS if seat in turn.actions}
         # a turn without stages still has one scene
         last = first + max(1, len(step.stages)) - 1
-        counted = self.game.turn_number(state)
-        counted = number if counted is None else counted
-        self.turns.append(PastTurn(number, turn.moment, actions, first, last, counted, state, step))
+        turn_number = self.game.turn_number(state)
+        if turn_number is None:
+            turn_number = number
+        self.turns.append(
+            PastTurn(number, turn.moment, actions, first, last, turn_number, state, step)
+        )
 
     @property
     def scene_count(self) -> int:
@@ -107,7 +112,7 @@ class Replay:
             if lead is None:
                 return ()
             leads.append(lead)
-        outcome = self.outcome()
+        outcome = self.outcome
         if outcome and len(outcome.winners) == 1:
             largest = max([1.0, *map(abs, leads)]) if len(leads) > 1 else 1.0
             leads[-1] = largest if Seat.SOUTH in outcome.winners else -largest
@@ -162,11 +167,11 @@ class Replay:
         state = next(turn.state for turn in self.turns if turn.moment == moment)
         return spell_legal_action(self.game, state, seat, action)
 
-    def scene(self, place: int) -> ReplayStep:
+    def scene(self, place: int) -> ReplayScene:
         """Return one scene. Raises `IndexError`."""
         if place == 0:
             layout = self._layout_of(self._first_state)
-            start = ReplayStep(
+            start = ReplayScene(
                 place=0, turn=0, stage=0, stages=0, title=say("The start"), layout=layout
             )
             return self._complete(start, self._first_state)
@@ -175,7 +180,7 @@ class Replay:
                 return self._scene_of(turn, place - turn.first)
         raise IndexError(place)
 
-    def _scene_of(self, turn: PastTurn, index: int) -> ReplayStep:
+    def _scene_of(self, turn: PastTurn, index: int) -> ReplayScene:
         """Return the board after a stage of a turn. A turn without stages has one scene."""
         stages = turn.step.stages
         shown = stages[: index + 1]
@@ -192,7 +197,7 @@ class Replay:
         moves_by_hand = () if self.kit.deck else hand_moves(self.kit, before, after)
         actions = {seat: self.game.parse(sealed.action) for seat, sealed in turn.actions.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
-        scene = ReplayStep(
+        scene = ReplayScene(
             place=turn.first + index,
             turn=turn.number,
             stage=index + 1 if stages else 0,
@@ -215,7 +220,7 @@ class Replay:
     def _layout_of(self, state: Any) -> Layout:
         return self.game.expected(state) or {}
 
-    def _complete(self, scene: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
+    def _complete(self, scene: ReplayScene, state: Any, is_last: bool = True) -> ReplayScene:
         """Return a scene with everything that the game shows beside the board in a state.
 
         Badges on pieces are valid only at the end of a turn (`is_last`).
@@ -236,6 +241,7 @@ class Replay:
             )
         return scene
 
+    @property
     def outcome(self) -> Outcome | None:
         """Return how the game ended by its rules.
 

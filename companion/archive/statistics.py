@@ -11,18 +11,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from companion.archive.played_games import NOBODY, Ending, GameLine, SeatedPlayer
+from companion.archive.played_games import NOBODY, Ending, GameLine
 from companion.core.i18n import Verbatim, say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.session import MACHINE
 
 
 @dataclass
-class Tally:
-    """A player's results in one game, or against one character of the machine."""
+class ResultCount:
+    """How often a player has played, won and drawn, in one game or against one character."""
 
     name: str
+    """Title of the game, or name of the machine's character."""
     games: int = 0
     wins: int = 0
     ties: int = 0
@@ -35,44 +36,46 @@ class Tally:
 
 
 @dataclass
-class PlayerRecord:
-    """A player's results against people, in total and for each game, and against the machine.
-
-    `games` is by the title of the game, `characters` by the name of the machine's character.
-    """
+class PlayerStatistics:
+    """A player's results against people, and against each character of the machine."""
 
     name: str = ""
-    total: Tally = field(default_factory=lambda: Tally(say("All games")))
-    games: dict[str, Tally] = field(default_factory=dict)
-    characters: dict[str, Tally] = field(default_factory=dict)
+    total: ResultCount = field(default_factory=lambda: ResultCount(say("All games")))
+    """Results against people in all games."""
+    games: dict[str, ResultCount] = field(default_factory=dict)
+    """Results against people by the title of the game."""
+    characters: dict[str, ResultCount] = field(default_factory=dict)
+    """Results against the machine by the name of its character."""
 
     @property
-    def by_game(self) -> list[Tally]:
+    def by_game(self) -> list[ResultCount]:
         """Return the results against people for each game, most games first."""
-        return sorted(self.games.values(), key=lambda tally: (-tally.games, tally.name))
+        return sorted(self.games.values(), key=lambda count: (-count.games, count.name))
 
     @property
-    def by_character(self) -> list[Tally]:
+    def by_character(self) -> list[ResultCount]:
         """Return the results against each of the machine's characters, by name."""
-        return sorted(self.characters.values(), key=lambda tally: tally.name)
+        return sorted(self.characters.values(), key=lambda count: count.name)
 
     def add(self, line: GameLine, seat: Seat) -> None:
         """Add the result of one game."""
         character = _machine_character(line, seat.other)
         if character:
-            self.characters.setdefault(character, Tally(Verbatim(character))).add(line, seat)
+            count = self.characters.setdefault(character, ResultCount(Verbatim(character)))
+            count.add(line, seat)
             return
         self.total.add(line, seat)
         title = GAMES[line.game].title
-        self.games.setdefault(title, Tally(title)).add(line, seat)
+        self.games.setdefault(title, ResultCount(title)).add(line, seat)
 
 
-def records_of(games: Iterable[GameLine]) -> tuple[PlayerRecord, ...]:
-    """Return the records of all players, most games first.
+def statistics_of(games: Iterable[GameLine]) -> tuple[PlayerStatistics, ...]:
+    """Return the statistics of all players, most games first.
 
     `games` are finished games, oldest first. Abandoned ones do not count.
     """
-    players: defaultdict[str, PlayerRecord] = defaultdict(PlayerRecord)
+    # by name without regard to case
+    players: defaultdict[str, PlayerStatistics] = defaultdict(PlayerStatistics)
     for line in games:
         if line.ending is Ending.ABANDONED:
             continue
@@ -83,30 +86,23 @@ def records_of(games: Iterable[GameLine]) -> tuple[PlayerRecord, ...]:
                 player.name = Verbatim(name)
                 player.add(line, seat)
 
-    def rank(record: PlayerRecord) -> tuple[int, str]:
-        games = record.total.games + sum(tally.games for tally in record.by_character)
-        return -games, record.name.casefold()
+    def rank_key(player: PlayerStatistics) -> tuple[int, str]:
+        games = player.total.games + sum(count.games for count in player.by_character)
+        return -games, player.name.casefold()
 
-    return tuple(sorted(players.values(), key=rank))
-
-
-def _last_player(line: GameLine, seat: Seat) -> SeatedPlayer | None:
-    sitters = line.players.get(seat)
-    return sitters[-1] if sitters else None
+    return tuple(sorted(players.values(), key=rank_key))
 
 
 def _machine_character(line: GameLine, seat: Seat) -> str:
     """Return the name of the character that played a seat, or an empty string for a person."""
-    last = _last_player(line, seat)
+    last = line.last_players.get(seat)
     return last.name if last and last.door == MACHINE else ""
 
 
 def _human_players(line: GameLine) -> Iterator[tuple[Seat, str]]:
     """Yield the seats and names of people who played against somebody else."""
     names = {
-        seat: player.name
-        for seat in SEATS
-        if (player := _last_player(line, seat)) and player.door != MACHINE
+        seat: player.name for seat, player in line.last_players.items() if player.door != MACHINE
     }
     # a game against oneself does not count
     if len({name.casefold() for name in names.values()}) == len(names):

@@ -1,6 +1,7 @@
-"""Summaries of all games, of the journal and imported, read from caches or folded on demand.
+"""Summaries of all games, of the journal and imported, read from caches or made on demand.
 
-`History` uses them for its list and statistics.
+A game is folded for its summary, which means that all of its inputs are applied again. `History`
+uses the summaries for its list and statistics.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _MAX_INTEGER = 2**63 - 1
 class SummaryStore:
     """The summaries of one journal's games. It may be used from any thread.
 
-    A game is folded when its summary is first wanted. `folder` is the cache for games that are over
-    (None: no cache). A game's fingerprint is a text that changes with the game.
+    `folder` is the cache for games that are over, None for no cache. A game's fingerprint is a text
+    that changes with the game.
     """
 
     def __init__(self, journal: Journal, folder: Path | None) -> None:
@@ -40,8 +41,9 @@ class SummaryStore:
         self._disk_cache = FileCache(folder, ".summary")
         self._lock = threading.RLock()
         self._memory_cache: dict[int, tuple[str, Summary]] = {}
-        # the inputs that changed seats, complete up to the input with this id
-        self._seat_changes: tuple[int, list[Entry]] = (-1, [])
+        # the inputs that changed seats, and the id of the input up to which they are complete
+        self._seat_changes: list[Entry] = []
+        self._seat_changes_until_id = -1
 
     def fingerprint(self, number: int) -> str | None:
         """Return the fingerprint of a game, or None if there is no such game."""
@@ -69,46 +71,41 @@ class SummaryStore:
         known_fingerprint, known_summary = self._memory_cache.get(number, ("", None))
         if known_summary is not None and known_fingerprint == fingerprint:
             return known_summary
+        # another version of the program may make other figures of the same game
+        cache_fingerprint = f"{__version__} {fingerprint}"
         with self._lock:
-            summary = self._read_cached(number, fingerprint)
-            if summary is None:
+            try:
+                content = self._disk_cache.get(number, cache_fingerprint)
+                summary = msgspec.json.decode(content or b"", type=Summary)
+            except (msgspec.DecodeError, UnicodeDecodeError):
                 summary = self._fold(number, fingerprint)
                 if summary.is_over:
                     # files from before the game's last change are of no use any more
                     self._disk_cache.remove(number)
                     content = msgspec.json.encode(summary)
-                    self._disk_cache.store(number, _cache_fingerprint(fingerprint), content)
+                    self._disk_cache.store(number, cache_fingerprint, content)
             self._memory_cache[number] = (fingerprint, summary)
         return summary
 
-    def _read_cached(self, number: int, fingerprint: str) -> Summary | None:
-        """Return the summary in the cache's file, or None without a readable one."""
-        content = self._disk_cache.get(number, _cache_fingerprint(fingerprint))
-        try:
-            return msgspec.json.decode(content or b"", type=Summary)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-
     def _fold(self, number: int, fingerprint: str) -> Summary:
-        """Make the summary of a game from its file or from the journal."""
+        """Make the summary of a game, from the journal or from an imported file."""
         if is_imported(fingerprint):
             try:
                 played = self.imported_game(number)
                 return summary_of_file(played, end_reason(played))
             except CompanionError as error:
                 return _broken_summary(error.message)
-        entries, broken = self._journal.intact_entries(number)
+        entries, damaged_id = self._journal.entries_until_damage(number)
         if not entries:
             return _broken_summary(say("Its beginning cannot be read."))
-        return summary_of(entries, broken, self._seat_changes_until(entries[-1].id))
+        return summary_of(entries, damaged_id, self._read_seat_changes(entries[-1].id))
 
-    def _seat_changes_until(self, until_entry_id: int) -> list[Entry]:
+    def _read_seat_changes(self, until_id: int) -> list[Entry]:
         """Return the inputs that changed seats, at least those up to the input with this id."""
-        known_until_id, changes = self._seat_changes
-        if known_until_id < until_entry_id:
-            changes, _ = self._journal.intact_entries(SEATS_GAME)
-            self._seat_changes = (until_entry_id, changes)
-        return changes
+        if self._seat_changes_until_id < until_id:
+            self._seat_changes = self._journal.entries(SEATS_GAME)
+            self._seat_changes_until_id = until_id
+        return self._seat_changes
 
     def imported_game(self, number: int) -> GameFile:
         """Return an imported game as a file. Raises `Malformed`."""
@@ -127,14 +124,6 @@ class SummaryStore:
         with self._lock:
             self._memory_cache.pop(number, None)
         self._disk_cache.remove(number)
-
-
-def _cache_fingerprint(fingerprint: str) -> str:
-    """Return the fingerprint in the disk cache, which is new for each version of the program.
-
-    Another version may fold other figures from the same game.
-    """
-    return f"{__version__} {fingerprint}"
 
 
 def is_imported(fingerprint: str) -> bool:

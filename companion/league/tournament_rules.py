@@ -341,6 +341,4 @@ def _with_board(tournament: Tournament, place: BoardPlace, board: MatchBoard) ->
 
 def _with_item(items: Sequence[T], index: int, item: T) -> tuple[T, ...]:
     """Return the items with another one at an index."""
-    changed = list(items)
-    changed[index] = item
-    return tuple(changed)
+    return (*items[:index], item, *items[index + 1 :])

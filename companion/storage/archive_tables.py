@@ -36,11 +36,13 @@ def _fingerprint(last_id: int, at: object) -> str:
 
 @dataclass(frozen=True)
 class ForgottenName:
-    """A forgotten name: its salted digest (`mark`), and the last game in which it is forgotten."""
+    """A name that is to be forgotten. The name itself is not stored."""
 
     salt: bytes
     mark: bytes
+    """Digest of salt and name."""
     game: int
+    """Number of the last game in which the name is forgotten. Later games may have it again."""
 
     def covers(self, name: str, game: int) -> bool:
         """Return whether this name is forgotten in this game."""
@@ -90,9 +92,9 @@ class ArchiveTables:
         return _fingerprint(*rows[0]) if rows and game > 0 else None
 
     def last_entry_times(self) -> list[tuple[int, float]]:
-        """Return number and time of the last entry of each game played here, oldest first.
+        """Return the number of each game played here with the Unix time of its last entry.
 
-        The number is that of the game, the time is a Unix time in seconds.
+        Oldest games come first.
         """
         return sorted((int(game), float(at)) for game, _, at in self._database.read(_LAST_ENTRIES))
 
@@ -147,11 +149,8 @@ class ArchiveTables:
         """Forget a name in every game up to now, whatever its case."""
         salt = secrets.token_bytes(16)
         mark = _mark(salt, name)
-
-        def insert(db: sqlite3.Connection) -> None:
-            db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, _highest_number(db)))
-
-        self._database.write(insert)
+        statement = "INSERT INTO forgotten VALUES (?, ?, ?)"
+        self._database.write(lambda db: db.execute(statement, (salt, mark, _highest_number(db))))
 
 
 def _highest_number(db: sqlite3.Connection) -> int:

@@ -2,11 +2,14 @@
 
 Every query and every transaction holds the file's lock, so any thread may call.
 
-The links detect entries that were lost, duplicated, swapped or altered on disk. Each entry is
-linked to the one before it in its game:
+The chain detects entries that were lost, duplicated, swapped or altered on disk. An entry has a
+link, which is a hash that also covers the link of the entry before it in the same game:
 
-    link of an entry = hash of (link of the entry before it, the entry's own fields)
+    link of entry 1 = hash of (NO_LINK,         fields of entry 1)
+    link of entry 2 = hash of (link of entry 1, fields of entry 2)
+    …
 
+So a changed entry does not match its own link, and a missing one leaves the next without a match.
 The table `ends` has the number of entries and the last link of each game, so that a lost end is
 detected as well. No key is used, so this detects damage but does not prevent forgery.
 """
@@ -31,12 +34,13 @@ from companion.table.records import AnyRecord
 
 # Timeout in milliseconds for a write while another program writes, such as a backup.
 BUSY_MS = 5000
-# What the first entry of a game is linked to, because it has no entry before it.
+# What takes the place of the previous link for the first entry of a game.
 NO_LINK = bytes(16)
 # Columns of the table `entries`, in the order of `Row`.
 COLUMNS = "id, game, at, run, now_s, record, link"
 
 _decode = msgspec.json.Decoder(AnyRecord).decode
+# Encodes the numbers of a row for its link: id, game, at, run, now_s.
 _pack = struct.Struct(">qqdqd").pack
 T = TypeVar("T")
 
@@ -52,8 +56,8 @@ class Database:
         """Whether the last write has failed."""
         self._wal = path.with_name(f"{path.name}-wal")
         self._file_ids = {path: _file_id(path)}
-        """Device and inode of the file and of its log at the last write. The first write creates
-        the write-ahead log.
+        """Device and inode of the file and of its write-ahead log at the last write. The first
+        write creates the log.
         """
         self._lock = threading.Lock()
 
@@ -161,7 +165,7 @@ def advice(error: sqlite3.Error, path: Path) -> str:
     return say("Restart the machine. If that does not help, save a backup and use a new card.")
 
 
-# ---- links ----
+# ---- the chain of links --------------------------------------------------------------------------
 
 
 class Row(NamedTuple):
@@ -176,28 +180,28 @@ class Row(NamedTuple):
     run: int
     """Always 0. Version 1.0 numbered the starts of the service."""
     now_s: float
-    """Monotonic time of its acceptance."""
+    """Monotonic time at which the table accepted it, in seconds. 0 in older versions."""
     record: bytes
     """The record as JSON."""
     link: bytes
-    """Hash that links it to the entry before it in its game, see `link_of`."""
+    """Hash over the entry and the link of the one before it in its game, see `link_of`."""
 
 
-def link_of(before: bytes, row: Row) -> bytes:
-    """Return the link of an entry, of 16 bytes.
+def link_of(previous_link: bytes, row: Row) -> bytes:
+    """Return the link that belongs in a row, of 16 bytes.
 
-    It is BLAKE2b over the link `before` it in its game and its own fields.
+    It is BLAKE2b over the link of the entry before it in its game and its own fields.
     """
-    digest = hashlib.blake2b(before, digest_size=16)
+    digest = hashlib.blake2b(previous_link, digest_size=16)
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
     digest.update(row.record)
     return digest.digest()
 
 
-def is_intact(before: bytes, row: Row) -> bool:
-    """Return whether an entry is unchanged and follows the one with the link `before`."""
+def is_intact(previous_link: bytes, row: Row) -> bool:
+    """Return whether an entry is unchanged and follows the one with this link."""
     try:
-        return link_of(before, row) == row.link
+        return link_of(previous_link, row) == row.link
     except (struct.error, TypeError, OverflowError):  # a value of another type: damage
         return False
 
@@ -221,8 +225,8 @@ def link_all(db: sqlite3.Connection) -> None:
     links = []
     for values in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
         row = Row(*values)
-        count, before = ends.get(row.game, (0, NO_LINK))
-        link = link_of(before, row)
+        count, previous_link = ends.get(row.game, (0, NO_LINK))
+        link = link_of(previous_link, row)
         ends[row.game] = (count + 1, link)
         links.append((link, row.id))
     db.executemany("UPDATE entries SET link = ? WHERE id = ?", links)
@@ -246,9 +250,9 @@ def end_of_game(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
 
 def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
     """Return whether no entry of a game is missing or changed."""
-    count, before = 0, NO_LINK
+    count, last_link = 0, NO_LINK
     for row in rows_of(db, game):
-        if not is_intact(before, row):
+        if not is_intact(last_link, row):
             return False
-        count, before = count + 1, row.link
-    return (count, before) == end_of_game(db, game)
+        count, last_link = count + 1, row.link
+    return (count, last_link) == end_of_game(db, game)

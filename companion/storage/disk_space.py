@@ -39,7 +39,7 @@ def free_bytes(folder: Path) -> int:
 class DiskSpace:
     """The free space on the disk of one folder, in three levels. The service measures it regularly.
 
-    :param count_free: returns the free bytes of a folder's disk. Tests replace it
+    `count_free` returns the free bytes of a folder's disk. Tests replace it.
     """
 
     def __init__(self, folder: Path, count_free: Callable[[Path], int] = free_bytes) -> None:

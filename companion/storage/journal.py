@@ -7,12 +7,12 @@ used for the three forms of an input:
 - an `Entry` is a record in the journal, with its number, game and times,
 - a `Row` (`database`) is an entry as it stands in the file, with its record as JSON.
 
-Each row carries a link: a hash over the link of the row before it in its game and its own fields.
-The table `ends` has the number of entries and the last link of each game. So entries that damage
-has changed, swapped or lost are found. An entry is readable if its record can be decoded, and
-intact if its link is also right.
+The rows of a game form a chain: each has a link, which is a hash over the row and the link of the
+row before it (see `database`). So entries that damage has changed, swapped or lost are found. An
+entry is readable if its record can be decoded, and intact if its link is also right.
 
-Entries are ordered by number and timed by the monotonic clock. The wall clock only dates them.
+Entries are ordered by number and timed by the monotonic clock. The wall clock only dates them. To
+fold entries is to apply their records one after the other, which gives the state of the table.
 """
 
 from __future__ import annotations
@@ -67,23 +67,22 @@ class Entry:
     """Unix time in seconds."""
     record: AnyRecord
     now_s: float = 0.0
-    """Monotonic time of its acceptance, 0 in older versions."""
+    """Monotonic time at which the table accepted it, in seconds. 0 in older versions."""
 
 
 class Journal(Closeable):
     """The open journal. The service opens one for its table, and closes it last.
 
-    The table uses it as its `RecordJournal`. `archive` has the side tables, `database` is the file
-    under both. `notice` says what was damaged and what to do. Any thread may call.
+    The table uses it as its `RecordJournal`. Any thread may call. `close` may be called twice.
 
     With `read_only` it reads a journal that may be in use. Raises `JournalError` if another service
-    uses the file, if it cannot be written, or if it has another format. `close` may be called
-    twice.
+    uses the file, if it cannot be written, or if it has another format.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         self.notice = ""
+        """Sentence on what was damaged and what to do. Empty if nothing was."""
         self._lock_file: IO[str] | None = None
         if read_only:
             connection = open_to_read(path)
@@ -96,6 +95,7 @@ class Journal(Closeable):
                 raise
         self.database = Database(connection, path)
         self.archive = ArchiveTables(self.database)
+        """The other tables in the file, for the archive of games."""
 
     def close(self) -> None:
         """Close the file and release it for others."""
@@ -146,19 +146,19 @@ class Journal(Closeable):
     # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
-        """Return the entries of some games, or of all, up to the first damaged one."""
-        return self.intact_entries(*games)[0]
+        """Return the entries of some games, or of all, in order, up to the first damaged one."""
+        return self.entries_until_damage(*games)[0]
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
-        """Return the readable entries among the `limit` after the one with this number.
+        """Return up to `limit` entries after the one with this number.
 
-        Others are left out. Links are not checked.
+        Entries that cannot be read are left out. Links are not checked.
         """
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
         return [entry for values in rows if (entry := _entry_of(Row(*values)))]
 
-    def intact_entries(self, *games: int) -> tuple[list[Entry], int | None]:
-        """Return what `entries` returns, and the number of the first damaged entry.
+    def entries_until_damage(self, *games: int) -> tuple[list[Entry], int | None]:
+        """Return the entries of some games, or of all, up to the first damaged one, and its number.
 
         The number is None if all are intact. A lost end of a game is not noticed here, but by
         `is_game_intact`.
@@ -194,7 +194,8 @@ class Journal(Closeable):
     def restore(self) -> Session:
         """Return the last state of the table: its seats, and the last game folded from its records.
 
-        A game that is damaged, or that the rules no longer accept, does not go on.
+        A game that is damaged, or that the rules no longer accept, does not go on. `notice` then
+        says so.
         """
         session, why = Session(), ""
         # If all entries of the last game are lost, only its row in `ends` is left.

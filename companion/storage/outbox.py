@@ -35,18 +35,21 @@ _BATCH_SIZE = 64
 class Outbox:
     """Makes the messages for the entries after a position in the journal, one after the other.
 
-    A position is the number of the entry before it. One thread uses it: `seek`, then `next` and
-    `note_sent` by turns. `epoch` is a part of every message, see `PublicRecord`.
+    A position is the number of the entry before it. One thread uses the outbox: it calls `seek`,
+    then `next` and `note_sent` in turn.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.epoch = 0
+        """Part of every message. It grows when the journal was replaced, see `PublicRecord`."""
         self._position = 0
         self._session = Session()
-        self._unread: list[Entry] = []
+        """State of the table after the last entry with a message."""
+        self._unsent: list[Entry] = []
         """Entries that were read from the journal and have no message yet."""
         self._pending: PublicRecord | None = None
+        """The message that has not been sent yet."""
 
     def last_number(self) -> int:
         """Return the number of the last entry in the journal, 0 if it is empty."""
@@ -73,7 +76,7 @@ class Outbox:
         """Continue after this entry, with the table as it was then."""
         self.epoch = epoch
         self._position = after
-        self._unread = []
+        self._unsent = []
         self._pending = None
         rows = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
         game = rows[0][0] or 0
@@ -86,9 +89,9 @@ class Outbox:
     def next(self) -> PublicRecord | None:
         """Return the next message, the same one until `note_sent`. None if there is no new one."""
         if self._pending is None:
-            self._unread = self._unread or self._journal.entries_after(self._position, _BATCH_SIZE)
-            if self._unread:
-                entry = self._unread.pop(0)
+            self._unsent = self._unsent or self._journal.entries_after(self._position, _BATCH_SIZE)
+            if self._unsent:
+                entry = self._unsent.pop(0)
                 self._apply(entry.record)
                 self._pending = self._message(entry)
         return self._pending

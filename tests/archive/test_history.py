@@ -125,7 +125,9 @@ def test_a_game_is_folded_once_and_kept_as_a_small_file(
     room.play()
     before = room.past.lines()
     monkeypatch.setattr(
-        room.journal, "intact_entries", lambda game: pytest.fail(f"game {game} is folded again")
+        room.journal,
+        "entries_until_damage",
+        lambda game: pytest.fail(f"game {game} is folded again"),
     )
     assert room.past.lines() == before
     assert room.fresh().lines() == before

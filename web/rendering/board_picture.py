@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from companion.archive.played_games import ReplayStep
+from companion.archive.played_games import ReplayScene
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit, Layout, Seat
@@ -83,7 +83,7 @@ def picture_of_view(view: TableView) -> BoardPicture | None:
     )
 
 
-def picture_of_replay(kit: Kit, scene: ReplayStep) -> BoardPicture:
+def picture_of_replay(kit: Kit, scene: ReplayScene) -> BoardPicture:
     """Return the picture of one scene of a replay, with the origins of moved pieces."""
     return BoardPicture(
         kit,

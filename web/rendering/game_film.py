@@ -25,7 +25,7 @@ from pathlib import Path
 from flask import render_template
 from markupsafe import Markup
 
-from companion.archive.played_games import ReplayStep
+from companion.archive.played_games import ReplayScene
 from companion.archive.replay import Replay
 from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
 from companion.printing.film import FAMILY, Film, film_webp
@@ -89,7 +89,7 @@ def _choose_scenes(game: Replay) -> list[int]:
     return [*range(0, last, stride), last]
 
 
-def _document(game: Replay, scene: ReplayStep, *, is_end: bool) -> str:
+def _document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
     """Return one scene as an SVG document."""
     board = Markup()
     board_height = _LANES_HEIGHT_PX

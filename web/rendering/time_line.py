@@ -53,11 +53,11 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
     for moment in replay.highlights:
         kind = moment.event.kind.highlight
         if kind:
-            title = say("Turn {number}", number=replay.turns[moment.turn - 1].counted)
+            title = say("Turn {number}", number=replay.turns[moment.turn - 1].turn_number)
             add(moment.place, kind.drawing, with_heading(title, moment.event.text), kind.weight)
     turn = last_lead_change(replay.leads, replay.line.winners)
     if turn:
-        words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].counted)
+        words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].turn_number)
         add(replay.turns[turn - 1].last, "turning", words, _TURNING_WEIGHT)
     if last:
         add(last, "home", replay.line.reason or say("The end"), _END_WEIGHT)

@@ -22,7 +22,7 @@ from companion.archive.played_games import (
     MAX_GAME_BYTES,
     Ending,
     GameLine,
-    ReplayStep,
+    ReplayScene,
 )
 from companion.archive.replay import Replay
 from companion.bots.coach import Hint
@@ -221,7 +221,7 @@ class HistoryPages(PageGroup):
 
     def _names(self, line: GameLine) -> Mapping[str, str]:
         """Return the name of the last player of each side, by the name of the side."""
-        last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
+        last = {seat: player.name for seat, player in line.last_players.items()}
         return players_by_side(self._games.get(line.game), last)
 
     def _result_words(self, line: GameLine) -> str:
@@ -282,6 +282,6 @@ def duration_words(duration_s: float) -> str:
     return say("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
 
 
-def scene_board(replay: Replay, scene: ReplayStep) -> Markup:
+def scene_board(replay: Replay, scene: ReplayScene) -> Markup:
     """Draw the board of a scene, with bounces and shots."""
     return board_svg(picture_of_replay(replay.kit, scene))
