@@ -126,28 +126,27 @@ class _TidySocket(ssl.SSLSocket):
 class BrokerLine(Closeable):
     """One connection to a broker, from `start` to `close`. `close` may be called twice.
 
-    Paho's thread keeps it up, and calls `on_message` and `on_state`.
-
-    - `availability_topic`: topic that says whether the table is online. Empty for none.
-    - `commands`: topics to subscribe to.
-    - `on_message`: called with topic, payload and whether it was a retained message.
-    - `on_state`: called with whether the connection is up, at every attempt and every change. If no
-      connection is possible, `start` calls it itself.
+    Paho's thread keeps it up. It calls `on_message` with the topic and payload of a message and
+    whether the broker had retained it, and `on_state` with whether the connection is up.
     """
 
     def __init__(
         self,
         settings: MqttSettings,
         availability_topic: str = "",
-        commands: tuple[str, ...] = (),
+        command_topics: tuple[str, ...] = (),
         on_message: Callable[[str, bytes, bool], None] = lambda _topic, _payload, _retained: None,
         on_state: Callable[[bool], None] = lambda _connected: None,
     ) -> None:
         self._settings = settings
         self._availability_topic = availability_topic
-        self._commands = commands
+        """Topic that says whether the table is online. Empty for none."""
+        self._command_topics = command_topics
+        """Topics to subscribe to."""
         self._on_message = on_message
         self._on_state = on_state
+        """Called at every attempt and every change. If no connection is possible, `start` calls it.
+        """
         self._lock = threading.RLock()
         self._retained: dict[str, bytes] = {}
         """The newest payload of each retained topic."""
@@ -187,7 +186,7 @@ class BrokerLine(Closeable):
         client.loop_start()
 
     def publish(self, state: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
-        """Publish these topics as retained messages. An empty payload clears a topic.
+        """Publish payloads by topic as retained messages. An empty payload clears a topic.
 
         `events` are topics and payloads that are published once, and only while the broker is
         connected.
@@ -238,7 +237,7 @@ class BrokerLine(Closeable):
         host, port = self._settings.host, self._settings.port
         self.sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
         log.info("MQTT: %s", self.sentence)
-        for topic in self._commands:
+        for topic in self._command_topics:
             client.subscribe(topic)
         with self._lock:
             self.is_connected = True

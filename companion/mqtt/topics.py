@@ -2,8 +2,10 @@
 know.
 
 The topics are below the one of the settings. All messages are retained except `event`, so the
-broker gives the last one to whoever subscribes later. docs/interfaces.md, "Topics", lists them. The
-words sign, cue, door and receipt are explained in `companion.table.session`.
+broker gives the last one to whoever subscribes later. docs/interfaces.md, "Topics", lists them.
+
+The sign is the one sentence that says what the table waits for. A cue is what sounds and lights
+when something happens. The door of a seat is how it is played, such as `phone` or `machine`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 
+# Topics on which the table publishes.
 AVAILABILITY = "availability"
 STATE = "state"
 TURN = "turn"
@@ -52,6 +55,7 @@ PUBLIC_CUES = (
     Cue.TIE, Cue.TROUBLE,
 )  # fmt: skip
 
+# Events of the staff call, by the state that it changes to.
 STAFF_EVENTS = {
     Call.CALLED: "staff_called",
     Call.COMING: "staff_coming",
@@ -103,13 +107,17 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
     seats = view.sign.seats
     if view.phase is Phase.OVER:
         seats = view.match.outcome.winners if view.match.outcome else frozenset()
-    who, side, colour = "none", None, NOBODYS_COLOUR
+    who = "none"
+    side = None
+    colour = NOBODYS_COLOUR
     if len(seats) == 1:
         (seat,) = seats
-        who, side = seat.value, view.seats[seat].side
+        who = seat.value
+        side = view.seats[seat].side
         colour = side.rgb if side else NOBODYS_COLOUR
     elif seats:
-        who, colour = "both", BOTH_COLOUR
+        who = "both"
+        colour = BOTH_COLOUR
     return {
         "seat": who,
         "side": translate(side.name, language) if side else "",
@@ -158,6 +166,7 @@ def seats_of(view: TableView, language: str, with_names: bool) -> Mapping[str, A
             "side": translate(seat_view.side.name, language) if seat_view.side else "",
             "colour": seat_view.side.rgb if seat_view.side else NOBODYS_COLOUR,
             "awaited": seat_view.is_awaited,
+            # a seat gets a receipt when it has handed in
             "handed_in": seat_view.receipt is not None,
         }
         if with_names:
