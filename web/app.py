@@ -266,7 +266,7 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
 
 
 def _set_headers(answer: Response) -> Response:
-    """Return any answer with its headers. Without a `Cache-Control` of its own it is never stored.
+    """Set the headers of any answer. One without a `Cache-Control` of its own is never stored.
 
     If the page sent a token with a long request, a cookie with that token tells the page that the
     answer has arrived.

@@ -76,7 +76,7 @@ class Presence:
             self._last_present_s = {}
             for seat in SEATS:
                 sitter = view.seats[seat]
-                # only phones can be gone, because pads and the machine need no stream
+                # a door is what a seat is played by, and only phones need a stream
                 needs_stream = is_game_on and sitter.door == "phone"
                 is_present = not needs_stream or self._stream_counts[seat] > 0
                 # a new sitting starts now, because its phone had no chance to open a stream

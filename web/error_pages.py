@@ -129,7 +129,10 @@ def _answer(
     reason: str | None = None,
     link: tuple[str, str] | None = None,
 ) -> Response:
-    # a link is an address and its text, by default those of the paragraph about the rule
+    """Return an error as a page or as JSON, whichever the client asks for.
+
+    `link` is an address and its text, by default those of the paragraph about the rule.
+    """
     link = link or current_app.extensions["paragraph"](rule)
     if wants_page():
         page = render_template(

@@ -11,7 +11,7 @@ from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league.people import Person
-from companion.league.tournament import Tournament
+from companion.league.tournament import MatchBoard, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
 from web.routes.api.body import ShortText
@@ -185,7 +185,10 @@ class CardPages(HubGroup):
         return answer  # type: ignore[return-value]
 
     def _current_board(self, person: Person) -> dict[str, Any] | None:
-        """Return the template values of a player's board or bye in the current round, or None."""
+        """Return the template values of a player's board or bye in the current round, or None.
+
+        A board is one game of a round, at one table.
+        """
         for tournament in self._tournaments.all():
             entrant = tournament.entrant_of(person.number)
             if tournament.is_over or tournament.round is None or entrant is None:
@@ -201,7 +204,9 @@ class CardPages(HubGroup):
                     return self._board_values(tournament, board, person.number)
         return None
 
-    def _board_values(self, tournament: Tournament, board: Any, number: int) -> dict[str, Any]:
+    def _board_values(
+        self, tournament: Tournament, board: MatchBoard, number: int
+    ) -> dict[str, Any]:
         """Return the template values of a board, as its player with this number sees it."""
         other = board.north if board.south == number else board.south
         return {

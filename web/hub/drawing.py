@@ -140,11 +140,11 @@ def seats_of(shown: ShownRecord, names: Mapping[Seat, str]) -> tuple[ShownSeat, 
     view = shown.record.view
     seats = []
     for seat in SEATS:
-        public = view.seats.get(seat)
+        public_seat = view.seats.get(seat)
         clock = None
-        if public:
+        if public_seat:
             # the seat on turn has the clock of the turn unless it has its own
-            clock = public.clock or (view.clock if public.awaited else None)
+            clock = public_seat.clock or (view.clock if public_seat.awaited else None)
         result = ""
         if view.phase is Phase.OVER and view.result:
             # a single winner gets the point, otherwise both get half
@@ -155,8 +155,8 @@ def seats_of(shown: ShownRecord, names: Mapping[Seat, str]) -> tuple[ShownSeat, 
                 seat,
                 side_of(view, seat),
                 names.get(seat, ""),
-                awaited=bool(public and public.awaited),
-                sealed=bool(public and public.sealed),
+                awaited=bool(public_seat and public_seat.awaited),
+                sealed=bool(public_seat and public_seat.sealed),
                 result=result,
                 clock=clock_of(clock, shown) if clock else Markup(),
             )

@@ -1,4 +1,8 @@
-"""Public pages of tournaments: pairings and standings, also for printing."""
+"""Public pages of tournaments: pairings and standings, also for printing.
+
+A round consists of matches between two entrants, and a match of boards. A board is one game of two
+people at a table.
+"""
 
 from __future__ import annotations
 

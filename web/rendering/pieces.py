@@ -1,6 +1,7 @@
 """Pieces as SVG: shapes, letters, lying and carried pieces, stacks, badges, and pieces on several
 squares.
 
+A kit is everything that is printed for a game. A face is a side of one of its pieces, by its name.
 Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains.
 """
 
@@ -33,7 +34,7 @@ def side_class(kit: Kit, seat: Seat | None) -> str:
 
 
 def piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str:
-    """Draw a face of a piece with its letter, as an outline if the piece is turned over."""
+    """Draw a face with its letter, as an outline if the piece is turned over."""
     face = kit.face(name)
     colour = side_class(kit, face.seat)
     drawing = use(face.drawing, centre, size, f"{colour} lying" if face.lies else colour)

@@ -1,6 +1,7 @@
 """The owner's page Health: what the camera sees, problems, and where to solve them.
 
-`/health` is for machines.
+A finding is one thing that was examined, such as the disk, with a grade and words about it. The
+route `/health` is for machines.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ EXAMINATION_INTERVAL_S = 20.0
 # Age in seconds from which on a backup counts as missing.
 OLD_BACKUP_S = 60 * 86400.0
 
-# Grades of what does not work, or soon will not. Failures come before warnings.
+# Grades of what does not work, or soon will not, the worst first.
 GRAVE = (Grade.FAIL, Grade.WARN)
 # Names of the topics of findings.
 TOPICS: Mapping[str, str] = {

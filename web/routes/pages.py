@@ -71,7 +71,6 @@ class Pages(PageGroup):
             "watch.html",
             fragment=self.page_context.fragment("watch", None),
             live="/live/watch",
-            viewer=None,
         )
 
     @get(f"/seat/{SEAT_PART}")
@@ -184,5 +183,5 @@ class Pages(PageGroup):
 
 
 def _seat_template(view: TableView, seat: Seat) -> str:
-    """Return the template of a seat's fragment: `seat`, or `at_pad` while its pad plays."""
+    """Return the template of a seat's fragment: `seat`, or `at_pad` if a pad plays it."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"

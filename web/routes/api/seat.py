@@ -30,7 +30,8 @@ class SeatRoutes(PageGroup):
     """The routes under `/api/seat`, for the browser that has the seat.
 
     A `moment` names the decision that the page shows, such as `3.2`. The table refuses an older
-    one.
+    one. An order is sealed when it is handed in: it is stored, and shown to nobody until all orders
+    of the turn are revealed together.
     """
 
     name = "api"

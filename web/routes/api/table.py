@@ -23,7 +23,10 @@ from web.security.auth import is_own_screen
 
 
 class SharedRoutes(PageGroup):
-    """The routes that seats, the table screen and the owner (`host` in addresses) share."""
+    """The routes that seats, the table screen and the owner (`host` in addresses) share.
+
+    A turn is shown in stages. What happened in a stage is told in headlines, one sentence each.
+    """
 
     name = "api"
 

@@ -1,4 +1,5 @@
-"""The settings page: eight main rows, all others in one fold, and each change saved at once.
+"""The settings page: eight main rows, all others in a part that unfolds, and each change saved at
+once.
 
 It also has backup, restore and reset.
 """
@@ -44,7 +45,7 @@ _PIN_SETTINGS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
 )
-# Settings of the eight main rows, which are omitted from the fold.
+# Settings of the eight main rows. The part that unfolds has all others.
 _MAIN_SETTINGS = frozenset(
     {
         "table.language",
@@ -168,7 +169,7 @@ class SettingsPage(PageGroup):
         self.upkeep.reset(games)
 
 
-# ---- the fold ------------------------------------------------------------------------------------
+# ---- reading what was typed ----------------------------------------------------------------------
 
 
 def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
