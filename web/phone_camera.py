@@ -137,6 +137,7 @@ class PhoneOwnerPages:
         """Show the code for a phone to scan. Query `first` leads back to the first evening."""
         phone_camera = self._phone_camera
         try:
+            # opens the port for the phone's page
             phone_camera.address()
         except CompanionError as error:
             trouble = error.message

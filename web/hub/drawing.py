@@ -67,11 +67,11 @@ def _kit(game: str, options: bytes) -> Kit | None:
         return None
 
 
-def board_of(view: PublicView, *, with_moves: bool) -> Markup:
+def board_of(view: PublicView, *, is_small: bool) -> Markup:
     """Draw the board or the lanes of a view in the current language.
 
-    Empty if this hub does not know the game. Without moves it is a small drawing, which shows only
-    the lanes of a card game.
+    Empty if this hub does not know the game. A small drawing is one without moves, and for a game
+    of cards an icon of its lanes.
     """
     # keep only what is drawn, so that a view in which only the clock differs hits the cache
     visible = msgspec.structs.replace(
@@ -80,10 +80,10 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
         options=view.options,
         layout=view.layout,
         lanes=view.lanes,
-        moves=view.moves if with_moves else (),
-        target=view.target if with_moves else {},
+        moves=() if is_small else view.moves,
+        target={} if is_small else view.target,
     )
-    return _board(msgspec.json.encode(visible, order="sorted"), not with_moves, current_language())
+    return _board(msgspec.json.encode(visible, order="sorted"), is_small, current_language())
 
 
 @lru_cache(maxsize=_MAX_DRAWINGS)
