@@ -61,7 +61,7 @@ class StandingsPages(HubGroup):
         writer = csv.writer(text)
         writer.writerow(COLUMNS)
         for stored in self._league.results.latest(MAX_EXPORTED_RESULTS):
-            writer.writerow(map(_safe_cell, self._columns_of(stored)))
+            writer.writerow(map(_safe_cell, self._row_of(stored)))
         return download(text.getvalue().encode(), "text/csv; charset=utf-8", "results.csv")
 
     @get("/host/people", guard=host_page)
@@ -94,8 +94,8 @@ class StandingsPages(HubGroup):
                 raise NotFound
         return redirect("/host/people", 303)
 
-    def _columns_of(self, stored: StoredResult) -> tuple[Any, ...]:
-        """Return one line of the file of results."""
+    def _row_of(self, stored: StoredResult) -> tuple[Any, ...]:
+        """Return one row of the file of results, in the order of `COLUMNS`."""
         result = stored.result
         return (
             round(result.ended_s),

@@ -60,8 +60,8 @@ def board_svg(picture: BoardPicture, quarters: int = 0) -> Markup:
 
 
 def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
-    """Draw a stage of the last turn: where pieces went, what bounced and who was hit. Scripts draw
-    nothing on it.
+    """Draw a stage (a part of a turn) of the last turn: where pieces went, what bounced and who was
+    hit. Scripts draw nothing on it.
     """
     moves = tuple(
         (Square.parse(event.square), Square.parse(event.to))
@@ -186,8 +186,8 @@ class _Sketch:
         return "".join(parts) + self._labels()
 
     def _tile(self, square: Square, classes: str) -> str:
-        place = area(self.centre(square) - _SQUARE / 2, _SQUARE)
-        return f'<rect class="{classes}" {place} rx="3"/>'
+        box = area(self.centre(square) - _SQUARE / 2, _SQUARE)
+        return f'<rect class="{classes}" {box} rx="3"/>'
 
     def _tiles(self) -> str:
         """Draw separate tiles, or a framed board of two tones with its goals."""
@@ -352,7 +352,7 @@ class _Sketch:
         return f'<path class="target" d="M{xy(corner)}h100v100h-100z"/>'
 
     def _is_hit(self, move: HandMove) -> bool:
-        """Return whether the piece moves because it was hit in the current step."""
+        """Return whether the piece moves because it was hit in the shown stage."""
         return any(strike.is_hit and strike.target == move.origin for strike in self.strikes)
 
     def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
@@ -432,7 +432,7 @@ class _Sketch:
         )
 
     def _stances(self) -> str:
-        """Draw shields and bursts around the pieces that act in the step."""
+        """Draw shields and bursts around the pieces that act in the stage."""
         parts = []
         for event, beat in self.timed_events:
             look = event.kind.look
@@ -443,7 +443,7 @@ class _Sketch:
         return "".join(parts)
 
     def _strikes(self) -> str:
-        """Draw the shots and blows of the current step, below the pieces.
+        """Draw the shots and blows of the stage, below the pieces.
 
         A hit over a distance is a line of fire. A line does not fit between neighbours, so a hollow
         arrow lies across the edge between them, also for a blow that misses.
@@ -525,7 +525,7 @@ def plan_svg(
         first = sketch.centre(square)
         if square in picture.layout:
             first += -33 + 33j
-        for place, number in enumerate(numbers_here):
-            disc = first + 33 * place
+        for index, number in enumerate(numbers_here):
+            disc = first + 33 * index
             parts.append(circle("", disc, 15) + text(number, disc + 7j))
     return "".join(parts)

@@ -59,8 +59,8 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
     parts = []
     if not standing:
         # carriable pieces without a carrier are drawn side by side
-        for place, face in enumerate(carried):
-            parts.append(piece(kit, face, centre + (4 + 3j) + 8 * place, SMALL_SIZE))
+        for index, face in enumerate(carried):
+            parts.append(piece(kit, face, centre + (4 + 3j) + 8 * index, SMALL_SIZE))
         return "".join(parts)
     has_bar = badge is not None and badge.share is not None
     size, middle = (SIZE_WITH_BAR, centre - 19j) if has_bar else (PIECE_SIZE, centre + 3j)
@@ -68,8 +68,8 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
     lowest = middle - _STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):
         parts.append(piece(kit, face, lowest + level * _STEP, size))
-    for place, face in enumerate(carried):
-        parts.append(piece(kit, face, centre + (33 - 31j) - 14 * place, BURDEN_SIZE))
+    for index, face in enumerate(carried):
+        parts.append(piece(kit, face, centre + (33 - 31j) - 14 * index, BURDEN_SIZE))
     if badge and badge.text:
         parts.append(text(escape(badge.text), centre + 45j, ' class="points"'))
     return "".join(parts)

@@ -12,9 +12,10 @@ from markupsafe import Markup, escape
 from companion.core.i18n import translate
 
 
-def xy(point: complex, places: str = "g") -> str:
-    """Format a point for an SVG path, such as `12.5 -3`. `places` is the format of its numbers."""
-    return f"{point.real + 0:{places}} {point.imag + 0:{places}}"  # + 0: no "-0"
+def xy(point: complex, number_format: str = "g") -> str:
+    """Format a point for an SVG path, such as `12.5 -3`."""
+    x, y = point.real + 0, point.imag + 0  # + 0: no "-0"
+    return f"{x:{number_format}} {y:{number_format}}"
 
 
 def area(corner: complex, size: complex) -> str:
@@ -25,8 +26,8 @@ def area(corner: complex, size: complex) -> str:
 
 def circle(classes: str, centre: complex, radius: float, attributes: str = "") -> str:
     """Draw a circle."""
-    place = f'cx="{centre.real:g}" cy="{centre.imag:g}" r="{radius:g}"'
-    return f'<circle class="{classes}" {place}{attributes}/>'
+    shape = f'cx="{centre.real:g}" cy="{centre.imag:g}" r="{radius:g}"'
+    return f'<circle class="{classes}" {shape}{attributes}/>'
 
 
 def text(words: object, at: complex, attributes: str = "") -> str:

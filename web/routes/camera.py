@@ -84,7 +84,7 @@ class CameraReports:
             return self._report
 
     def _measure(self, board_eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
-        """Read the board now. `state` is that of the camera, which has no trouble."""
+        """Return a new report on a camera that works. `state` is that of the camera."""
         board = self.page_context.worker.make(board_eye.board)
         number = board_eye.latest_number()
         age_s = now_s - self._measured_s
@@ -98,7 +98,7 @@ class CameraReports:
 
 
 def _judge(state: CameraState, board: BoardSeen | None, advice: tuple[Advice, ...]) -> CameraReport:
-    """Return a report without the number of pictures per second."""
+    """Return a report on the reading of a board, without the number of pictures per second."""
     if advice:
         return CameraReport(state, False, advice[0].why, advice[0].text, board)
     if board is None:

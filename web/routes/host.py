@@ -101,7 +101,10 @@ class HostPages(PageGroup):
 
 
 def chosen_row(chosen: Mapping[str, Any], row: OptionRow) -> ChosenRow:
-    """Return an option with its last choice, or else its default."""
+    """Return what is chosen for an option (`row`): its last choice, or else its default.
+
+    `chosen` has the last choices of a game by the name of the option.
+    """
     # the last choice serves as a sample for a custom text
     sample = str(row.choices[-1][1]) if row.free_text else ""
     # compared in their written form, because True is not 1

@@ -67,17 +67,17 @@ class Proxies:
         prefix = environ.get("HTTP_X_INGRESS_PATH") or environ.get("HTTP_X_FORWARDED_PREFIX", "")
         path = _last(prefix).rstrip("/")
         return Caller(
-            self._first_stranger(environ.get("HTTP_X_FORWARDED_FOR", "")),
+            self._client_address(environ.get("HTTP_X_FORWARDED_FOR", "")),
             scheme if scheme in ("http", "https") else "",
             host,
             path if is_page_path(path) else "",
         )
 
-    def _first_stranger(self, forwarded: str) -> str:
-        """Return the last address that is not one of our proxies. Addresses before it may be
+    def _client_address(self, forwarded: str) -> str:
+        """Return the last address of a list that is not one of our proxies. Those before it may be
         forged.
         """
-        # each proxy appends its client, so the nearest is last
+        # each proxy appends its own client, so the nearest proxy's is last
         for text in reversed(forwarded.split(",")):
             address = _address(text)
             if not address:
