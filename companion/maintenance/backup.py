@@ -2,10 +2,12 @@
 
 A backup is a ZIP file with a note (`backup.json`), the games as JSON lines, settings, lens data,
 last choices, and optionally photographs. It holds no key of the installation and nothing of a game
-that is still on: sealed orders and hands never leave the machine.
+that is still on. So orders that are handed in but not revealed, and hands of cards, never leave the
+machine.
 
-A restore is checked completely, then staged in the state directory. The next start applies it
-before anything is opened, and keeps what it replaces in `before-restore`.
+A restore has two steps. The backup is checked completely and unpacked into a folder of the state
+directory: it is staged. The next start puts it in place before anything is opened, and keeps what
+it replaces in `before-restore`. A deletion of all games is staged and carried out in the same way.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ from companion.table.records import SEATS_GAME, FreeSeat
 FORMAT = 2
 # Maximum size of an unpacked backup in bytes, so that no file fills the disk.
 MAX_BYTES = 2_000_000_000
-# Maximum number of files in a backup: a thousand games of twenty turns, each with its photograph.
+# Maximum number of files (members) in a backup: a thousand games of twenty turns, each with its
+# photograph.
 MAX_MEMBERS = 20_000
 # Compression methods of a backup. LZMA is refused, since it takes as much memory as the file asks
 # for.
@@ -81,11 +84,12 @@ MAX_MEMBER_BYTES = {
 }
 # Maximum size of a photograph in bytes: the largest camera at the best quality.
 _MAX_PHOTOGRAPH_BYTES = 4_000_000
-# Name of a photograph: the game, then the moment, as in `photographs/12/3.2.jpg`.
+# Name of a photograph: the game, then the moment (the decision's number in it), as in
+# `photographs/12/3.2.jpg`.
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 # Folder with the photographs of one journal's games.
 _ALBUM = "photographs"
-# Folder with pictures drawn of these games. They can be made again at any time.
+# Folder with pictures that the program draws of these games, at any time again.
 _DRAWINGS = "history"
 # File in the staged folder that marks a deletion: games and photographs are deleted, and nothing
 # replaces them.
@@ -140,7 +144,7 @@ def make_backup(
     photographs: bool,
     target: IO[bytes],
 ) -> BackupNote:
-    """Write a backup to `target`. The service may be running.
+    """Write a backup to `target`, and return its note. The service may be running.
 
     Raises `JournalError` and `SystemTrouble`.
 
@@ -165,21 +169,22 @@ def make_backup(
 
 
 def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_out: int) -> int:
-    """Write the photographs of all games but one, the newest as far as a restore accepts them.
+    """Write the photographs of all games but one into a backup. Return their number.
 
-    Return their number.
+    If there are more than a restore accepts, the oldest are left out.
     """
     games = [game for game in reversed(album.games()) if game != left_out]
     newest_first = [
         album.path(game, moment) for game in games for moment in reversed(album.moments(game))
     ]
     count = 0
-    free_space_bytes = MAX_BYTES - sum(MAX_MEMBER_BYTES.values())
+    # what the other members leave, if they are as large as they may be
+    remaining_bytes = MAX_BYTES - sum(MAX_MEMBER_BYTES.values())
     for path in newest_first[: MAX_MEMBERS - len(MAX_MEMBER_BYTES)]:
         # the running service may just have deleted it
         with suppress(FileNotFoundError):
-            free_space_bytes -= path.stat().st_size
-            if free_space_bytes < 0:
+            remaining_bytes -= path.stat().st_size
+            if remaining_bytes < 0:
                 break
             # JPEG does not compress any further
             archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
@@ -193,8 +198,8 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_o
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
     """Check a backup completely and stage it for the next start.
 
-    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The state
-    directory and the keys of this installation stay as they are. All seats are free afterwards.
+    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The restored
+    games get the keys of this installation. All seats are free afterwards.
     """
     state = settings.journal_path.parent
     with disk_errors():
@@ -265,7 +270,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         return ""
     # the lock makes sure that no journal in use is moved
     with disk_errors(), lock_journal(settings.journal_path):
-        # the drawn pictures move first: while they are here, nothing has been moved
+        # The drawings are the first that leaves the staged folder. While they are in it, what is in
+        # `former` is of an earlier restore. Later it may be all that is left of the own games.
         if (staged / _DRAWINGS).exists():
             _clear(former)
         former.mkdir(mode=0o700, exist_ok=True)
@@ -301,7 +307,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
 
 
 def _move(state: Path, name: str, folder: Path) -> None:
-    """Move a file of the state directory to a folder, a journal with its write-ahead log."""
+    """Move a file of the state directory to a folder, the journal with SQLite's files beside it."""
     for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
         path = state / f"{name}{suffix}"
         if path.exists():
@@ -375,6 +381,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
         raise Malformed(say("This file is damaged or not a backup."))
     total = sum(entry.file_size for entry in entries)
     sizes = [(entry.filename, entry.file_size, _max_bytes(entry.filename)) for entry in entries]
+    # only photographs can make the whole too large
     for name, size, max_bytes in (*sizes, (_ALBUM, total, MAX_BYTES)):
         if size > max_bytes:
             raise Malformed(
@@ -433,7 +440,7 @@ def _adopt_games(path: Path, own_path: Path) -> None:
             raise Malformed(
                 say("The games in this backup cannot be used: {why}", why=journal.notice)
             )
-        # stamped with the time of the backup's last input, so that times never run backwards
+        # at the time of the backup's last input, so that times never run backwards
         last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
             journal.append(SEATS_GAME, [FreeSeat(seat)], last_at)

@@ -1,9 +1,12 @@
 """The games of an installation as JSON lines, for a backup.
 
 The journal is a SQLite file with a table of inputs and some smaller ones. Each row that may leave
-it becomes a line. Keys, seats' secrets and a game that is still on are never written. Lines
-are read as data of known types within limits, and become rows of a new journal made by this
-program. Nothing else from a backup ever reaches SQLite.
+it becomes a line. Keys, seats' secrets and a game that is still on are never written. Lines are
+read as data of known types within limits, and become rows of a new journal made by this program.
+Nothing else from a backup ever reaches SQLite.
+
+Each input of the journal has a link, a checksum over itself and the input before. Links are not
+written: the ones of the journal are checked first, and the new journal gets its own.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from companion.table.session import Phase
 MAX_LINE_BYTES = 16_000_000
 # Maximum number of lines. A game of twenty turns has some 120.
 MAX_LINES = 1_000_000
-# Maximum size of an input in bytes. The pages accept requests of 16 KB.
+# Maximum size of an input's record in bytes. The pages accept requests of 16 KB.
 MAX_RECORD_BYTES = 200_000
 
 # Types of columns, with limits that no true value reaches.
@@ -66,6 +69,7 @@ class InputLine(_Line, frozen=True):
     now_s: Seconds
     """When it arrived, on the monotonic clock."""
     record: AnyRecord
+    """What was put in, such as a seat that is taken."""
 
 
 class RunLine(_Line, frozen=True):
@@ -84,6 +88,7 @@ class ImportedLine(_Line, frozen=True):
     game: Number
     at: Seconds
     digest: Annotated[str, Meta(max_length=128)]
+    """Digest that identifies the game, by which a second import is noticed."""
     file: bytes
 
 
@@ -107,7 +112,7 @@ _decode_line = msgspec.json.Decoder(
     InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine
 ).decode
 _DAMAGED = say("The games in this backup are damaged: nothing was changed.")
-# Table of the journal by type of line, for all lines that are no inputs.
+# Table of the journal by type of line. Inputs are in the table `entries`.
 _TABLE_BY_LINE = {
     RunLine: "runs",
     ImportedLine: "imported",
@@ -124,7 +129,7 @@ def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
 
     Return the number of games written, and the number of the game that is on (0: none).
     """
-    # a transaction: later writes of other connections are not visible
+    # within a transaction later writes of the running service are not visible
     journal.database.read("BEGIN")
     games = journal.games()
     unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
@@ -149,7 +154,7 @@ def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
 
 
 def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
-    """Yield the inputs of a game up to the first one that was altered."""
+    """Yield the inputs of a game up to the first one whose link shows that it was altered."""
     before = NO_LINK
     for row in rows_of(journal.database.connection, game):
         if not is_intact(before, row):
@@ -159,9 +164,10 @@ def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
 
 
 def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
-    """Return an input with another nonce, since with its own a seat's token could be made.
+    """Return an input with another nonce, if it has one.
 
-    Equal nonces get the same replacement, which `nonces` remembers.
+    From a nonce the token of the seat that was taken could be made. Equal nonces get the same
+    replacement, which `nonces` remembers.
     """
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:

@@ -24,7 +24,7 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 
-# Pause in seconds between two rounds. Longer: a full disk is noticed later.
+# Pause in seconds between two rounds. With a longer one a full disk would be noticed later.
 ROUND_INTERVAL_S = 5.0
 # Time in seconds without activity at the table before games are removed, since a write to the disk
 # could delay a player.
@@ -34,7 +34,8 @@ QUIET_S = 60.0
 MEMORY_INTERVAL_S = 30.0
 
 _DAY_S = 86_400.0
-# Maximum number of free database pages that a round returns to the disk, so that a round is short.
+# Maximum number of free pages of the database (4 KB each) that a round returns to the disk, so that
+# a round is short.
 _MAX_PAGES_PER_ROUND = 64
 
 

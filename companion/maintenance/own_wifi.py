@@ -2,9 +2,9 @@
 
 It opens by itself, and stays until the table joins the Wi-Fi that its owner names on a page.
 
-The service may not change the network. It leaves a request in its own folder under `/run`.
-`companion wifi` carries it out as root (companion-wifi.path) and answers in a folder owned by root.
-No password appears in a log or on a command line.
+The service may not change the network. It leaves a request in its own folder under `/run`. systemd
+notices the file (companion-wifi.path) and runs `companion wifi` as root, which carries the request
+out and answers in a folder of root's. No password appears in a log or on a command line.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ REQUEST_FILE = "wifi"
 ANSWER = Path("/run/companion-wifi/answer")
 # Maximum size of a request or an answer in bytes. The longest names and passwords take some 500.
 MAX_REQUEST_BYTES = 2000
-# Time in seconds without an address after which the own Wi-Fi opens. Shorter: it opens while a slow
-# router still starts. Longer: people at a table without a network wait.
+# Time in seconds without an address after which the own Wi-Fi opens. If it were shorter, it would
+# open while a slow router still starts. If longer, people at a table without a network would wait.
 NO_ADDRESS_TIMEOUT_S = 120.0
-# Timeout in seconds for an answer. One attempt at a Wi-Fi and three at the own one take 250.
+# Timeout in seconds for an answer. One attempt to join a Wi-Fi and three to open the own one take
+# up to 250.
 ANSWER_TIMEOUT_S = 300.0
 # Password of the own Wi-Fi while the table has no owner, and when the table button opens it.
 FIRST_PASSWORD = "tabletop"
@@ -55,8 +56,9 @@ class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     number: str
     """Random text by which the answer is recognised."""
     hotspot: Wifi | None = None
-    """The own Wi-Fi. It is opened if there is none to join, and opened again if that one cannot be
-    joined.
+    """The own Wi-Fi.
+
+    It is opened if there is no Wi-Fi to join, and opened again if that one cannot be joined.
     """
     wifi: Wifi | None = None
     """The Wi-Fi to join."""
@@ -91,7 +93,7 @@ class OwnWifi:
     The service calls `step` every few seconds.
 
     :param folder: the service's folder, for requests
-    :param password: returns the password of the own Wi-Fi
+    :param password: returns the password with which the own Wi-Fi opens by itself
     :param report: called after every change, with whether the own Wi-Fi is open
     :param answer: file of root's answers. Tests replace it
     :param addresses: returns the machine's present addresses. Tests replace it
@@ -152,7 +154,7 @@ class OwnWifi:
                     self.open(self._password())
 
     def open(self, password: str) -> None:
-        """Request the own Wi-Fi."""
+        """Request to open the own Wi-Fi, under the name of the machine."""
         host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname().partition(".")[0])
         self._request(Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
 

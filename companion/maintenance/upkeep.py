@@ -40,8 +40,8 @@ from companion.table.table import Table
 
 # Empty file in the state directory whose time is that of the last backup.
 BACKED_UP = "backed-up"
-# Empty file in the state directory that marks that the first evening is over. The first evening is
-# a page that leads a new owner through the first steps.
+# Empty file in the state directory that exists once the owner is done with the first evening, a
+# page that leads a new owner through the first steps.
 WELCOMED = "welcomed"
 # Time in seconds without a game and without another change before the service restarts for a
 # setting, so that an owner can change several settings first.
@@ -71,12 +71,12 @@ class Upkeep:
     ) -> None:
         self.path = path
         """Path of the settings file, which need not exist."""
+        self.running = settings
+        """Settings that the service uses now."""
         self.start_notice = ""
         """What this start has restored or deleted, as a sentence. Empty if nothing."""
         self._last_good = LastGoodSettings(path)
         self._file = SettingsFile(path)
-        self.running = settings
-        """Settings that the service uses now."""
         self._table = table
         self._clock = clock
         self._use = use
@@ -144,9 +144,9 @@ class Upkeep:
         return say("Saved: {settings}.", settings=listed(rows()[key].title for key in changes))
 
     def notice(self) -> str:
-        """Return what is wrong with the settings file, as sentences. Empty if nothing is.
+        """Return what an owner should know about the settings file, as sentences. Empty if nothing.
 
-        They say that the last good settings are in use, or which settings are no longer used.
+        They say that the last settings that worked were restored, or which are no longer used.
         """
         return joined(" ", (self._last_good.notice(), *retired_settings(self.path)))
 
@@ -229,7 +229,7 @@ class Upkeep:
         return staged_sentence(self.running)
 
     def unstage(self) -> None:
-        """Cancel the staged restore or deletion."""
+        """Cancel the staged restore or deletion, and take its notice away."""
         with self._lock:
             unstage(self.running)
         self._table.set_notice("upkeep", "")

@@ -1,6 +1,7 @@
 """Reads and changes the settings file as a careful person would: comments and order stay.
 
-A setting has a dotted name such as `web.port`: the section and the name in TOML.
+A setting has a dotted name such as `web.port`: the section and the name in TOML. The digest of what
+was read shows whether somebody has edited the file before a change is written.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
-# Sections that are always written completely, since a pad's table in the file replaces all defaults
-# of that pad.
+# Sections with the pins of a pad. One that is in the file replaces all defaults of that pad, so it
+# is always written completely.
 PAD_SECTIONS = ("panel.south", "panel.north")
 
 
@@ -32,7 +33,7 @@ class FileContents:
     settings: Settings
     """Its settings, with defaults for those that it does not name."""
     digest: str
-    """Digest of its bytes, by which a change by hand is noticed. Empty without a file."""
+    """Digest of its bytes. Empty without a file."""
 
 
 class SettingsFile:
@@ -193,7 +194,10 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
-    """Return the text of the file with the changes, or None if it would not read back as `new`."""
+    """Return the text of a settings file with some values changed.
+
+    None if that is not possible, or if the new text would not be read as `new`.
+    """
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above
 
@@ -210,10 +214,7 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
 def _complete_pads(
     document: Any, new: Settings, changes: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the changes, and every wired pin of a pad that is new in the file.
-
-    The table of a pad in the file replaces all defaults.
-    """
+    """Return the changes, and with them every wired pin of a pad that is new in the file."""
     complete = dict(changes)
     new_values = values_by_name(new)
     for section in PAD_SECTIONS:

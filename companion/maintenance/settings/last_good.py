@@ -1,4 +1,4 @@
-"""Restores the last settings that worked after three failed starts.
+"""After three failed starts, restores the last settings that worked.
 
 So a wrong setting does not leave a table without its pages. Two files beside the settings file hold
 a copy of the last settings that worked, and the number of failed starts since. If they cannot be
@@ -38,7 +38,10 @@ class LastGoodSettings:
         """Path of the copy of the settings that did not work."""
 
     def count_start(self) -> None:
-        """Count a start. After three failed ones, restore the last settings that worked."""
+        """Count a start as failed until `keep` is called. Restore good settings if it is too many.
+
+        Those that failed are kept in `refused_path`.
+        """
         with suppress(OSError):
             # the file has one byte for each failed start
             failed = len(_content(self._starts_path))
@@ -57,7 +60,7 @@ class LastGoodSettings:
         return _content(self._path)
 
     def keep(self, content: bytes) -> None:
-        """Record that the service works with these settings."""
+        """Record that the service works with these settings, the content of the file."""
         with suppress(OSError):
             self.reset_count()
             is_recorded = self._good_path.exists() and content == _content(self._good_path)

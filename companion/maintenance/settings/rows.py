@@ -35,7 +35,7 @@ from companion.maintenance.settings.words import (
 MAX_TEXT = 200
 
 _TOPIC_HELP = say("Use letters, digits, _ and -, with slashes between.")
-# Help for texts that have to match a pattern.
+# What to enter for texts that have to match a pattern, by dotted name.
 _SPELLING_HELP = {
     "wifi.password": say(
         "Enter 8 to 63 letters, digits and signs without accents, or leave it empty."
@@ -62,7 +62,8 @@ HUB_MAY_SET = frozenset(
         "voice.volume",
     }
 )
-# Checkboxes beside the pins of each pad. They have no rows of their own.
+# Settings that say which lamps of a pad are active low: checkboxes beside their pins, without rows
+# of their own.
 LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
 
 
@@ -83,9 +84,9 @@ _NUMBERS = (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN)
 
 
 def _figure(number: float) -> float | int:
-    """Return a bound as written in a sentence: whole if it is, such as `60`, else a float.
+    """Return a bound of a range as an int if it is whole, so that a sentence says 60, not 60.0.
 
-    The decimal mark of a float follows the language.
+    A sentence writes a float with the decimal mark of its language.
     """
     return int(number) if number == int(number) else number
 
@@ -158,7 +159,7 @@ class SettingRow:
                 raise Malformed(say("Enter at most {number} characters.", number=self.longest))
         try:
             if self.kind in _NUMBERS:
-                # unlike `convert`, this takes a sign and leading zeros, and no `null`
+                # unlike `convert`, `float` takes a sign and leading zeros, and no `null`
                 value = float(text.replace(",", "."))
             return msgspec.convert(value, self.type, strict=False)
         except (ValueError, msgspec.ValidationError):
@@ -246,9 +247,9 @@ def page_may_write(key: str, value: object) -> bool:
 
 
 def unwritable_settings(current: Settings, wanted: Settings) -> dict[str, object]:
-    """Return the current settings that must stay although other ones are wanted.
+    """Return the current values of settings that would change but must not, by dotted name.
 
-    The page may not write them.
+    They are those that the page may not write.
     """
     values = values_by_name(current)
     return {
@@ -281,7 +282,7 @@ def _row(key: str, annotation: Any, words: Words) -> SettingRow:
     default = values_by_name(Settings()).get(key)
     info = inspect.type_info(annotation)
     choices = tuple(words.choices.items())
-    # a union of a number and None: unset, or a pin that is not wired
+    # a number or nothing: the setting may be unset, or the pin not wired
     is_union = isinstance(info, inspect.UnionType)
     if isinstance(info, inspect.UnionType):
         numbers = inspect.IntType | inspect.FloatType

@@ -11,23 +11,24 @@ from companion.core.i18n import LANGUAGES, say
 
 @dataclass(frozen=True)
 class Words:
-    """The words for one setting. `choices` are by value, in the order in which they are shown."""
+    """The words for one setting, as the settings page shows them."""
 
     title: str
     sentence: str
     unit: str = ""
     choices: Mapping[Any, str] = field(default_factory=dict)
+    """Words for each value to choose from, in the order in which they are shown."""
 
 
 # Regular expression of camera sources that are devices. The settings page writes no others, because
-# pictures as a source are for tests at the machine itself. After `picamera:` follows a number, a
-# sensor, or libcamera's id, which is not a file path.
+# files as a source are for tests at the machine itself. After `picamera:` comes a number, the name
+# of a sensor, or libcamera's id, which looks like a path but is none.
 CAMERA_PATTERN = (
     r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
     r"|usb:[^/\\]{1,100}"
 )
 
-# Sections and single settings that take effect without a restart.
+# Sections and single settings that take effect without a restart of the service.
 WITHOUT_RESTART = frozenset(
     {
         "table",
@@ -337,8 +338,8 @@ ON_PAGE: Mapping[str, Words] = {
     ),
 }
 
-# Settings with a file or an address of this machine, which the page may not write: anybody with the
-# owner key uses it from a phone.
+# Settings that the page may not write, because they name a file, a program or an address of this
+# machine, and anybody with the owner key uses the page from a phone.
 BY_HAND: Mapping[str, Words] = {
     "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
     "web.host": Words(
