@@ -87,14 +87,14 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
     environment.make_environment(home)
     (home / "bin/python3").unlink()
     (home / "bin/python3").symlink_to(Path(sys.executable).resolve())
-    assert sorted(path.name for path in environment.site_packages(home, "").iterdir()) == [
+    assert sorted(path.name for path in environment.site_packages(home).iterdir()) == [
         "pure-1.dist-info",
         "pure.py",
     ]
     script = "import sys, pure, fast; print(sys.prefix, pure.__file__, fast.python)"
     command = [home / "bin/python3", "-I", "-c", script]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    shared = environment.site_packages(home, "").resolve() / "pure.py"
+    shared = environment.site_packages(home).resolve() / "pure.py"
     assert said.split() == [str(home), str(shared), own]
 
 

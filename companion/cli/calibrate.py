@@ -29,8 +29,8 @@ MAX_MISFIT = 0.6 / 1280
 # Maximum standard deviation of the focal length, as a share of it. Chosen by eye: higher accepts
 # views that are too much alike, lower asks for more of them.
 MAX_SPREAD = 0.01
-# Number of pictures in a row that are refused for one reason before it is printed. A reason that
-# passes by itself is not.
+# Number of pictures in a row that have to be refused for one reason before it is printed, so that a
+# reason that passes by itself is not.
 MIN_REFUSALS = 20
 
 

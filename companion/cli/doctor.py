@@ -71,7 +71,7 @@ def report(settings: Settings, as_json: bool, path: Path) -> int:
 
 
 def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
-    """Return the findings of the running companion, or else examine everything from here."""
+    """Return the findings of the running companion, or else examine everything in this process."""
     findings = ask_service(settings)
     if findings is not None:
         return findings
@@ -97,8 +97,8 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
 def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     """Return the findings of the companion that runs with these settings. None if none runs.
 
-    If its journal, which holds the owner key, cannot be read, the only finding is what everybody
-    may know.
+    It tells them only to the owner. If the journal, which has the owner key, cannot be read, the
+    only finding is what everybody may know.
     """
     try:
         address = own_address(settings.web)
@@ -137,7 +137,7 @@ def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
     return content if status == 200 else None
 
 
-# ---- from here -----------------------------------------------------------------------------------
+# ---- without a running companion -----------------------------------------------------------------
 
 
 def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
     """Open the history of an installation.
 
-    The newest game played here counts as the one on the table.
+    The newest game counts as the one on the table, which may still be going on.
     """
     from companion.archive.history import History  # noqa: PLC0415
     from companion.core.clock import RealClock  # noqa: PLC0415 - imports all games, which is slow

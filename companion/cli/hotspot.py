@@ -48,8 +48,8 @@ ANSWER_PAUSE_S = 2.0
 MAX_OPEN_ATTEMPTS = 3
 # Pause in seconds between two attempts.
 RETRY_PAUSE_S = 5.0
-# Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli. NetworkManager
-# alone gives the password 25 seconds.
+# Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli, the command of
+# NetworkManager, which alone gives the password 25 seconds.
 JOIN_TIMEOUT_S = "45"
 
 # Runs a command. Returns its exit status and its output.
@@ -127,9 +127,9 @@ class WifiProfile:
             return ""
 
     def activate(self, wifi: Wifi, *options: str) -> tuple[int, str]:
-        """Write the profile and activate it. Return the exit status and the output.
+        """Write the profile and activate it. Return the exit status and the output of nmcli.
 
-        After a failure the former profile is restored, or this one is removed. Otherwise
+        After a failure the former profile is restored, or this one is removed. If it stayed,
         NetworkManager would try it at every start.
         """
         former = self.text()
@@ -336,7 +336,7 @@ class WifiControl:
         self._root = root
         self._run = run
         self._pause = pause
-        # after a restart the machine looks for the Wi-Fi that it knows
+        # not used at a start, when the machine looks for the Wi-Fi that it knows
         self.own_profile = WifiProfile(
             "tabletop-companion-setup", root / "run", run, autoconnect=False
         )
@@ -370,7 +370,7 @@ class WifiControl:
     def _open(self, own: Wifi | None) -> Trouble:
         """Open the own Wi-Fi. Return why this failed, or an empty string.
 
-        Without one to open it has failed.
+        Having none to open (None) counts as a failure.
         """
         for attempt in range(MAX_OPEN_ATTEMPTS):
             if attempt:

@@ -38,7 +38,7 @@ PAGES_PORT = 8500
 NATS_PORT = 4222
 # Maximum number of spectators at once, as measured (docs/measurements.md).
 MAX_SPECTATORS = 1000
-# Options that are settings of the pages.
+# Options of the command that are also fields of `WebSettings`, the settings of the pages.
 WEB_FIELDS = ("host", "port", "names", "proxies", "path", "certificate", "key")
 
 FOLDER = argument(
@@ -51,8 +51,8 @@ FOLDER = argument(
 # Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
 # serves no table.
 COLLECTION_INTERVAL_S = 600.0
-# Switch interval of Python's threads in seconds. It is shorter than usual (0.005), so that a thread
-# with something to send need not wait long for one that draws.
+# Interval in seconds after which Python switches between threads. It is shorter than usual (0.005),
+# so that a thread with something to send need not wait long for one that draws.
 THREAD_SWITCH_S = 0.0005
 
 
@@ -140,8 +140,8 @@ def hub(options: argparse.Namespace) -> None:
         print(f"Code to join:  {dashed_code(code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {address} {code}")
         print("Ctrl-C ends the hub.", flush=True)
-        # objects that live long are searched for garbage only here. Those of an event are freed
-        # with their last reference
+        # Full collections run only in the loop below, because of how long they take. Few objects
+        # need them: most are freed with their last reference.
         gc.freeze()
         young, middle, _ = gc.get_threshold()
         gc.set_threshold(young, middle, 1_000_000)

@@ -47,8 +47,8 @@ def lamp(options: argparse.Namespace) -> int:
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     """Show the state of the service on the lamp until SIGTERM. Return the exit status.
 
-    Without a lamp it returns at once, without pins after a time-out. During a shutdown, SIGTERM
-    arrives last, once every service has ended and the disks are synced.
+    Without a lamp it returns at once, without pins after `PINS_TIMEOUT_S`. During a shutdown,
+    SIGTERM arrives last, once every service has ended and the disks are synced.
 
     :param folder: the folder in which the service writes its state
     :param factory: gpiozero's pin factory. Tests replace it
@@ -74,10 +74,10 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
 
 
 def _wait_for_pins() -> Any:
-    """Wait for the machine's pins, which may become available late during a boot, and return them.
+    """Wait for the machine's pins, which may become available late during a boot.
 
-    Return None if there are none, and print why. Also return None if a signal ends the process
-    first.
+    Return their factory. None if a signal ends the process first, or if there are none, and then
+    print why.
     """
     from hardware.pin_factory import open_factory  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What the commands share: how they are declared, reading settings, writing files.
+"""What commands have in common: how they are declared, reading settings, writing files.
 
 A command is a function with the decorator `command`, which names it, describes it in a line of help
 and lists its options. Options that several commands have are constants here.
@@ -27,9 +27,10 @@ Run = Callable[[argparse.Namespace], int | None]
 
 
 def command(name: str, help_text: str, *changes: ParserChange) -> Callable[[Run], Command]:
-    """Decorate the function that runs a command, and replace it by the `Command`.
+    """Decorate a function that runs a command. The decorator replaces it by the `Command`.
 
-    :param changes: applied in order to the command's parser, mostly by `argument`
+    :param help_text: what the command does, for the list of commands
+    :param changes: what to add to the command's parser, in order, mostly made by `argument`
     """
 
     def add(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,7 @@ def command(name: str, help_text: str, *changes: ParserChange) -> Callable[[Run]
 
 
 def argument(*names: str, **options: Any) -> ParserChange:
-    """Return a change that adds an argument, declared as for `ArgumentParser.add_argument`."""
+    """Return a `ParserChange` that adds an argument, as `ArgumentParser.add_argument` does."""
     return methodcaller("add_argument", *names, **options)
 
 
@@ -54,7 +55,7 @@ def add_commands(
     subparsers = parser.add_subparsers(required=required, metavar="COMMAND")
     for command in commands:
         subparser = subparsers.add_parser(command.name, help=command.help)
-        # `main` calls it
+        # `main` calls `run` of the options
         subparser.set_defaults(run=command.run)
         command.add(subparser)
 
@@ -127,7 +128,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     settings = load_settings(path if options.settings or path.exists() else None)
 
     def given_fields(**option_names: str) -> dict[str, Any]:
-        """Return the fields of settings whose option is on the command line, with its value."""
+        """Return fields of settings with the values of their options, if these were given."""
         values = {field: getattr(options, option, None) for field, option in option_names.items()}
         return {field: value for field, value in values.items() if value is not None}
 

@@ -1,7 +1,7 @@
 """Requests from a command to the companion that runs on this machine, and `companion host-key`.
 
-The owner key lets a request do what the owner may do on a page. It is in the journal, so only who
-may read that can send one.
+The owner key (`host` in names and addresses) lets a request do what the owner may do on a page. It
+is in the journal, so only somebody who may read the journal can send one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
 
 
 def refusal_in(content: bytes) -> str:
-    """Return the message in a refusal, which is JSON if it comes from a page."""
+    """Return the message in the answer to a refused request, which is JSON if a page sent it."""
     try:
         return str(json.loads(content)["error"]["message"])
     except (ValueError, KeyError, TypeError):

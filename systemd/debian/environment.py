@@ -23,12 +23,12 @@ from pathlib import Path
 PYTHONS = ("3.11", "3.13")
 # Folder of the program in the package.
 HOME = "usr/lib/tabletop-companion"
-# uv's platform with Bookworm's C library, by Debian's name of the architecture.
+# uv's name of the platform with Bookworm's C library, by Debian's name of the architecture.
 PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"}
 # Dependencies with their hashes, and what builds those that exist only as source.
 LOCK = "companion/requirements.lock"
 BUILD_LOCK = "companion/build.lock"
-# Patterns of files that are not needed at run time.
+# Patterns of files and folders that are not needed at run time.
 UNNEEDED = (
     "*.a",
     "*.c",
@@ -46,11 +46,11 @@ UNNEEDED = (
 def main(package: Path, architecture: str) -> None:
     """Lay out all files that apt installs.
 
-    :param package: folder that stands for `/`
+    :param package: folder that stands for `/` of the machine
     :param architecture: Debian's name of it, such as `arm64`
     """
     home = package / HOME
-    common = site_packages(home, "")
+    common = site_packages(home)
     for python in PYTHONS:
         install_dependencies(site_packages(home, python), python, PLATFORMS[architecture])
     share_pure_packages(home)
@@ -62,9 +62,9 @@ def main(package: Path, architecture: str) -> None:
     install_system_files(package, home / "share/tabletop-companion/systemd")
 
 
-def site_packages(home: Path, python: str) -> Path:
-    """Return the folder of packages for a Python version. The common one has an empty version."""
-    return home / f"lib/python{python or 3}/site-packages"
+def site_packages(home: Path, python: str = "3") -> Path:
+    """Return the folder of packages for one Python version. Without one: for all of them."""
+    return home / f"lib/python{python}/site-packages"
 
 
 def install_dependencies(folder: Path, python: str, platform: str) -> None:
@@ -86,7 +86,7 @@ def install(folder: Path, *arguments: str) -> None:
 def share_pure_packages(home: Path) -> None:
     """Move packages that are pure Python and the same for all versions into the common folder."""
     first, *others = (site_packages(home, python) for python in PYTHONS)
-    common = site_packages(home, "")
+    common = site_packages(home)
     common.mkdir(parents=True)
     for metadata in sorted(first.glob("*.dist-info")):
         is_pure = re.search(r"^Tag: \S+-none-any$", (metadata / "WHEEL").read_text(), re.MULTILINE)

@@ -23,7 +23,8 @@ from companion.games.plugins import plugin_games
 MAX_SUMMARY_LENGTH = 41
 # Maximum number of characters of a caption of `how_to_win`: two lines of 17.
 MAX_CAPTION_LENGTH = 34
-# Number of random games that are played. More: slower. Fewer: rare faults are missed.
+# Number of random games that are played. With more the check would be slower, with fewer it would
+# miss rare faults.
 GAMES_TRIED = 20
 # Maximum number of turns of a random game, many times those of a game between people.
 MAX_TURNS = 2000
@@ -119,7 +120,7 @@ def _plain(game: AnyGame, state: Any) -> bytes:
 def _faults_of_apply(
     game: AnyGame, state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
 ) -> Iterator[str]:
-    """Yield the faults of `apply`, which has made a step of this turn."""
+    """Yield the faults of `apply`, which has returned this `step` for a turn."""
     before = _plain(game, state)
     # applying the same turn again has to give the same state
     again = game.apply(state, actions, Random(turn))

@@ -1,9 +1,9 @@
 """Simulated people who play by phone (HTTP) or pad (mock pins), on a fake clock.
 
-They use the game's own rules and keep their own state, so that the table can be checked against it.
-Time passes in frames, the interval at which the table is stepped. A `SimulatedGame` is one game.
-Its subclasses are in `pieces` (orders for pieces on a board), `plays` (turns on a board) and
-`cards`.
+They know the rules from the game's own code and keep their own state of it, so that the table can
+be checked against it. Time passes in frames: the clock is advanced by `FRAME_S`, and then the
+service does one round with one picture of the board. A `SimulatedGame` is one game. Its subclasses
+are in `pieces` (sealed orders for pieces on a board), `plays` (turns on a board) and `cards`.
 
 Words of the table (docs/glossary.md): a moment is the number of the decision that is due, a stage a
 part of a turn that hands carry out, the sign the sentence that says what the table waits for, and
@@ -37,8 +37,8 @@ from companion.table.table_view import TableView
 
 # Length of a frame on the fake clock in seconds, so that a camera reads ten pictures a second.
 FRAME_S = 0.1
-# Number of frames after which people give up waiting. More: a game that is stuck is reported later.
-# Fewer: one that is only slow is reported, too.
+# Number of frames after which people give up waiting. With more, a game that is stuck would be
+# reported later. With fewer, one that is only slow would be reported, too.
 PATIENCE_FRAMES = 60
 # Maximum number of turns. A game that is longer is reported as not ended.
 MAX_TURNS = 400
@@ -141,12 +141,10 @@ class SimulatedPlayer:
 class SimulatedGame(ABC):
     """One game that simulated people play, from taking the seats to the end.
 
-    `play` runs it in one thread and returns the `report`. `state` is the people's own copy of the
-    game, `world` the rendered table, and `kit` the game's kit.
-
-    A subclass says what people and hands do. It must define `finish_set_up`, `follow_stage` and
-    `act`. Where pieces lie on a board, it also defines `compare_layouts`, `correct_layout` and
-    `straighten`, which do nothing by default. For this it may use:
+    `play` runs it in one thread and returns the `report`. A subclass says what people and hands do.
+    It must define `finish_set_up`, `follow_stage` and `act`. Where pieces lie on a board, it also
+    defines `compare_layouts`, `correct_layout` and `straighten`, which do nothing by default. For
+    this it may use:
 
     - `view`: what the table shows now.
     - `hand_in`, `press`, `press_button`: act by phone or pad.
@@ -167,12 +165,13 @@ class SimulatedGame(ABC):
         assert self.companion.simulation is not None
         self.simulation = self.companion.simulation
         self.world = self.simulation.world
-        self.kit = self.game.kit(self.game.options(self.options))
+        """The rendered table, on which hands move pieces."""
+        options = self.game.options(self.options)
+        self.kit = self.game.kit(options)
         self.report = Report(self.game.name, self.seed)
         self.rng = Random(f"{self.game.name}/{self.seed}")
-        self.state: Any = self.game.setup(
-            self.game.options(self.options), turn_random(self.seed, 0)
-        )
+        self.state: Any = self.game.setup(options, turn_random(self.seed, 0))
+        """The people's own copy of the game's state."""
 
     def play(self) -> Report:
         """Play a whole game and return its report.
@@ -214,11 +213,11 @@ class SimulatedGame(ABC):
 
     @abstractmethod
     def follow_stage(self) -> None:
-        """Do what the table asks for in the present stage, and wait until the table moves on."""
+        """Do what the table asks hands to do in this stage, and wait until the table moves on."""
 
     @abstractmethod
     def act(self, seat: Seat) -> Any:
-        """Decide for a seat that is due, and let the table know. Return the action."""
+        """Choose an action for a seat that is due, hand it in, and return it."""
 
     def compare_layouts(self, before: TableView, after: TableView) -> None:  # noqa: B027 - optional
         """Compare what the table has just accepted with the truth, and count differences.

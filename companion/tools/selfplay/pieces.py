@@ -44,8 +44,7 @@ CHANGED_MIND_CHANCE = 0.2
 class SimulatedPieceGame(SimulatedGame):
     """A game whose pieces stand on the squares of a board. Both seats hand in sealed orders.
 
-    It defines everything that `SimulatedGame` leaves open. In a game of turns only `act` differs:
-    see `plays`.
+    It defines everything that `SimulatedGame` leaves open.
     """
 
     def finish_set_up(self) -> None:
@@ -55,8 +54,9 @@ class SimulatedPieceGame(SimulatedGame):
     def compare_layouts(self, before: TableView, after: TableView) -> None:
         """Check that the layout accepted by the table is the true one.
 
-        At the start of stages none of them has been accepted yet. A hand that made the play on the
-        board is then ahead of the table, so the layout of the first stage is correct as well.
+        When a turn has just been decided, its first stage has not been accepted yet. If hands have
+        made the play on the board themselves, they are ahead of the table by that stage, so its
+        layout is right as well.
         """
         is_comparable = (
             before.board.target is not None
@@ -95,9 +95,9 @@ class SimulatedPieceGame(SimulatedGame):
         self.wait_for_progress("Hands are done", key_before)
 
     def _is_done(self, move: HandMove) -> bool:
-        """Return whether a move is already done on the table, though not yet seen.
+        """Return whether a move is already done on the rendered table, though not yet seen.
 
-        A turn in place counts as not done: its origin and target tell nothing about it.
+        A piece that only turns over counts as not done: its square tells nothing about it.
         """
         if move.is_in_place:
             return False
@@ -205,7 +205,7 @@ class SimulatedPieceGame(SimulatedGame):
             self.carry_out(move, target, wrong_chance=0.0)
 
     def _are_hands_ahead(self, view: TableView) -> bool:
-        """Return whether a piece of an instruction is on neither its origin nor its target."""
+        """Return whether a piece that should be moved is on neither its origin nor its target."""
         # a piece that has been turned over on the way counts as the same
         kind = self.kit.kind
         placements = {(kind(piece.face), piece.square) for piece in self.world.pieces()}

@@ -1,4 +1,8 @@
-"""Simulated games of turns on a board: plays are made under the camera, or tapped."""
+"""Simulated games of turns on a board, such as Scouts.
+
+A play is what a seat does in one turn. It is made on the board under the camera, or tapped on a
+phone.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,9 @@ BY_HAND_CHANCE = 0.75
 class SimulatedTurnGame(SimulatedPieceGame):
     """A game on a board in which seats take turns.
 
-    A play is made on the board and recognised, or tapped and then followed by hands. Two hooks of
-    `SimulatedGame` differ from those of `SimulatedPieceGame`: `give_orders`, called once for each
-    decision, and `act`, which it calls for each seat that is due.
+    A play that is tapped is carried out by hands, as in games of sealed orders. So only
+    `give_orders`, called once for each decision, and `act`, which it calls for each seat that is
+    due, differ from those of `SimulatedPieceGame`.
     """
 
     def give_orders(self) -> None:
@@ -33,9 +37,9 @@ class SimulatedTurnGame(SimulatedPieceGame):
         super().give_orders()
 
     def act(self, seat: Seat) -> Any:
-        """Make a play on the board, or hand it in, and wait until the table has carried it out.
+        """Make a play on the board, or hand it in, and wait until the table has moved on.
 
-        If both seats are due, as in a set-up, the action is handed in as sealed orders are.
+        If both seats are due, as when both set up their pieces, both hand in sealed actions.
         """
         if len(self.game.to_act(self.state)) > 1:
             return super().act(seat)
