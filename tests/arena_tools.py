@@ -1,4 +1,4 @@
-"""Positions of Robot Arena, turns played in them, and what came of it."""
+"""Positions of Robot Arena, turns played in them, and what came of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from companion.games.base import Event, Step
 GAME = Arena()
 RNG = Random(0)
 SOUTH, NORTH = SEATS
+# Square of each robot by its number, or its square and its points.
 Places = dict[int, str | tuple[str, int]]
 
 
@@ -22,19 +23,17 @@ def start(**options: object) -> State:
 
 
 def at(south: Places, north: Places, turn: int = 1, **options: object) -> State:
-    """A position: each robot by number on a square, with all its points or with as many as stand
-    beside the square.
-    """
+    """Make a position. Robots without points have all their points."""
     state = start(**options)
 
     def side(places: Places) -> tuple[Robot, ...]:
-        found = []
+        robots = []
         for number, place in sorted(places.items()):
             square, points = (
                 place if isinstance(place, tuple) else (place, state.options.hit_points)
             )
-            found.append(Robot(number, state.terrain.squares.index(Square.parse(square)), points))
-        return tuple(found)
+            robots.append(Robot(number, state.terrain.squares.index(Square.parse(square)), points))
+        return tuple(robots)
 
     return State(state.options, state.terrain, (side(south), side(north)), turn)
 

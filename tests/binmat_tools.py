@@ -1,6 +1,4 @@
-"""What the tests of one card game share: positions made by hand, turns played, refusals, all cards
-of a state.
-"""
+"""Positions of BINMAT made by hand, turns played in them, and refusals."""
 
 from __future__ import annotations
 
@@ -25,18 +23,17 @@ RULE_IDS = {rule.id for rule in RULES}
 
 
 def start(**options: Any) -> State:
-    """A fresh game; unless told otherwise its deal is the deck in order."""
+    """Begin a game. Unless the options say otherwise, the deck is not shuffled."""
     options.setdefault("deck", list(DECK))
     state: State = GAME.setup(GAME.options(options), Random(0))
     return state
 
 
 def at(state: State, lane: int = 0, **piles: str | bool) -> State:
-    """The state with other cards in one lane or in hands, oldest first (decks: from the top), such
-    as `attack="5& 3%"`.
+    """Return the state with other cards in one lane or in hands, such as `attack="5& 3%"`.
 
-    `south` and `north` are hands, `deck`, `discard`, `defence`, `attack`, `defence_open`, `decks_open`
-    belong to the lane.
+    Cards are listed from the oldest, those of decks from the top. `south` and `north` are hands.
+    `deck`, `discard`, `defence`, `attack`, `defence_open` and `decks_open` belong to the lane.
     """
     changes: dict[str, Any] = {}
     names = {"deck": "decks", "discard": "discards"}
@@ -55,12 +52,12 @@ def at(state: State, lane: int = 0, **piles: str | bool) -> State:
 
 
 def attacker_to_move(state: State) -> State:
-    """The same position with the attacker to move."""
+    """Return the same position with the attacker to move."""
     return replace(state, turns_left=state.turns_left - 1) if state.seat is DEFENDER else state
 
 
 def play(state: State, *actions: str) -> Step[State]:
-    """The last step of legal actions in a row."""
+    """Carry out legal actions one after the other, and return the last step."""
     rng = Random(7)
     for action in actions:
         seat = state.seat
@@ -73,7 +70,7 @@ def play(state: State, *actions: str) -> Step[State]:
 
 
 def reason_against(state: State, action: str) -> tuple[Reason, str]:
-    """Reason and words of an action that is not legal."""
+    """Return the reason and the sentence that refuse an action."""
     assert action not in GAME.legal_actions(state, state.seat)
     with pytest.raises(Illegal) as refusal:
         GAME.check(state, state.seat, GAME.parse(action))
@@ -87,6 +84,7 @@ def texts(step: Step[State]) -> list[str]:
 
 
 def every_card(state: State) -> list[str]:
+    """Return all cards of a state, sorted."""
     piles: Iterable[Cards] = (
         *state.decks,
         *state.discards,
@@ -100,6 +98,6 @@ def every_card(state: State) -> list[str]:
 
 
 def ways_to_play(state: State, card: str) -> str:
-    """How and where a card of the hand may be played, such as `p0 u3`."""
+    """Return how and in which lanes a card of the hand may be played, such as `p0 u3`."""
     legal = GAME.legal_actions(state, state.seat)
     return " ".join(text[0] + text[3] for text in legal if text[1:3] == card)

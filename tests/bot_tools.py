@@ -1,4 +1,4 @@
-"""What the tests of the opponents share: positions reached at random, and games of two bots."""
+"""Random positions, games of two bots, and scripted processes, for the tests of the opponents."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> 
 
 
 def random_states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
-    """So many states of games that go on, each after up to `most` random decisions of a game of its
-    own.
+    """Yield so many states of games that are not over, each from a game of its own after fewer than
+    `most` random decisions.
     """
     game = game_named(name)
-    number = found = 0
-    while found < count:
+    number = yielded = 0
+    while yielded < count:
         rng = Random(f"{name}/{number}")
         number += 1
         state = game.setup(game.options(options), rng)
@@ -48,17 +48,17 @@ def random_states(name: str, count: int, most: int, **options: Any) -> Iterator[
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             state = game.apply(state, actions, rng).state
         if game.to_act(state):
-            found += 1
+            yielded += 1
             yield state
 
 
 def consecutive_states(
     name: str, count: int, seed: int, options: Mapping[str, Any]
 ) -> Iterator[Any]:
-    """The first so many states of random games that follow each other, from the set-up on."""
+    """Yield so many consecutive states of random games, from the first set-up on."""
     game, rng = game_named(name), Random(seed)
 
-    def without_end() -> Iterator[Any]:
+    def endless_states() -> Iterator[Any]:
         while True:
             state = game.setup(game.options(options), rng)
             while due := sorted(game.to_act(state)):
@@ -67,11 +67,11 @@ def consecutive_states(
                     state, {seat: game.random_action(state, seat, rng) for seat in due}, rng
                 ).state
 
-    return islice(without_end(), count)
+    return islice(endless_states(), count)
 
 
 def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:
-    """Raises what the rules say against it."""
+    """Return True if an action is legal. Otherwise raise the refusal of the rules."""
     game = game_named(name)
     game.check(state, seat, game.parse(text))
     return True
@@ -80,14 +80,14 @@ def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:
 def play_bots(
     name: str, levels: tuple[int, int], seed: int, most: int, **options: Any
 ) -> list[tuple[str, ...]]:
-    """The actions of a game of two bots, as far as so many decisions; South's first."""
+    """Let two bots play for at most `most` decisions. Return the actions of each, South's first."""
     game, rng = game_named(name), Random(seed)
     state = game.setup(game.options(options), rng)
     bots = {
         seat: bot_of(name, seat, level, seed, **options)
         for seat, level in zip(SEATS, levels, strict=True)
     }
-    told = []
+    decisions = []
     for _ in range(most):
         if not (due := game.to_act(state)):
             break
@@ -101,13 +101,14 @@ def play_bots(
         state = step.state
         for seat, bot in bots.items():
             bot.see(game.view(state, seat), events)
-        told.append(tuple(texts.values()))
-    return told
+        decisions.append(tuple(texts.values()))
+    return decisions
 
 
 class QuickCoach:
-    """The lowest level in this process, for machine and coach: it answers at once, however busy the
-    machine is.
+    """An opponent of the lowest level in this process, for machine players and the coach.
+
+    It answers at once, however busy the computer is.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -133,17 +134,22 @@ class QuickCoach:
 
 @dataclass
 class ScriptedPrograms:
-    """Processes that answer by a script: an action, or an error to be raised; what they are told is
-    kept.
-    """
+    """Opens fakes of opponents' processes, which answer by a script and note their requests."""
 
     answers: Callable[[Mapping[str, Any]], str] = lambda _: "UUS"
+    """Returns the action for a view."""
     why: tuple[str, ...] = ()
+    """The reasons that come with each action."""
     loss: float | None = None
+    """What a judged action loses against the best one."""
     failures: list[str] = field(default_factory=list)
+    """Messages of the errors to raise first, instead of answers."""
     commands: list[list[str]] = field(default_factory=list)
-    told: list[tuple[str, Any]] = field(default_factory=list)
+    """The command of each process that was opened."""
+    received: list[tuple[str, Any]] = field(default_factory=list)
+    """Method and content of each request."""
     open: int = 0
+    """Number of processes that are open."""
 
     def __call__(self, command: Sequence[str]) -> ScriptedProcess:
         self.commands.append(list(command))
@@ -152,7 +158,7 @@ class ScriptedPrograms:
 
 
 class ScriptedProcess:
-    """One such process."""
+    """A fake of one process."""
 
     def __init__(self, programs: ScriptedPrograms) -> None:
         self._programs = programs
@@ -160,24 +166,24 @@ class ScriptedProcess:
 
     def new(self, seat: Seat, options: Mapping[str, Any], timeout_s: float) -> None:
         assert timeout_s > 0
-        self._programs.told.append(("new", (str(seat), dict(options))))
+        self._programs.received.append(("new", (str(seat), dict(options))))
 
     def see(
         self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], timeout_s: float
     ) -> None:
         assert timeout_s > 0
-        self._programs.told.append(("see", (dict(view), list(events))))
+        self._programs.received.append(("see", (dict(view), list(events))))
 
     def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
         assert 0 < timeout_s <= DECISION_TIMEOUT_S
         if self._programs.failures:
             raise BotFailure(self._programs.failures.pop(0))
-        self._programs.told.append(("choose", dict(view)))
+        self._programs.received.append(("choose", dict(view)))
         return Choice(self._programs.answers(view), 1, self._programs.why)
 
     def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
         best = self.choose(view, timeout_s)
-        self._programs.told.append(("judge", action))
+        self._programs.received.append(("judge", action))
         return Verdict(best, self._programs.loss)
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
-"""Fakes of the devices behind the adapters, with the shapes, strides and troubles of the real
-ones.
+"""Fakes of webcams, with the shapes and troubles of real ones. `picamera_tools` has those on ribbon
+cables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STRIPES = np.tile((np.arange(1920, dtype=np.uint16) // 8 % 200 + 30).astype(np.u
 
 
 def striped_picture(size: tuple[int, int]) -> Any:
-    """The part of `SHOWN` that a picture of (width, height) has."""
+    """Return the part of `STRIPES` that a picture of (width, height) shows."""
     return STRIPES[: size[1], : size[0]].copy()
 
 
@@ -31,7 +31,7 @@ class Webcam:
         self.fourcc, self.size = fourcc, size
         self.plugged, self.busy, self.silent = True, False, False
         self.damaged = 0
-        """So many pictures come cut off."""
+        """Number of pictures that come cut off."""
         self.sends: Any = None
         """What it sends instead of a picture."""
         self.scene: Callable[[], Any] | None = None
@@ -48,17 +48,17 @@ class Webcam:
         self.count = 0
 
     def luma(self, size: tuple[int, int]) -> Any:
-        """The picture now: no two are alike while there is noise."""
+        """Return the picture now. No two are alike while there is noise."""
         self.count += 1
-        seen = striped_picture(size) if self.scene is None else self.scene()
-        picture = seen.astype(np.float32) * self.light
+        scene = striped_picture(size) if self.scene is None else self.scene()
+        picture = scene.astype(np.float32) * self.light
         if self.noise:
             picture[:, :8] += self.count % 7
         return picture.clip(0, 255).astype(np.uint8)
 
 
 class FakeCapture:
-    """`cv2.VideoCapture` as far as it is used, in front of a webcam."""
+    """A fake of `cv2.VideoCapture`, as far as it is used, with a webcam behind it."""
 
     def __init__(self, webcam: Webcam) -> None:
         self.webcam = webcam
@@ -115,7 +115,7 @@ class FakeCapture:
         return True, self._raw(luma)
 
     def _raw(self, luma: Any) -> Any:
-        """As the kernel hands it over: (1, bytes) for MJPG."""
+        """Return a picture as the kernel delivers it: for MJPG of shape (1, bytes)."""
         assert self.webcam.fourcc == "MJPG"
         data = cv2.imencode(
             ".jpg", cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95]
@@ -123,16 +123,15 @@ class FakeCapture:
         if self.webcam.damaged:
             self.webcam.damaged -= 1
             data = data[: len(data) // 2]
-        return np.concatenate([data, np.zeros(37, np.uint8)])[
-            None
-        ]  # the buffer is longer than the picture
+        # the buffer is longer than the picture
+        return np.concatenate([data, np.zeros(37, np.uint8)])[None]
 
     def release(self) -> None:
         self.released += 1
 
 
 class UsbBus:
-    """The sockets: webcams by number, as OpenCV, /dev and /sys show them."""
+    """The USB sockets: webcams by number, as OpenCV, /dev and /sys show them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.folder = folder
@@ -154,7 +153,7 @@ class UsbBus:
     def plug(
         self, number: int, webcam: Webcam, name: str = "HD Webcam", serial: str = "A1"
     ) -> Webcam:
-        """Put a webcam into a socket; the kernel makes a second node for its metadata."""
+        """Plug in a webcam. Like the kernel, make a second node for its metadata."""
         webcam.plugged = True
         self.webcams[number] = webcam
         unit = self.folder / f"devices/usb1/1-{serial}"
@@ -172,7 +171,7 @@ class UsbBus:
         return webcam
 
     def pull(self, number: int) -> None:
-        """Unplug what is in a socket."""
+        """Unplug a webcam."""
         self.webcams.pop(number).plugged = False
         for node in (number, number + 1):
             (self.folder / f"class/video{node}").unlink()

@@ -1,4 +1,6 @@
-"""What every test is held to: no thread, file, camera or pin stays open behind it."""
+"""Hooks and fixtures of all tests: the order in which they run, and a check that none leaves a
+thread, file, camera or pin open.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,7 @@ from typing import Any
 import pytest
 from _pytest.doctest import DoctestModule
 from gpiozero import Device
-from hypothesis import (
-    settings,
-)  # here: on its first import it looks through all objects, which frozen ones escape
+from hypothesis import settings
 from run_folder import make_run_folder
 
 from companion.diagnostics import probes
@@ -26,12 +26,16 @@ from companion.diagnostics import probes
 # None of these files has examples, and the doctest plugin cannot import several modules of one
 # name.
 collect_ignore_glob = ["**/conftest.py", "conftest.py"]
-# no test times anything but what is about time
+# Examples have no deadline: only tests about time measure time. They are the same in every run, so
+# that a red run means a fault of its commit. `make fuzz` searches with random ones. Importing
+# hypothesis looks through all objects, so this has to come before `pytest_collection_finish`
+# freezes them.
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None)
-settings.load_profile("fixed")  # a red run means a fault of this commit; `make fuzz` searches
+settings.load_profile("fixed")
 # Seconds until everything that a test has closed must be gone, however busy the machine is.
 GRACE_S = 60.0
+# Parts of the paths of open files that are no leaks.
 NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
 # Marks of tests that take long or wait much, in the order in which they begin.
 WEIGHTS = ("long", "slow", "browser")
@@ -39,21 +43,21 @@ WEIGHTS = ("long", "slow", "browser")
 COMPUTING = "vision"
 
 
-class ExamplesWhereSomeAre:
-    """Looks for examples only in files with a prompt: to go through all that others contain takes
-    each worker seconds.
+class DoctestFilter:
+    """Plugin that collects doctests only from files with a prompt. Looking through all other files
+    takes each worker seconds.
     """
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path: Path) -> Generator[None, list[Any], list[Any]]:
-        found = yield
+        collectors = yield
         has_prompt = file_path.suffix != ".py" or b">>> " in file_path.read_bytes()
-        return [each for each in found if has_prompt or not isinstance(each, DoctestModule)]
+        return [node for node in collectors if has_prompt or not isinstance(node, DoctestModule)]
 
 
-def begin_apart(config: pytest.Config) -> None:
-    """Have each worker of a whole run begin to import at another folder: all files are compiled
-    once, not by everyone.
+def stagger_imports(config: pytest.Config) -> None:
+    """Let each worker of a whole run begin its imports at another folder, so that each file is
+    compiled once and not by every worker.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or config.args != config.getini("testpaths"):
@@ -71,8 +75,8 @@ def begin_apart(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     make_run_folder(config)
-    begin_apart(config)
-    config.pluginmanager.register(ExamplesWhereSomeAre())
+    stagger_imports(config)
+    config.pluginmanager.register(DoctestFilter())
 
 
 def pytest_sessionfinish() -> None:
@@ -81,10 +85,10 @@ def pytest_sessionfinish() -> None:
 
 
 def open_files() -> set[str]:
-    """Regular files and devices that this process holds open; sockets and pipes come and go by
-    themselves.
+    """Return the regular files and devices that this process has open, without `NOISE`. Sockets
+    and pipes are left out: they come and go by themselves.
     """
-    found = set()
+    paths = set()
     for number in os.listdir("/proc/self/fd"):
         path = f"/proc/self/fd/{number}"
         try:
@@ -92,33 +96,32 @@ def open_files() -> set[str]:
         except OSError:
             continue
         if (stat.S_ISREG(kind) or stat.S_ISCHR(kind)) and not any(word in target for word in NOISE):
-            found.add(target)
-    return found
+            paths.add(target)
+    return paths
 
 
 def open_count() -> int:
-    """How many files, sockets and pipes this process holds open."""
+    """Return the number of files, sockets and pipes that this process has open."""
     return len(os.listdir("/proc/self/fd"))
 
 
 def open_pins() -> set[int]:
-    """Identities of gpiozero's devices that nobody has closed; looking for them takes a while."""
-    return {id(each) for each in gc.get_objects() if isinstance(each, Device) and not each.closed}
+    """Return the ids of gpiozero's devices that nobody has closed. The search takes a while."""
+    return {id(item) for item in gc.get_objects() if isinstance(item, Device) and not item.closed}
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin the longest first, then in turn what takes long or waits for a browser and what
-    computes; the light ones last.
+    """Run files with tests marked `long` first. Then alternate between files marked `slow` or
+    `browser` and files that compute. Run the light files last.
 
-    So no worker has a long file before it when the others are through, and never do all of them
-    wait at once.
+    So no worker is left with a long file at the end, and the workers never all wait at once.
     """
     items.sort(key=lambda item: item.path)  # the same for all workers, wherever they have begun
-    heaviest: dict[Path, int] = {}
+    heaviest: dict[Path, int] = {}  # index in WEIGHTS of each file's heaviest mark
     for item in items:
         weight = next(
-            (place for place, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)),
+            (index for index, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)),
             len(WEIGHTS),
         )
         heaviest[item.path] = min(weight, heaviest.get(item.path, weight))
@@ -128,15 +131,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     )
     light = [path for path, weight in heaviest.items() if weight == len(WEIGHTS)]
     computing = [path for path in light if COMPUTING in path.parts]
-    begun = {path: (place + 1) / len(heavy) for place, path in enumerate(heavy)}
-    begun |= {path: (place + 1) / len(computing) for place, path in enumerate(computing)}
-    begun |= {path: 2.0 for path in light if path not in begun}
-    items.sort(key=lambda item: begun.get(item.path, 0.0))
+    # 0 for long files, above 0 to 1 for both kinds that alternate, 2 for the other light ones
+    ranks = {path: (index + 1) / len(heavy) for index, path in enumerate(heavy)}
+    ranks |= {path: (index + 1) / len(computing) for index, path in enumerate(computing)}
+    ranks |= {path: 2.0 for path in light if path not in ranks}
+    items.sort(key=lambda item: ranks.get(item.path, 0.0))
 
 
 def pytest_collection_finish() -> None:
-    """Leave modules and test functions out of every later garbage collection, and collect more
-    rarely.
+    """Exclude modules and test functions from all later garbage collections, and collect less
+    often.
     """
     gc.collect()
     gc.freeze()
@@ -148,41 +152,40 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves a thread, an open file, a device or (in the panel's tests) a pin
     behind.
     """
-    about_pins = request.module is not None and request.module.__name__.startswith("test_panel")
+    checks_pins = request.module is not None and request.module.__name__.startswith("test_panel")
     threads, files, count = set(threading.enumerate()), open_files(), open_count()
-    pins, factory = open_pins() if about_pins else set(), Device.pin_factory
+    pins, factory = open_pins() if checks_pins else set(), Device.pin_factory
     yield
-    assert not about_pins or open_pins() <= pins, "a gpiozero device is still open"
+    assert not checks_pins or open_pins() <= pins, "a gpiozero device is still open"
     assert Device.pin_factory is factory, "the panel must leave gpiozero's global pins alone"
     for thread in set(threading.enumerate()) - threads:
         thread.join(GRACE_S)
-    left = {thread.name for thread in threading.enumerate() if thread not in threads}
-    assert not left, f"threads still run: {', '.join(sorted(left))}"
+    leaked = {thread.name for thread in threading.enumerate() if thread not in threads}
+    assert not leaked, f"threads still run: {', '.join(sorted(leaked))}"
     if open_count() > count:
-        # what a test leaves to the collector would else close its files in the middle of another
-        # test
+        # otherwise the collector would close this test's files in the middle of another test
         gc.collect()
     end_s = time.monotonic() + GRACE_S
-    while (kept := open_files() - files) and time.monotonic() < end_s:
+    while (still_open := open_files() - files) and time.monotonic() < end_s:
         time.sleep(0.01)  # a service that outlives the test may have one open for a moment
-    assert not kept, f"still open: {', '.join(sorted(kept))}"
+    assert not still_open, f"still open: {', '.join(sorted(still_open))}"
 
 
 @pytest.fixture(autouse=True)
-def games_may_be_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests keep their games below /tmp, which is memory on many machines: only made-up machines
-    are told of it.
+def allow_games_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warn of games in memory on made-up machines only. Tests keep their own games below /tmp,
+    which is memory on many machines.
     """
-    true = probes.is_lost_at_power_off
+    original = probes.is_lost_at_power_off
 
-    def of_made_up_machines(machine: probes.Machine, folder: Path) -> bool:
-        return machine.root != Path("/") and true(machine, folder)
+    def is_lost_on_made_up_machine(machine: probes.Machine, folder: Path) -> bool:
+        return machine.root != Path("/") and original(machine, folder)
 
-    monkeypatch.setattr(probes, "is_lost_at_power_off", of_made_up_machines)
+    monkeypatch.setattr(probes, "is_lost_at_power_off", is_lost_on_made_up_machine)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end what was not tested, and why."""
+    """Print the number of skipped tests for each reason."""
     reasons = Counter(report.longrepr[2] for report in terminalreporter.getreports("skipped"))
     for reason, count in sorted(reasons.items()):
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")

@@ -1,8 +1,9 @@
-"""Journals with damage in them, and what must hold when one is opened.
+"""Damaged journals, and what must hold when one is opened.
 
-Whatever was done to the file: it opens, plays on, and holds only inputs as they were written; where
-any is missing, or something was set aside, `notice` says so. Only a log that is damaged or gone
-cannot be told from a whole one: SQLite reads it up to its first bad bit.
+Whatever was done to the file, the journal opens, a game can go on, and every input is as it was
+written. If an input is missing, or something was set aside, `notice` says so. There is one
+exception: a damaged or missing log looks like a whole one, because SQLite reads it up to its first
+bad bit.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ KINDS = (
 SILENT_KINDS = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
+# Bytes of a page of SQLite.
 PAGE = 4096
 
 
@@ -41,8 +43,9 @@ def change_journal(path: Path, statement: str) -> None:
 
 
 def make_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[bytes, bytes]:
-    """Games of two people, the last one on; answers the file, and its write-ahead log (empty: it
-    was written back).
+    """Write a journal of two people's games, the last of which is not over.
+
+    Return its file and its write-ahead log, which is empty without `with_log`.
     """
     clock = FakeClock(10.0)
     with Journal(path) as journal, Table(journal, clock) as table:
@@ -75,7 +78,7 @@ def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
 
 
 def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, bytes | None]:
-    """A journal's file and its log with some damage; no log: None."""
+    """Return a journal's file and its log with damage of a kind of `KINDS`. None: there is no log."""
     file, wal = bytearray(content), bytearray(log)
     target = wal if kind.startswith("log") else file
     page, other = (slice(at, at + PAGE) for at in rng.choices(range(0, len(file), PAGE), k=2))
@@ -103,12 +106,13 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
 
 
 def problems_after(
-    folder: Path, content: bytes, log: bytes | None, is_told: bool = True
+    folder: Path, content: bytes, log: bytes | None, knows_losses: bool = True
 ) -> list[str]:
-    """Open a damaged journal as the service does, play on, open it once more; answers what should
-    not have been.
+    """Open a damaged journal as the service does, play on, and open it again. Return what was
+    wrong.
 
-    Beside it lies `made.sqlite`, the journal as it was before the damage.
+    The folder has the journal from before the damage as `made.sqlite`. `knows_losses` says whether the
+    journal can know that inputs are missing.
     """
     with Journal(folder / "made.sqlite", read_only=True) as journal:
         written = {entry.id: entry for entry in journal.entries()}
@@ -123,14 +127,14 @@ def problems_after(
     with Journal(path) as journal:
         journal.restore()
         notice = journal.notice
-        kept: dict[int, Entry] = {}
+        intact: dict[int, Entry] = {}
         for game in (0, *journal.games()):
-            kept |= {entry.id: entry for entry in journal.entries_until_damage(game)[0]}
+            intact |= {entry.id: entry for entry in journal.entries_until_damage(game)[0]}
         problems += [
-            f"{number} is another" for number in kept if kept[number] != written.get(number)
+            f"{number} is another" for number in intact if intact[number] != written.get(number)
         ]
         is_whole = all(journal.is_game_intact(game) for game in journal.games())
-        if is_told and written.keys() - kept.keys() and not notice and is_whole:
+        if knows_losses and written.keys() - intact.keys() and not notice and is_whole:
             problems.append("inputs are missing and nothing says so")
         problems += _play_on(journal)
     with Journal(path) as journal:
@@ -141,7 +145,7 @@ def problems_after(
 
 
 def _play_on(journal: Journal) -> list[str]:
-    """Use a journal: its history is listed, and a game can begin."""
+    """List a journal's history, and begin a game. Return what was wrong."""
     clock = FakeClock(5.0, 1_800_000_000.0)
     with Table(journal, clock) as table:
         past = History(journal, None, clock)

@@ -65,16 +65,16 @@ def picture(shot: Shot) -> None:
         command += ["-D", f'part="{shot.part}";{shot.settings}', str(CAD / f"{shot.source}.scad")]
         subprocess.run(command, check=True)
         with Image.open(raw) as opened:
-            found = opened.convert("RGB")
-    paper = Image.new("RGB", found.size, found.getpixel((0, 0)))
-    box = ImageChops.difference(found, paper).getbbox() or (0, 0, width, height)
+            image = opened.convert("RGB")
+    paper = Image.new("RGB", image.size, image.getpixel((0, 0)))
+    box = ImageChops.difference(image, paper).getbbox() or (0, 0, width, height)
     margin = _SUPERSAMPLED * _MARGIN_PX
     left, top = max(0, box[0] - margin), max(0, box[1] - margin)
-    found = found.crop((left, top, min(width, box[2] + margin), min(height, box[3] + margin)))
-    found = found.resize(
-        (found.width // _SUPERSAMPLED, found.height // _SUPERSAMPLED), Image.Resampling.LANCZOS
+    image = image.crop((left, top, min(width, box[2] + margin), min(height, box[3] + margin)))
+    image = image.resize(
+        (image.width // _SUPERSAMPLED, image.height // _SUPERSAMPLED), Image.Resampling.LANCZOS
     )
-    found.quantize(96).save(PICTURES / f"{shot.name}.png", optimize=True)
+    image.quantize(96).save(PICTURES / f"{shot.name}.png", optimize=True)
 
 
 def main(names: Sequence[str]) -> None:

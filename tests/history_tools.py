@@ -31,13 +31,13 @@ SHORT: Mapping[str, dict[str, Any]] = {
 
 
 def random_game(
-    name: str, seed: int, most: int, players: dict[Seat, str] | None = None, begun: float = 0.0
+    name: str, seed: int, max_turns: int, players: dict[Seat, str] | None = None, begun: float = 0.0
 ) -> GameFile:
     """A game of random actions; where it is not over after `most` turns, South resigns."""
     game, options, rng = GAMES[name], SHORT[name], Random(seed)
     state = game.setup(game.options(options), turn_random(seed, 0))
     turns: list[PlayedTurn] = []
-    while game.outcome(state) is None and len(turns) < most:
+    while game.outcome(state) is None and len(turns) < max_turns:
         tick = len(turns) + 1
         moment = f"7.{tick}"
         actions = {

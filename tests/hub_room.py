@@ -1,5 +1,6 @@
-"""A room of twelve tables without any network: each has played some real game so far, for pictures
-and pages' tests.
+"""A hub's room of twelve tables without a network, for tests and pictures of its pages.
+
+Each table has played some of a real game.
 """
 
 from __future__ import annotations
@@ -47,13 +48,14 @@ PLAN = (
 
 
 class RecordingHost:
-    """A hub's host whose wishes are noted."""
+    """A fake of a hub's host that only notes what it is asked to do."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
+        """The name and the arguments of each call."""
 
-    def __getattr__(self, wish: str) -> Callable[..., None]:
-        return lambda *given: self.asked.append((wish, *given))
+    def __getattr__(self, method: str) -> Callable[..., None]:
+        return lambda *arguments: self.asked.append((method, *arguments))
 
     def join(self, name: str, key: str) -> JoinedTable:
         self.asked.append(("join", name, key))
@@ -62,7 +64,7 @@ class RecordingHost:
 
 @cache
 def played_records(game: str, decisions: int, seed: int) -> tuple[PublicRecord, ...]:
-    """What a table tells of a game in which so many random decisions were made; it ends in the
+    """Return what a table sends to a hub in a game of so many random decisions, which ends in the
     middle of a turn.
     """
     with (
@@ -85,23 +87,23 @@ def played_records(game: str, decisions: int, seed: int) -> tuple[PublicRecord, 
                         decisions -= 1
                     elif decisions:
                         table.table.confirm("host", view.moment, view.turn.stage, force=True)
-        outbox, told = Outbox(journal), []
+        outbox, records = Outbox(journal), []
         outbox.seek(0)
         while record := outbox.next():
-            told.append(record)
+            records.append(record)
             outbox.note_sent()
-        return tuple(told)
+        return tuple(records)
 
 
 def room_of_twelve(clock: Clock) -> Room:
-    """The room, with a call at table 7 and a table that nobody hears."""
+    """Make the room. Table 7 calls for help, and table 12 is free."""
     room = Room("Tuesday club", clock)
     fill_room(room, clock)
     return room
 
 
 def fill_room(room: Room, clock: Clock) -> None:
-    """Let the twelve tables come to a room."""
+    """Add the twelve tables to a room."""
     for number, (game, decisions) in enumerate(PLAN, start=1):
         name = f"id{number}"
         room.add(RoomTable(name, number, "" if number != 6 else "By the window"))
@@ -121,11 +123,11 @@ def store_result(
     game: str = "scouts",
     at_s: float = 0.0,
 ) -> None:
-    """A result as if a table had told it."""
+    """Store a result as if a table had sent it."""
     key, nobody = f"{at_s}-{south}-{north}", Player()
-    played = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
-    told = GameResult(*played, winner, 7, "0123456789ab")
-    league_file_of(league).write(put_result(StoredResult(told, south, north)))
+    fields = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
+    result = GameResult(*fields, winner, 7, "0123456789ab")
+    league_file_of(league).write(put_result(StoredResult(result, south, north)))
     league_file_of(league).notify()
 
 
@@ -133,7 +135,7 @@ def store_result(
 def league_of(
     folder: Path, clock: Clock, *tables: str, when_changed: Callable[[], None] = lambda: None
 ) -> Iterator[League]:
-    """A league on a file of its own, with tables that are always free."""
+    """Open a league with a file in this folder, and with tables that are always free."""
     with League(folder, clock, lambda: tables, when_changed) as league:
         yield league
 
@@ -142,7 +144,7 @@ def league_of(
 def hub_pages(
     room: Room, clock: Clock, host: Any = None, league: League | None = None, **web: Any
 ) -> Iterator[Flask]:
-    """The application over a room."""
+    """Open the application that shows a room."""
     if league is None:
         with (
             tempfile.TemporaryDirectory() as folder,

@@ -1,4 +1,4 @@
-"""A real hub with its NATS on free ports, tables that join it, and what it has kept."""
+"""A real hub with its NATS server on free ports, tables that join it, and a look at its store."""
 
 from __future__ import annotations
 
@@ -28,11 +28,7 @@ from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
 from companion.hub.loop_thread import LoopThread, close_client
 from companion.hub.membership import Membership
-from companion.hub.subjects import (
-    RECORDS,
-    inbox_prefix,
-    record_subject,
-)
+from companion.hub.subjects import RECORDS, inbox_prefix, record_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubSettings
 from companion.service.app import Companion
@@ -48,48 +44,47 @@ __all__ = [
 ]  # fmt: skip
 
 
+# Does something with a connection to NATS.
 ClientAction = Callable[[Client], Awaitable[None]]
 
 
 def hub_settings(folder: Path, **more: Any) -> HubSettings:
-    """A hub on this machine alone, on free ports."""
+    """Return settings of a hub for this machine alone, on free ports."""
     web = WebSettings(host="127.0.0.1", port=0, viewers=64)
-    given = {
+    values = {
         "name": "Our club",
         "nats_host": "127.0.0.1",
         "nats_port": free_port(),
         "keep_mb": 64,
         **more,
     }
-    return HubSettings(folder, given.pop("web", web), **given)
+    return HubSettings(folder, values.pop("web", web), **values)
 
 
 class OpenHub(Hub):
-    """A hub whose host lets every table in as soon as it has joined."""
+    """A hub whose host admits every table as soon as it has joined."""
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
         super().__init__(settings, clock)
         join = self.members.join
 
-        def join_and_let_in(name: str, key: str) -> JoinedTable:
-            joined = join(name, key)
-            self.members.admit(joined.table)
-            return joined
+        def join_and_admit(name: str, key: str) -> JoinedTable:
+            member = join(name, key)
+            self.members.admit(member.table)
+            return member
 
-        self.members.join = join_and_let_in  # type: ignore[method-assign]
+        self.members.join = join_and_admit  # type: ignore[method-assign]
 
 
 @contextmanager
 def running_hub(folder: Path, **more: Any) -> Iterator[Hub]:
-    """A hub that runs meanwhile."""
+    """Run a hub until the end of the block."""
     with OpenHub(hub_settings(folder, **more)) as hub:
         yield hub
 
 
 class TableAtHub:
-    """A table on a journal, that has joined a hub: `Played` without threads, and its line with
-    one.
-    """
+    """A table that has joined a hub. The table has no threads, its line to the hub has one."""
 
     def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
         self.folder, self.member, self.clock = folder, member, clock or RealClock()
@@ -113,7 +108,7 @@ class TableAtHub:
         return self.played.table
 
     def play(self, turns: int = 1) -> None:
-        """A game with so many turns, unless one is on."""
+        """Play so many turns, in a new game unless one is on."""
         if self.table.view().phase in (Phase.LOBBY, Phase.OVER):
             self.played.begin()
         for _ in range(turns):
@@ -121,11 +116,12 @@ class TableAtHub:
             self.played.finish_stages()
 
     def sit(self, *names: str) -> None:
+        """Seat people with these names, South's first."""
         for seat, name in zip(SEATS, names, strict=True):
             self.table.take_seat(seat, name)
 
     def entries(self) -> list[int]:
-        """The inputs that are to be told."""
+        """Return the numbers of the inputs that the hub should receive."""
         return [entry.id for entry in self.journal.entries() if entry.id > self.member.start_after]
 
     def close(self) -> None:
@@ -137,24 +133,24 @@ class TableAtHub:
 def join_table(
     hub: Hub, folder: Path, *, names: bool = False, clock: Clock | None = None
 ) -> TableAtHub:
-    """A table that has just joined a hub."""
+    """Join a hub with a new table, and return the table."""
     folder.mkdir(exist_ok=True)
     member = join(hub.urls()[0], hub.table_join_code.code, folder.name, names=names)
     return TableAtHub(folder, member, clock)
 
 
 async def read_stored_records(server: str, seed: str, table: str) -> list[PublicRecord]:
-    """Return what a NATS server has of a table's inputs, in its order."""
+    """Return a table's records from a NATS server, in its order."""
     client = Client()
     await client.connect(server, nkeys_seed_str=seed, allow_reconnect=False)
     try:
         stream, subject = client.jetstream(), record_subject(table)
-        records, place = [], 1
+        records, sequence = [], 1
         while True:
             message = await stream.get_msg(
-                RECORDS, seq=place, subject=subject, next=True, direct=True
+                RECORDS, seq=sequence, subject=subject, next=True, direct=True
             )
-            place = (message.seq or 0) + 1
+            sequence = (message.seq or 0) + 1
             records.append(read_record(message.data or b""))
     except NotFoundError:
         return records
@@ -163,34 +159,33 @@ async def read_stored_records(server: str, seed: str, table: str) -> list[Public
 
 
 def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
-    """All that a hub's store has of a table, in its order; while it is started anew it is asked
-    again.
-    """
+    """Return a table's records from a hub's store, in its order. Ask again while it restarts."""
 
     def answer() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
             return [asyncio.run(read_stored_records(nats_of(hub), hub.folder.file.seed, table))]
         return []
 
-    found: list[PublicRecord] = until("the store answers", answer)[0]
-    return found
+    records: list[PublicRecord] = until("the store answers", answer)[0]
+    return records
 
 
 def has_all(hub: Hub, table: TableAtHub) -> bool:
-    """Does the hub's room show the table's last input?"""
-    shown = next((each.shown for each in hub.room.tables() if each.id == table.member.table), None)
+    """Return whether the hub's room shows the table's last input."""
+    tables = hub.room.tables()
+    shown = next((other.shown for other in tables if other.id == table.member.table), None)
     return shown is not None and shown.record.entry == table.entries()[-1]
 
 
 def need_of_table(hub: Hub, number: int) -> str:
-    """What the room says that a table needs."""
+    """Return what the hub's room says that a table needs."""
     table = hub.room.table(number)
     assert table is not None
     return table.need(hub.room.now_s())
 
 
 def kill_nats(hub: Hub) -> None:
-    """SIGKILL of the hub's NATS."""
+    """End the hub's NATS server by SIGKILL."""
     assert hub.nats is not None
     pid = until("NATS runs", lambda: hub.nats and hub.nats.pid)
     os.kill(pid, signal.SIGKILL)
@@ -198,7 +193,7 @@ def kill_nats(hub: Hub) -> None:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """A small disk, with 96 MB, that is there meanwhile."""
+    """Mount a disk of 96 MB on a folder until the end of the block. Skip the test if not root."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)]
     if subprocess.run(command, capture_output=True, check=False).returncode:
@@ -210,7 +205,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 
 def fill_up(disk: Path) -> None:
-    """Leave nothing free."""
+    """Fill a disk to the last byte."""
     with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
         while True:
             ballast.write(bytes(65536))
@@ -218,24 +213,24 @@ def fill_up(disk: Path) -> None:
 
 @contextmanager
 def joined_services(folder: Path) -> Iterator[list[Companion]]:
-    """Two services in simulation that have joined a hub."""
+    """Run two services in simulation, South's and North's, that have joined a hub."""
     with running_hub(folder / "hub") as hub, ExitStack() as stack:
-        both = []
+        both: list[Companion] = []
         for name in ("south", "north"):
             table = TableSettings(reading_time_s=0.1)
             settings = local_settings(folder / name, port=free_port(), table=table)
             both.append(stack.enter_context(Companion(settings, simulate=True)))
             both[-1].hub.join(hub.urls()[0], hub.table_join_code.code, names=False)
-        until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))
+        until("both are there", lambda: all("of Our club" in one.hub.sentence for one in both))
         yield both
 
 
-# ---- a table with a changed program ----
+# ---- what a changed program can do with a table's key ----
 
 
 async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Client:
-    """A connection with a table's key, or the hub's own; it is asked for again where a server has
-    not read the key yet.
+    """Connect to NATS with a table's key, or with the hub's own. Try again while the server has not
+    read the key yet.
     """
     prefix = inbox_prefix(table.member.table) if table else "_INBOX"
     seed = table.member.seed if table else hub.folder.file.seed
@@ -263,8 +258,8 @@ async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str
 def act_with_key(
     hub: Hub, table: TableAtHub | None, act: ClientAction, refused: list[str] | None = None
 ) -> None:
-    """Do something with a table's key (None: the hub's own). What NATS refuses is noted in
-    `refused`.
+    """Run `act` on a connection with a table's key (None: the hub's own). Append what NATS refuses
+    to `refused`.
     """
     done = []
 
@@ -273,7 +268,7 @@ def act_with_key(
         try:
             await act(client)
             done.append(act)
-            with suppress(NatsError, OSError):  # it may be put out just then
+            with suppress(NatsError, OSError):  # the hub may close the connection just then
                 await client.flush()
         finally:
             await close_client(client)

@@ -1,8 +1,7 @@
-"""The whole service in this process: it begins in a tenth of the time that a process of its own
-takes.
+"""The whole service in the test's own process, which starts ten times as fast as a process of its
+own.
 
-For tests that neither kill it nor begin it anew, nor look at how it ends or what it writes to its
-log.
+It is for tests that neither kill nor restart it, nor look at how it ends or at its log.
 """
 
 from __future__ import annotations
@@ -14,16 +13,12 @@ from pathlib import Path
 from service import Service
 from simulated_room import local_settings
 
-from companion.core.config import (
-    CameraSettings,
-    TableSettings,
-    VoiceSettings,
-)
+from companion.core.config import CameraSettings, TableSettings, VoiceSettings
 from companion.service.app import Companion
 
 
 class InProcessService(Service):
-    """A service in this process, as its people see it."""
+    """A service in this process."""
 
     def __init__(self, companion: Companion) -> None:
         self.url = f"http://127.0.0.1:{companion.server.port}"
@@ -38,7 +33,9 @@ def in_process_service(
     reading_time_s: float = 0.3,
     picture: str = "",
 ) -> Iterator[InProcessService]:
-    """The service until the end of the block: simulated, or with a still picture for its camera and
+    """Run the service until the end of the block.
+
+    It is simulated. With `picture`, the path of a still picture, its camera sees that, and it has
     no pads.
     """
     settings = local_settings(

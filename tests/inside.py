@@ -1,6 +1,4 @@
-"""What tests look at behind the public surface of things: every private name that they need stands
-here, once.
-"""
+"""Access to private parts of the program for tests, so that each private name stands only here."""
 
 from __future__ import annotations
 
@@ -26,62 +24,64 @@ if TYPE_CHECKING:
 
 
 def store_of(table: Table) -> TableStore:
-    """The whole state, and its lock."""
+    """Return what holds a table's whole state, and its lock."""
     return table._store
 
 
 def live_of(table: Table) -> TableState:
-    """All that the table knows, what is sealed included."""
+    """Return all that a table knows, including sealed actions, which are secret until the
+    reveal.
+    """
     return store_of(table).live
 
 
 def session_of(table: Table) -> Session:
-    """All that the table's journal can make again, what is sealed included."""
+    """Return the part of a table's state that its journal can restore, including sealed actions."""
     return live_of(table).session
 
 
 def app_of(server: Server) -> Flask:
-    """The application behind a server."""
+    """Return the application behind a server."""
     return server.app
 
 
 def journal_of(table: Table) -> Journal:
-    """Where the table keeps its records."""
+    """Return the journal to which a table writes its records."""
     journal = store_of(table).journal
     assert isinstance(journal, Journal)
     return journal
 
 
-def database_of(kept: Journal | LeagueFile) -> sqlite3.Connection:
-    """The open file of a journal, or of a league."""
-    return kept.database.connection if isinstance(kept, Journal) else kept._db
+def database_of(store: Journal | LeagueFile) -> sqlite3.Connection:
+    """Return the open database of a journal, or of a league."""
+    return store.database.connection if isinstance(store, Journal) else store._db
 
 
-def fill_disk(kept: Journal | LeagueFile) -> None:
-    """From now on the file and its log cannot grow."""
-    pages = database_of(kept).execute("PRAGMA page_count").fetchone()[0]
-    database_of(kept).execute(f"PRAGMA max_page_count={pages}")
+def fill_disk(store: Journal | LeagueFile) -> None:
+    """Let a database grow no more from now on, as on a full disk."""
+    pages = database_of(store).execute("PRAGMA page_count").fetchone()[0]
+    database_of(store).execute(f"PRAGMA max_page_count={pages}")
 
 
 def nats_of(hub: Hub) -> str:
-    """Where its NATS is."""
+    """Return the address of a hub's NATS server."""
     return hub.nats.url
 
 
 def league_file_of(league: League) -> LeagueFile:
-    """Where a league keeps what tables have told."""
+    """Return the file in which a league keeps results."""
     return league._file
 
 
 # The latest bare tables that were rendered: each takes a tenth of a second.
-_STAGES: deque[LitTable] = deque(maxlen=6)
+_BARE_TABLES: deque[LitTable] = deque(maxlen=6)
 
 
-def share_stage(table: SimulatedTable) -> SimulatedTable:
-    """Give a rendered table what another one of the same kit and view looks like without pieces."""
-    for stage in tuple(_STAGES):
-        if (stage.kit, stage.view) == (table._kit, table._view):
-            table._lit_table = stage
+def share_bare_table(table: SimulatedTable) -> SimulatedTable:
+    """Reuse the picture of an earlier table without pieces, of the same kit and view."""
+    for bare in tuple(_BARE_TABLES):
+        if (bare.kit, bare.view) == (table._kit, table._view):
+            table._lit_table = bare
             return table
-    _STAGES.append(table.lit_table())
+    _BARE_TABLES.append(table.lit_table())
     return table

@@ -280,12 +280,12 @@ class SlowRules:
                     yield f"{_text([self.ball])}!{_text([(file, rank)])}"
 
     def ways(self, start: tuple[int, int]) -> list[str]:
-        found = []
+        approaches = []
         for steps in range(1, SPEEDS[self.pieces[start]["role"]] + 1):
             for walk in self.walks(start, steps):
                 if walk[-1] == self.ball and not any(map(self.stands_against, walk[:-1])):
-                    found.append(_text(walk[:-1]))
-        return found
+                    approaches.append(_text(walk[:-1]))
+        return approaches
 
     def tackles(self) -> Iterator[str]:
         if self.holder in (self.seat, None):

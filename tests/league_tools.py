@@ -15,12 +15,12 @@ GAME = "outbuffered"
 def tournament_of(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
     """A tournament with so many entries, whose first one is the strongest."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
-    made = tournament_rules.new_tournament(
+    tournament = tournament_rules.new_tournament(
         "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
     )
     for number in range(people):
-        made = tournament_rules.enter(made, number + 1, 2000.0 - number * 10)
-    return made
+        tournament = tournament_rules.enter(tournament, number + 1, 2000.0 - number * 10)
+    return tournament
 
 
 def open_places(tournament: Tournament) -> list[BoardPlace]:

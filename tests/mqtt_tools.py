@@ -1,4 +1,4 @@
-"""A real Mosquitto on a free port, and somebody who hears everything that it is told."""
+"""A real Mosquitto broker on a free port, a subscriber to all topics, and a table that publishes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, TableSettings
 from companion.service.app import Companion
 
+# Where programs are looked for.
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=SEARCH_PATH)
 WAIT_S = 60.0
@@ -31,7 +32,7 @@ needs_broker = pytest.mark.skipif(
 
 
 def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
-    """Look every 5 ms until it is true."""
+    """Look every 5 ms until the answer is true, and return it. Otherwise fail with `what`."""
     pause = threading.Event()
     for _ in range(round(timeout_s / 0.005)):
         if answer := look():
@@ -41,8 +42,8 @@ def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
 
 
 class Broker:
-    """Mosquitto with nothing on disk; `user` (None: anybody) with the password `secret` may come
-    in.
+    """Mosquitto without a store on disk. It admits `user` with the password `secret`, or anybody
+    if that is None.
     """
 
     def __init__(self, folder: Path, user: str | None = None, tls: bool = False) -> None:
@@ -106,14 +107,15 @@ class Broker:
 
 
 class Subscriber:
-    """Hears all topics; `heard` are topic, payload and whether it was retained, in their order."""
+    """A client that receives all topics."""
 
     def __init__(self, port: int) -> None:
         self._new = threading.Condition()
-        self.heard: list[tuple[str, bytes, bool]] = []
+        self.messages: list[tuple[str, bytes, bool]] = []
+        """Topic, payload and whether it was retained, of each message in order."""
         self._marks = 0
         self.client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
-        self.client.on_message = self._hear
+        self.client.on_message = self._receive
         self.client.on_connect = lambda client, *_: client.subscribe("#", qos=1)
         self.client.on_socket_open = lambda _client, _data, sock: sock.setsockopt(
             socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
@@ -122,33 +124,35 @@ class Subscriber:
         self.client.loop_start()
         self.sync()
 
-    def _hear(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
+    def _receive(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
         with self._new:
-            self.heard.append((message.topic, bytes(message.payload), message.retain))
+            self.messages.append((message.topic, bytes(message.payload), message.retain))
             self._new.notify_all()
 
-    def say(self, topic: str, payload: bytes, retain: bool = False) -> None:
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
         self.client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(WAIT_S)
 
     def sync(self) -> None:
-        """Everything that the broker had before now is heard."""
+        """Wait until everything that the broker had before now has arrived."""
         self._marks += 1
         mark = str(self._marks).encode()
         for _ in range(50):  # until the subscription holds
-            self.say("mark", mark)
+            self.publish("mark", mark)
             with self._new:
-                if self._new.wait_for(lambda: ("mark", mark, False) in self.heard, 0.2):
+                if self._new.wait_for(lambda: ("mark", mark, False) in self.messages, 0.2):
                     return
         pytest.fail("the broker is silent")
 
     def wait_for(self, what: Callable[[list[tuple[str, bytes, bool]]], Any]) -> Any:
         with self._new:
-            if not self._new.wait_for(lambda: what(self.heard), WAIT_S):
-                pytest.fail(f"not heard; the last were {self.heard[-5:]}")
-            return what(self.heard)
+            if not self._new.wait_for(lambda: what(self.messages), WAIT_S):
+                pytest.fail(f"not heard; the last were {self.messages[-5:]}")
+            return what(self.messages)
 
     def last(self, topic: str) -> bytes | None:
-        return next((payload for each, payload, _ in reversed(self.heard) if each == topic), None)
+        """Return the newest payload of a topic."""
+        newest_first = reversed(self.messages)
+        return next((payload for other, payload, _ in newest_first if other == topic), None)
 
     def __enter__(self) -> Self:
         return self
@@ -167,14 +171,16 @@ def mqtt_settings(port: int, **changed: Any) -> MqttSettings:
 def table_with_broker(
     folder: Path, mqtt: MqttSettings, clock: FakeClock | None = None, web_port: int = 0
 ) -> Iterator[Companion]:
-    """A simulated table whose work is done in the caller's thread, with the door to a broker."""
+    """Open a simulated table that is connected to a broker. Its work is done in the caller's
+    thread.
+    """
     table = TableSettings(reading_time_s=0.1)
     with simulated(folder, clock, port=web_port, table=table, mqtt=mqtt) as companion:
         yield companion
 
 
 def publish_now(companion: Companion) -> None:
-    """Have the broker told how the table is now."""
+    """Publish the state of the table, and wait until the broker has it."""
     companion.step_keys()
     line = companion.broker.line
     if line is None:
@@ -182,5 +188,5 @@ def publish_now(companion: Companion) -> None:
 
     until("the connection", lambda: line.is_connected)
     assert line._client
-    # the broker has acknowledged this after all that was told before
+    # the broker acknowledges this only after all that was published before
     line._client.publish("mark", b"told", qos=1).wait_for_publish(WAIT_S)

@@ -1,5 +1,5 @@
-"""Two tables at a real hub that play one game, and what a changed program with the key of one is
-answered.
+"""Two tables that play one game over a real hub, and requests of a changed program with the key of
+one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from companion.table.session import Phase
 
 @contextmanager
 def two_tables(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
-    """South's table and North's, connected."""
+    """Open South's table and North's, connected to a hub."""
     folder.mkdir(exist_ok=True)
     tables = [join_table(hub, folder / name, names=True) for name in ("south", "north")]
     try:
@@ -37,10 +37,12 @@ def two_tables(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
 
 
 def wait_until_connected(tables: list[TableAtHub]) -> None:
+    """Wait until all tables are connected to the hub."""
     until("the hub is there", lambda: all(table.line.is_connected for table in tables))
 
 
 def agree(tables: list[TableAtHub], game: str = "outbuffered", **options: object) -> None:
+    """Offer a game at South's table, accept it at North's, and wait until it begins."""
     south, north = tables
     code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
     north.line.pairs.accept(code, "Jonas")
@@ -52,8 +54,9 @@ def phases(tables: list[TableAtHub]) -> list[Phase]:
 
 
 def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = lambda: None) -> None:
-    """To the end, by random actions; what comes too late because the other table was quicker is
-    refused.
+    """Play a game to its end by random actions.
+
+    An action that comes too late, because the other table was quicker, is refused.
     """
 
     def plays() -> bool:
@@ -68,16 +71,15 @@ def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = la
 
 
 def has_notice(table: TableAtHub, words: str) -> bool:
-    """Does the table say this beside its game?"""
+    """Return whether a notice of the table contains these words."""
     table.table.step()
-    return any(words in each for each in table.table.view().devices.notices)
+    return any(words in notice for notice in table.table.view().devices.notices)
 
 
 def answer_to(
     hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 60.0
 ) -> bytes:
-    """What a changed program with this table's key is answered; empty: nothing."""
-
+    """Return the answer to a changed program that has this table's key. Empty: there is none."""
     answers = [b""]
 
     async def ask(client: Client) -> None:
@@ -90,12 +92,12 @@ def answer_to(
 
 
 def count_messages(hub: Hub, pair: str) -> int:
-    """How many messages of a game at two tables the hub keeps."""
-    found: list[int] = []
+    """Return the number of messages that the hub has of a game at two tables."""
+    counts: list[int] = []
 
     async def count(client: Client) -> None:
         stream = await client.jetstream().stream_info(PAIRS, subjects_filter=f"pairs.{pair}.>")
-        found.append(len(stream.state.subjects or {}))
+        counts.append(len(stream.state.subjects or {}))
 
     act_with_key(hub, None, count)
-    return found[0]
+    return counts[0]

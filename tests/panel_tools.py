@@ -1,6 +1,4 @@
-"""For tests of the panel: one on mock pins with fingers and a clock that is told when to move; what
-a player plays.
-"""
+"""A panel on mock pins, fingers for its keys, and measurements of what its lamps and buzzer do."""
 
 from __future__ import annotations
 
@@ -15,11 +13,12 @@ from hardware.player import CuePlayer
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS
+# Settings as delivered: both pads are wired.
 WIRED = PanelSettings()
 
 
 class Rig:
-    """A panel without threads, a clock that is told when to move, and fingers."""
+    """A panel without threads, on a fake clock, and the hands at it."""
 
     def __init__(self, settings: PanelSettings = WIRED) -> None:
         self.clock = FakeClock(100.0)
@@ -27,22 +26,20 @@ class Rig:
         self.panel, self.hands = simulated_panel(settings, self.clock, self.presses.append)
 
     def after(self, ms: float) -> None:
-        """Let time pass, then do what is due."""
+        """Let time pass, then let the panel do what is due."""
         self.clock.advance(ms / 1000)
         self.panel.step()
 
     def bounce(self, button: str, *ms: float) -> None:
-        """Change a button's line so often, waiting so long after each; ends as it began for an even
-        number.
-        """
-        for strike, wait_ms in zip(
+        """Press and release a button in turn, and wait so long after each change."""
+        for change, wait_ms in zip(
             itertools.cycle((self.hands.press, self.hands.release)), ms, strict=False
         ):
-            strike(button)
+            change(button)
             self.clock.advance(wait_ms / 1000)
 
     def lit(self) -> set[str]:
-        """Names of the lamps that shine."""
+        """Return the names of the lamps that are lit."""
         return {name for name, is_lit in self.hands.view().lamps.items() if is_lit}
 
     def show(self, south: SeatLamps, north: SeatLamps | None = None, trouble: bool = False) -> None:
@@ -54,19 +51,19 @@ class Rig:
         self.panel.step()
 
     def alarms(self, *alarms: tuple[float, Cue, Seat]) -> None:
-        """Replace all alarms by those at these times."""
+        """Replace all alarms by these, each with its time in seconds."""
         self.panel.set_alarms(
             [Alarm(at_s, Signal(cue, frozenset({seat}))) for at_s, cue, seat in alarms]
         )
         self.panel.step()
 
     def tone_hz(self) -> float | None:
-        """What the buzzer sounds."""
+        """Return the frequency that the buzzer sounds, or None while it is silent."""
         return self.hands.view().tone_hz
 
 
 def lit_edges(levels: list[bool]) -> list[int]:
-    """At which of these moments a lamp comes on."""
+    """Return the indexes at which a lamp goes on."""
     return [
         t
         for t, (before, now) in enumerate(itertools.pairwise([False, *levels]))
@@ -75,10 +72,10 @@ def lit_edges(levels: list[bool]) -> list[int]:
 
 
 def tones_hz(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:
-    """What the buzzer sounds in each of these milliseconds."""
+    """Return the buzzer's frequency in each of these milliseconds."""
     return [player.tone_hz(float(t)) for t in range(start_ms, end_ms)]
 
 
 def lamp_levels(player: CuePlayer, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[bool]:
-    """Is a lamp lit in each of these milliseconds."""
+    """Return whether a lamp is lit in each of these milliseconds."""
     return [player.is_lit(seat, lamp, float(t)) for t in range(start_ms, end_ms)]

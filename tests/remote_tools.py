@@ -1,5 +1,5 @@
-"""Two tables with journals of their own that play one game, and a line between them that delays,
-cuts and repeats.
+"""Two tables that play one game, each with its own journal, and a line between them that delays and
+repeats messages.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from companion.table.remote.messages import (
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
+# Identifier of the game that both tables play.
 GAME = "00" * 8
 
 
 class HalfTable:
-    """A table of a game at two tables, with the seat that is played there."""
+    """One of two tables that play a game with each other, and the seat that is played there."""
 
     def __init__(self, folder: Path, seat: Seat, clock: FakeClock | None = None) -> None:
         self.folder, self.seat, self.clock = folder, seat, clock or FakeClock()
@@ -64,7 +65,7 @@ class HalfTable:
         return game
 
     def reopen(self) -> None:
-        """The plug is pulled: what is in the journal is all that is left."""
+        """Restart as after a power cut: only what is in the journal remains."""
         self.table.close()
         self.journal.close()
         self._open()
@@ -74,12 +75,14 @@ class HalfTable:
         self.journal.close()
 
     def act(self, rng: Random) -> bool:
-        """Do what a person here may do now; was there anything?"""
+        """Do what a person here may do now. Return False if there was nothing to do."""
         return act(self.table, self.seat, rng)
 
 
 def act(table: Table, seat: Seat, rng: Random) -> bool:
-    """Do what a person at the table of this seat may do now; was there anything?"""
+    """Do what a person at the table of this seat may do now. Return False if there was nothing to
+    do.
+    """
     session = session_of(table)
     if session.remote is None or session.remote.open_question or session.phase is Phase.OVER:
         return False
@@ -101,13 +104,13 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
 
 @dataclass
 class MemoryLine:
-    """What either table has told, kept in order as a hub keeps it; nothing of it is ever
-    changed.
+    """A line between two tables in memory. Like a hub it keeps all messages in order, and never
+    changes one.
     """
 
     south: HalfTable
     north: HalfTable
-    kept: dict[Seat, list[bytes]] = field(default_factory=lambda: {seat: [] for seat in SEATS})
+    messages: dict[Seat, list[bytes]] = field(default_factory=lambda: {seat: [] for seat in SEATS})
 
     @property
     def tables(self) -> tuple[HalfTable, HalfTable]:
@@ -117,54 +120,58 @@ class MemoryLine:
         return self.north if half is self.south else self.south
 
     def send(self, half: HalfTable) -> bool:
-        """One more message of this table is kept; what is kept already must still be what it
-        tells.
+        """Take the next message of this table. Return False if there is none.
+
+        The messages that it sent before must still be the same.
         """
-        game, kept = half.game, self.kept[half.seat]
+        game, messages = half.game, self.messages[half.seat]
         sent = [game.payload(number + 1) for number in range(len(game.sent_messages))]
-        assert sent[: len(kept)] == kept
-        if len(sent) == len(kept):
+        assert sent[: len(messages)] == messages
+        if len(sent) == len(messages):
             return False
-        self._require_bound(half, sent[len(kept)])
-        kept.append(sent[len(kept)])
+        self._require_bound(half, sent[len(messages)])
+        messages.append(sent[len(messages)])
         return True
 
     def deliver(self, half: HalfTable, again: int = 0) -> bool:
-        """The next message reaches this table, or one of those that it has already."""
-        kept, heard = self.told(half), half.game.received_count
-        number = max(1, heard + 1 - again)
-        if number > len(kept):
+        """Deliver the next message to this table, or once more the one of `again` messages ago.
+
+        Return False if there is none.
+        """
+        messages, received = self.messages_for(half), half.game.received_count
+        number = max(1, received + 1 - again)
+        if number > len(messages):
             return False
-        half.table.remote.receive(GAME, number, kept[number - 1])
-        assert half.game.received_count == max(heard, number)
+        half.table.remote.receive(GAME, number, messages[number - 1])
+        assert half.game.received_count == max(received, number)
         return True
 
-    def told(self, half: HalfTable) -> list[bytes]:
-        """What there is for this table to be told."""
-        return self.kept[half.seat.other]
+    def messages_for(self, half: HalfTable) -> list[bytes]:
+        """Return all messages from the other table."""
+        return self.messages[half.seat.other]
 
     def flush(self) -> None:
-        """Everything that was told arrives."""
+        """Deliver all messages to both tables."""
         while any(
             [self.send(half) for half in self.tables] + [self.deliver(half) for half in self.tables]
         ):
             pass
 
     def _require_bound(self, half: HalfTable, payload: bytes) -> None:
-        """An order of a turn in which both act leaves its table only once that table holds the
-        other one's receipt.
+        """Require that a table opens its action of a turn in which both act only when it has the
+        other's receipt.
         """
-        message = read_message(GAME, len(self.kept[half.seat]) + 1, payload)
+        message = read_message(GAME, len(self.messages[half.seat]) + 1, payload)
         if not isinstance(message, ActionOpened):
             return
-        if message.tick in _sealed_ticks(self.kept[half.seat]):
-            heard = self.kept[half.seat.other][: half.game.received_count]
-            assert message.tick in _sealed_ticks(heard)
+        if message.tick in _sealed_ticks(self.messages[half.seat]):
+            received = self.messages[half.seat.other][: half.game.received_count]
+            assert message.tick in _sealed_ticks(received)
 
 
 def _sealed_ticks(payloads: list[bytes]) -> set[int]:
-    """The turns of which these messages hold a receipt."""
-    messages = [read_message(GAME, number, each) for number, each in enumerate(payloads, start=1)]
+    """Return the turns whose receipts are in these messages."""
+    messages = [read_message(GAME, number, data) for number, data in enumerate(payloads, start=1)]
     return {message.tick for message in messages if isinstance(message, ActionSealed)}
 
 
@@ -172,7 +179,7 @@ def _sealed_ticks(payloads: list[bytes]) -> set[int]:
 def paired_tables(
     folder: Path, game: str, options: dict[str, Any] | None = None, number: int = 1
 ) -> Iterator[MemoryLine]:
-    """Two tables at which a game begins."""
+    """Open two tables that begin a game with each other."""
     line = MemoryLine(*(HalfTable(folder / seat, seat) for seat in SEATS))
     try:
         for half in line.tables:
@@ -187,8 +194,10 @@ def paired_tables(
 def play_roughly(
     line: MemoryLine, rng: Random, *, kills: float = 0.02, most: int = 60_000, ends: float = 0.0
 ) -> None:
-    """A whole game by random actions, while messages wait, come twice, and tables are closed and
-    opened anew.
+    """Play a whole game by random actions, while messages wait or come twice and tables restart.
+
+    `kills` and `ends` are the probabilities of a restart and of an interruption in each of at most
+    `most` steps.
     """
     for _ in range(most):
         if all(half.session.phase is Phase.OVER for half in line.tables):
@@ -220,9 +229,7 @@ def play_roughly(
 
 
 def _interrupt(half: HalfTable, rng: Random) -> None:
-    """Somebody offers or takes a draw, resigns, stops the clock, or ends the game: what may not be
-    is refused.
-    """
+    """Let somebody offer or accept a draw, resign, stop the clock, or end the game, if allowed."""
     table = half.table
     draws = [partial(table.offer_draw, half.seat)] * 4
     ends = [table.abandon, partial(table.resign, half.seat), partial(table.pause, half.seat)]
@@ -231,15 +238,16 @@ def _interrupt(half: HalfTable, rng: Random) -> None:
 
 
 def assert_line_agrees(line: MemoryLine) -> None:
-    """Both tables have the same game in every part that is not a table's own time of day or
-    clock.
-    """
+    """Require that both tables have the same game, once all messages have arrived."""
     line.flush()
     assert_tables_agree(*(half.table for half in line.tables))
 
 
 def assert_tables_agree(*tables: Table) -> None:
-    """Both tables have the same game, also by what their journals fold to."""
+    """Require that both tables have the same finished game, also as their journals restore it.
+
+    Times of day and clocks may differ.
+    """
     south, north = map(session_of, tables)
     assert south.phase is Phase.OVER
     assert _game(south) == _game(north)
@@ -248,9 +256,8 @@ def assert_tables_agree(*tables: Table) -> None:
         south.outcome != south.require_game().outcome(south.state)
         and "time" not in south.outcome.reason
     )
-    if (
-        not is_agreed
-    ):  # a table that starts anew while it asks to end the game stops its clock, and tells nobody
+    # a table that restarts while it asks to end the game stops its clock, and tells nobody
+    if not is_agreed:
         assert south.chess_clocks == north.chess_clocks
     for table in tables:
         session = session_of(table)
@@ -259,6 +266,7 @@ def assert_tables_agree(*tables: Table) -> None:
 
 
 def _game(session: Session) -> tuple[object, ...]:
+    """Return the parts of a session that both tables must have alike."""
     turns = tuple((t.moment, t.stages, t.events, t.is_timed_out, t.number) for t in session.turns)
     return (
         game_file(session),
@@ -272,8 +280,8 @@ def _game(session: Session) -> tuple[object, ...]:
 
 
 def comparable_texts(half: HalfTable) -> list[str]:
-    """What a table's journal, pages and public records have, without what is random in every
-    run.
+    """Return what is in a table's journal, views and public records, without what is random in
+    every run.
     """
     entries = [
         repr(entry)
@@ -288,11 +296,11 @@ def comparable_texts(half: HalfTable) -> list[str]:
 
 
 def public_records(half: HalfTable) -> list[str]:
-    """What spectators are told by this table."""
-    outbox, told = Outbox(half.journal), []
+    """Return what this table sends to spectators. No name of a person may be in it."""
+    outbox, records = Outbox(half.journal), []
     while (record := outbox.next()) is not None:
-        told.append(encode_public(record).decode())
-        assert "far " not in told[-1]
-        assert "near " not in told[-1]
+        records.append(encode_public(record).decode())
+        assert "far " not in records[-1]
+        assert "near " not in records[-1]
         outbox.note_sent()
-    return told
+    return records

@@ -268,15 +268,15 @@ class SlowScouts:
             scout["intel"] = True
 
     def layout(self) -> dict[str, list[str]]:
-        found = {}
+        faces = {}
         for place, scouts in self.board.items():
             if scouts:
-                found[named(place)] = [
+                faces[named(place)] = [
                     f"{'black' if scout['seat'] else 'white'} "
                     f"scout{' with intel' if scout['intel'] else ''}"
                     for scout in scouts
                 ]
         for (seat, letter), covered in self.rocks.items():
             face = f"{'black' if seat else 'white'} {'boulder' if letter == 'B' else 'rock'}"
-            found |= {named(place): [face] for place in covered}
-        return found
+            faces |= {named(place): [face] for place in covered}
+        return faces

@@ -1,4 +1,4 @@
-"""The real service as a process, and real browsers in front of it."""
+"""The real service as a process, real browsers in front of it, and what people do in them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ from selenium.webdriver.remote.webelement import WebElement
 from companion.core.network import host_key_text
 from companion.storage.journal import Journal
 
+# Sizes of windows: width and height in CSS pixels.
 PHONE = (390, 844)
 WALL = (1920, 1080)
+# Timeout of every wait.
 PATIENCE_S = 60.0
 # Longest pause between two looks at what takes long: each look costs a browser as much as a page.
 MAX_PAUSE_S = 0.25
@@ -49,9 +51,9 @@ MAX_PAUSE_S = 0.25
 def until(
     what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S, pause_s: float = 0.02
 ) -> Any:
-    """Wait for something true in another process; a failing test says what never came.
+    """Wait until `look` returns something true, and return it. Otherwise fail with `what`.
 
-    A part of a page that is gone or not there yet while the next page comes is none that is true.
+    While the next page loads, an element may be missing or gone. That counts as not true.
     """
     pause = threading.Event()
     end_s = time.monotonic() + timeout_s
@@ -66,7 +68,7 @@ def until(
 
 
 class Service:
-    """A service at its address, and what only its host may do."""
+    """A service as its people see it: its address, and requests that only its host may make."""
 
     url: str
     host_key: str
@@ -75,23 +77,21 @@ class Service:
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
 
-    def host(self, door: str, **body: Any) -> None:
-        """What only the host may do."""
+    def post_as_host(self, action: str, **body: Any) -> None:
+        """Post to an address below `/api/host/`, and require success."""
         headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
         status, answer, _ = Client(self.url).send(
-            f"/api/host/{door}", json.dumps(body).encode(), headers
+            f"/api/host/{action}", json.dumps(body).encode(), headers
         )
         assert status == 200, answer
 
     def new_game(self, game: str, **options: Any) -> None:
         """Start a game with options."""
-        self.host("new-game", game=game, options=options, seed=7)
+        self.post_as_host("new-game", game=game, options=options, seed=7)
 
 
 class ServiceProcess(Service):
-    """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is
-    polite.
-    """
+    """`companion play` as a process of its own on a free port, with its state in a folder."""
 
     def __init__(self, folder: Path, *arguments: str, reading_time_s: float = 0.3) -> None:
         settings = folder / "settings.toml"
@@ -113,38 +113,39 @@ class ServiceProcess(Service):
             stderr=self._log,
             text=True,
         )
-        self.said: list[str] = []
+        self.output_lines: list[str] = []
+        """What it prints until it is ready."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self.said.append(line.rstrip())
+            self.output_lines.append(line.rstrip())
             if line.startswith("Ctrl-C"):
                 break
-        text = "\n".join(self.said)
-        found = re.search(r"Table screen\s+(http://\S+?)/\s", text)
-        assert found, f"the service did not start: {text} {self.log}"
-        self.url = found[1]
-        with Journal(
-            folder / "journal.sqlite", read_only=True
-        ) as journal:  # it is told to a terminal alone
+        text = "\n".join(self.output_lines)
+        address = re.search(r"Table screen\s+(http://\S+?)/\s", text)
+        assert address, f"the service did not start: {text} {self.log}"
+        self.url = address[1]
+        # the key is printed only to a terminal
+        with Journal(folder / "journal.sqlite", read_only=True) as journal:
             self.host_key = host_key_text(journal.key("host"))
 
     @property
     def log(self) -> str:
+        """What it has written to its log so far."""
         self._log.flush()
         self._log.seek(0)
         return self._log.read()
 
     def kill(self) -> None:
-        """As if the power was cut for this process alone."""
+        """End it by SIGKILL, as if the power was cut for this process alone."""
         self._process.send_signal(signal.SIGKILL)
         self._end()
 
-    def begin_anew(self) -> None:
-        """As the page asks for it once settings have changed."""
+    def restart(self) -> None:
+        """Restart it as the settings page does when settings have changed."""
         self._process.send_signal(signal.SIGUSR1)
 
     def stop(self) -> int:
-        """SIGTERM; answers the exit status."""
+        """End it by SIGTERM, and return the exit status."""
         if self._process.poll() is None:
             self._process.terminate()
         return self._end()
@@ -164,7 +165,7 @@ class ServiceProcess(Service):
 def service_process(
     folder: Path, *arguments: str, reading_time_s: float = 0.3
 ) -> Iterator[ServiceProcess]:
-    """The service until the end of the block."""
+    """Run the service until the end of the block."""
     service = ServiceProcess(folder, *arguments, reading_time_s=reading_time_s)
     try:
         yield service
@@ -173,12 +174,12 @@ def service_process(
 
 
 def wait(seconds: float) -> None:
-    """Let time pass in the other processes."""
+    """Let time pass in other processes."""
     threading.Event().wait(seconds)
 
 
 class Client:
-    """HTTP without a browser; keeps cookies."""
+    """An HTTP client without a browser. It keeps cookies."""
 
     timeout_s = PATIENCE_S
 
@@ -192,7 +193,9 @@ class Client:
     def send(
         self, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, bytes, Mapping[str, str]]:
-        """Status, body and headers of the answer, whatever it is."""
+        """Send a request (a POST if it has a body). Return the status, body and headers of any
+        answer.
+        """
         request = urllib.request.Request(
             self.url + path, body, {"Origin": self.url, **(headers or {})}
         )
@@ -204,15 +207,16 @@ class Client:
                 return error.code, error.read(), dict(error.headers)
 
     def get(self, path: str) -> dict[str, Any]:
+        """Return the JSON of a successful answer."""
         status, body, _ = self.send(path)
         assert status == 200, body
         return dict(json.loads(body))
 
     def post(self, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
-        got, answer, _ = self.send(
-            path, json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        assert got == status, answer
+        """Post JSON, require this status, and return the answer's JSON."""
+        headers = {"Content-Type": "application/json"}
+        answer_status, answer, _ = self.send(path, json.dumps(body).encode(), headers)
+        assert answer_status == status, answer
         return dict(json.loads(answer))
 
 
@@ -225,23 +229,29 @@ def wait_for_phase(client: Client, phase: str) -> None:
 
 
 def sign(window: WebDriver) -> str:
+    """Return the text of the sign, the one sentence that says what the table waits for."""
     return str(
         window.execute_script("return document.querySelector('#live .sign')?.innerText ?? ''")
     )
 
 
 def wait_for_sign(window: WebDriver, words: str) -> None:
+    """Wait until the sign contains these words."""
     until(f"“{words}” on {window.current_url}", lambda: words in sign(window))
 
 
 def tap(window: WebDriver, selector: str) -> None:
-    """Tap a key once it is there and does not rest; the fragment may be replaced at any moment."""
+    """Tap a key once it is there and does not rest.
+
+    A key rests, that is, takes no taps, just after it has come under a finger or replaced another
+    one. One script finds and clicks it, because the page may be redrawn at any moment.
+    """
     script = "const key = document.querySelector(arguments[0]); if (!key || restOf(key)) return false; key.click(); return true"
     until(f"the key {selector}", lambda: window.execute_script(script, selector))
 
 
 def press_space(window: WebDriver) -> None:
-    """The space bar, once its key is there and does not rest."""
+    """Press the space bar once the key that it stands for is there and does not rest."""
     script = (
         "const key = document.querySelector('[data-space]'); return Boolean(key && !restOf(key))"
     )
@@ -250,7 +260,7 @@ def press_space(window: WebDriver) -> None:
 
 
 def sit_down(window: WebDriver, service: Service, seat: str, name: str) -> None:
-    """As from the QR code: the join page, a name, one tap."""
+    """Take a seat as after scanning the QR code: open the join page, enter a name, tap once."""
     window.get(f"{service.url}/join/{seat}")
     field = window.find_element(By.NAME, "name")
     field.clear()
@@ -259,7 +269,7 @@ def sit_down(window: WebDriver, service: Service, seat: str, name: str) -> None:
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 
-# Commands of the Chrome DevTools Protocol whose effects `_is_as_new` undoes, if they have any.
+# Commands of the Chrome DevTools Protocol whose effects `_reset` undoes, if they have any.
 HARMLESS_COMMANDS = {
     "Accessibility.enable",
     "Accessibility.getFullAXTree",
@@ -278,6 +288,7 @@ HARMLESS_COMMANDS = {
     "Runtime.evaluate",
     "Target.activateTarget",
 }
+# Commands that put a window back as it was started.
 _RESET_COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Page.setWebLifecycleState", {"state": "active"}),
     ("Accessibility.disable", {}),
@@ -295,30 +306,31 @@ _RESET_COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 class PageElement(WebElement):
-    """A part of a page; a key is clicked once it does not rest, as by somebody who looks first."""
+    """An element of a page. A key is clicked only when it no longer rests, as people do."""
 
     def click(self) -> None:
-        """Click it."""
+        """Click it once it no longer rests."""
         script = "return !globalThis.restOf?.(arguments[0].closest('a, button, summary') ?? arguments[0])"
         until("its rest", lambda: self.parent.execute_script(script, self))
         super().click()
 
 
 class Window(webdriver.Chrome):
-    """A headless Chromium that notes whether anything was done to it that the next test would
-    find.
-    """
+    """A headless Chromium that notes whether a test has changed it for good."""
 
     _web_element_cls = PageElement
     is_spoiled = False
+    """Whether the next test would notice what was done to it."""
     is_whole = False
+    """Whether it is the whole Chromium and not Debian's headless shell."""
 
-    def __init__(self, *how: Any, **more: Any) -> None:
-        super().__init__(*how, **more)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._scripts: list[str] = []
+        """Identifiers of the scripts that tests run in new pages."""
 
     def execute_cdp_cmd(self, cmd: str, cmd_args: dict[str, Any]) -> Any:
-        """One command of Chromium's own protocol."""
+        """Run a command of the Chrome DevTools Protocol, and note whether it spoils the window."""
         answer = super().execute_cdp_cmd(cmd, cmd_args)
         if cmd == "Page.addScriptToEvaluateOnNewDocument":
             self._scripts.append(answer["identifier"])
@@ -327,14 +339,14 @@ class Window(webdriver.Chrome):
         return answer
 
     def forget_scripts(self) -> None:
-        """Have new pages begin without what tests let run in them."""
+        """Stop running the scripts of tests in new pages."""
         for identifier in self._scripts:
             command = "Page.removeScriptToEvaluateOnNewDocument"
             super().execute_cdp_cmd(command, {"identifier": identifier})
         self._scripts.clear()
 
     def set_script_timeout(self, time_to_wait: float) -> None:
-        """How long a script may take; the next test wants it as it was."""
+        """Change the timeout of scripts, which spoils the window for the next test."""
         self.is_spoiled = True
         super().set_script_timeout(time_to_wait)
 
@@ -347,14 +359,14 @@ _IDLE_WINDOWS: list[Window] = []
 def browser(
     size: tuple[int, int], is_whole: bool = False, is_moving: bool = False
 ) -> Iterator[Window]:
-    """A headless Chromium as new, and lent to nobody else; skips without one unless
+    """Lend a headless Chromium as good as new. Skip the test if there is none, or fail it if
     COMPANION_REQUIRE_BROWSER is set.
 
-    It may have served another test of this process: what that one has left, such as cookies, is
-    gone. A whole one hides a page behind another tab; without its own windows the same browser
-    takes a third less time. So does one in which nothing moves, unless that is looked at.
+    It may have served another test of this process, and nothing of that test is left in it. Ask
+    for a whole one only to hide a page behind another tab, and for animations (`is_moving`) only to
+    look at them: each costs half as much time again.
     """
-    idle = next((each for each in _IDLE_WINDOWS if each.is_whole == is_whole), None)
+    idle = next((window for window in _IDLE_WINDOWS if window.is_whole == is_whole), None)
     if idle:
         _IDLE_WINDOWS.remove(idle)
     window = idle or _start_window(is_whole)
@@ -384,8 +396,9 @@ def browser(
 
 
 def overflow_px(window: WebDriver) -> int:
-    """By how many pixels a page is wider than its window; a phone's `innerWidth` would grow along
-    with the page.
+    """Return by how many pixels a page is wider than its window.
+
+    `innerWidth` would not do: on a phone it grows with the page.
     """
     script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     return int(window.execute_script(script))
@@ -397,7 +410,7 @@ HEADLESS_SHELL = "/usr/lib/chromium/chromium-headless-shell"
 
 @contextmanager
 def browser_with(*flags: str) -> Iterator[Window]:
-    """A whole phone's browser of one's own, started with some flags."""
+    """Start a whole browser with more flags, as large as a phone, for this block only."""
     window = _start_window(True, flags)
     try:
         width, height = PHONE
@@ -409,8 +422,8 @@ def browser_with(*flags: str) -> Iterator[Window]:
 
 
 def _start_window(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
-    light = None if is_whole else shutil.which(HEADLESS_SHELL)
-    chromium, driver = light or shutil.which("chromium"), shutil.which("chromedriver")
+    shell = None if is_whole else shutil.which(HEADLESS_SHELL)
+    chromium, driver = shell or shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
         if os.environ.get("COMPANION_REQUIRE_BROWSER"):
             pytest.fail("chromium and chromedriver are needed here")
@@ -432,7 +445,7 @@ def _start_window(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
 
 
 def _reset(window: Window) -> bool:
-    """Take away what a test has left in a window; False: that cannot be done."""
+    """Remove what a test has left in a window. Return False if that fails."""
     try:
         first, *more = window.window_handles
         for handle in more:
@@ -450,7 +463,7 @@ def _reset(window: Window) -> bool:
 
 
 def close_browsers() -> None:
-    """End all browsers that are kept for the next test; there is none."""
+    """End all idle browsers after the last test."""
     while _IDLE_WINDOWS:
         _IDLE_WINDOWS.pop().quit()
     reaper.stop()
@@ -458,6 +471,7 @@ def close_browsers() -> None:
 
 # ---- what fingers do on a board ------------------------------------------------------------------
 
+# Taps a square, given as file and rank from 0. Returns whether it could.
 _TAP = """
 const svg = document.querySelector('#live .view .board[tabindex]');
 if (!svg) return false;
@@ -473,18 +487,18 @@ return true;
 
 
 def tap_square(window: WebDriver, *squares: str) -> None:
-    """Tap squares of the board on a seat's page, where they are seen and nothing covers them."""
+    """Tap squares of the board on a seat's page, each once it is in sight and nothing covers it."""
     for square in squares:
         until(f"the square {square}", partial(try_to_tap_square, window, square))
 
 
 def try_to_tap_square(window: WebDriver, square: str) -> bool:
-    """The same at once; False: it is not there to be tapped."""
+    """Tap a square now. Return False if it is not in sight or something covers it."""
     return bool(window.execute_script(_TAP, ord(square[0]) - 97, int(square[1:]) - 1))
 
 
 def tap_main_key(window: WebDriver, words: str) -> None:
-    """Tap the main key once it says so."""
+    """Tap the main key once it has these words."""
     key = "#live :is(.act.main .key.go, #commit:not(.off))"
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"
     until(f"the main key “{words}”", lambda: words in window.execute_script(script, key))

@@ -1,4 +1,4 @@
-"""A whole companion in simulation on a fake clock, and the hands at its rendered table."""
+"""The whole program in simulation on a fake clock, and the hands at its rendered table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from companion.table.session import Phase
 
 
 def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
-    """Settings of a table whose state is in a folder, and whose pages are for this machine.
+    """Return settings of a table with its state in this folder and its pages for this machine
+    alone.
 
-    It finds the templates that others have compiled.
+    It also shares the templates that other tests have compiled.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     share_templates(folder)
@@ -31,14 +32,14 @@ def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
 
 @contextmanager
 def simulated(folder: Path, clock: FakeClock | None = None, **sections: Any) -> Iterator[Companion]:
-    """The whole service in this process on a clock that stands: nothing runs by itself."""
+    """Run the whole service in this process on a clock that stands: nothing happens by itself."""
     settings = local_settings(folder, **sections)
     with Companion(settings, True, clock or FakeClock(), threads=False) as companion:
         yield companion
 
 
 class SimulatedRoom:
-    """`look` lets the camera see some pictures; `companion` is to be closed in the end."""
+    """A simulated table, its camera and the hands at it. Close `companion` at the end."""
 
     def __init__(self, folder: Path) -> None:
         settings = local_settings(folder, table=TableSettings(reading_time_s=0.1))
@@ -50,18 +51,20 @@ class SimulatedRoom:
         self.world, self.hands = self.companion.simulation.world, self.companion.simulation.hands
 
     def look(self, rounds: int = 5) -> None:
+        """Let the camera see so many pictures, and everything else work meanwhile."""
         for _ in range(rounds):
             self.clock.advance(0.2)
             self.companion.step()
 
     def sign(self) -> str:
+        """Return the one sentence that says what the table waits for."""
         return str(self.table.view().sign.text)
 
-    def stage_over(self) -> None:
-        """What people do after a stage besides moving pieces."""
+    def after_stage(self) -> None:
+        """Do what people do after a stage besides moving pieces."""
 
     def follow(self) -> None:
-        """Hands do what the stages ask for."""
+        """Move the pieces as the stages ask, until the next decision."""
         for _ in range(200):
             view = self.table.view()
             if view.phase is not Phase.STAGES:
@@ -69,12 +72,12 @@ class SimulatedRoom:
             if view.board.target is not None:
                 self.world.set_up(view.board.target)
             self.look(2)
-            self.stage_over()
+            self.after_stage()
         raise AssertionError(self.sign())
 
 
 class PadRoom(SimulatedRoom):
-    """Both sit by their pads."""
+    """A simulated table at which both seats are played by pads."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -82,7 +85,7 @@ class PadRoom(SimulatedRoom):
             self.press(seat, "up")
 
     def press(self, seat: Seat, *keys: str) -> None:
-        """A finger on the pins of a pad."""
+        """Press and release keys of a pad."""
         for key in keys:
             self.hands.press(f"{seat}_{key}")
             self.look(1)
@@ -90,7 +93,7 @@ class PadRoom(SimulatedRoom):
             self.look(1)
 
     def hold(self, button: str) -> None:
-        """A finger stays on a key."""
+        """Hold a key, named as `south_back`, for 1.6 seconds."""
         self.hands.press(button)
         for _ in range(8):
             self.look(1)
@@ -98,6 +101,7 @@ class PadRoom(SimulatedRoom):
         self.look()
 
     def begin(self, game: str) -> None:
+        """Begin a game as a lesson, and set up its board."""
         self.table.begin_lesson(game)
         self.look()
         if self.table.view().phase is Phase.SETUP:
@@ -106,7 +110,7 @@ class PadRoom(SimulatedRoom):
         assert self.table.view().phase is Phase.ORDERS
 
     def hand_moves(self, seat: Seat, text: str) -> None:
-        """The piece is moved on the board as this order says."""
+        """Move the pieces on the board as this action says, before it is entered anywhere."""
         session = session_of(self.table)
         game = session.require_game()
         action = game.parse(text)
@@ -114,7 +118,7 @@ class PadRoom(SimulatedRoom):
         self.world.set_up(game.layouts_by_hand(session.state, seat, action, step)[0])
         self.look(6)
 
-    def stage_over(self) -> None:
+    def after_stage(self) -> None:
         view = self.table.view()
         if view.phase is Phase.STAGES and not view.turn.instructions:
             self.press(Seat.SOUTH, "ready")

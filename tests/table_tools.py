@@ -18,11 +18,12 @@ from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
 
+# Keys of a pad by the letters of Outbuffered's orders.
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 
 
 class Played:
-    """A table whose thread is the test itself."""
+    """A table on a fake clock and without threads, with short ways to play Outbuffered on it."""
 
     def __init__(self, journal: Journal, clock: FakeClock) -> None:
         self.clock = clock
@@ -32,35 +33,36 @@ class Played:
 
     @property
     def view(self) -> TableView:
-        """What everybody may know now."""
+        """The public view of the table now."""
         return self.table.view()
 
     @property
     def cues(self) -> list[str]:
+        """The sounds and lights that the table has asked for so far."""
         return [str(signal.cue) for signal in self.signals]
 
     def begin(self, **options: object) -> None:
-        """A new game of Outbuffered, set up by hand."""
+        """Begin a game of Outbuffered, and confirm that its board is set up."""
         self.table.new_game("outbuffered", options, seed=1)
         self.confirm()
 
     def hand_in(self, seat: Seat, action: str, salt: str = "", at_s: float | None = None) -> str:
-        """A seat hands in for the moment that is due."""
+        """Hand in a seat's action for the decision that is due. Return its receipt."""
         return self.table.hand_in(seat, self.view.moment, action, salt, at_s)
 
     def confirm(self, by: str = "host", force: bool = False) -> None:
-        """Somebody says that the board is as it should be."""
+        """Confirm that the board is as it should be."""
         view = self.view
         self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def turn(self, south: str, north: str) -> None:
-        """Both hand in."""
+        """Hand in both seats' actions."""
         moment = self.view.moment
         self.table.hand_in(Seat.SOUTH, moment, south)
         self.table.hand_in(Seat.NORTH, moment, north)
 
     def finish_stages(self) -> None:
-        """Hands do everything, confirmed by taps."""
+        """Confirm all stages of the turn, as by taps on South's phone."""
         while self.view.phase is Phase.STAGES:
             self.confirm("south")
 
@@ -71,7 +73,7 @@ class Played:
         quiet: bool = True,
         game: str | None = "outbuffered",
     ) -> None:
-        """The camera sees this."""
+        """Let the camera see these pieces. `unknown` names squares that it cannot read."""
         self.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
         hidden = frozenset(map(Square.parse, unknown.split()))
         seen = {square: face for square, face in top_faces(layout).items() if square not in hidden}
@@ -81,11 +83,12 @@ class Played:
         self.table.step()
 
     def wait(self, seconds: float) -> None:
+        """Let time pass on the fake clock, and do what is due."""
         self.clock.advance(seconds)
         self.table.step()
 
     def press(self, seat: Seat | None, *keys: str, held: bool = False) -> None:
-        """Keys of a pad; `U D L R S I` or their names."""
+        """Press keys of a pad, given by letters of `KEYS` or by their own names."""
         for key in keys:
             self.table.press(
                 Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held)
@@ -95,7 +98,7 @@ class Played:
 
 @contextmanager
 def playing(folder: Path, clock: FakeClock | None = None) -> Iterator[Played]:
-    """A table with its journal in a folder; the next one in the same folder is the restart."""
+    """Open a table with its journal in a folder. To restart it, open another one there."""
     with Journal(folder / "journal.sqlite") as journal:
         played = Played(journal, clock or FakeClock())
         with played.table:
@@ -103,12 +106,12 @@ def playing(folder: Path, clock: FakeClock | None = None) -> Iterator[Played]:
 
 
 def follow_instructions(table: Table) -> None:
-    """Hands do all that is to be done, and somebody says so."""
+    """Confirm all that hands have to do until the next decision."""
     while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
         table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def seat_both(played: Played) -> None:
-    """South and North sit down with phones."""
+    """Seat people with phones on both seats."""
     for seat in SEATS:
         played.table.take_seat(seat, seat.title())

@@ -1,7 +1,6 @@
-"""A walk through every page in every state of every game: what screenshots show and what the
-accessibility check reads.
+"""A tour of every page in every state of every game, for screenshots and the accessibility check.
 
-`tour_hub` walks on through a hub and through a game at two tables.
+`tour_hub` has the tours of a hub and of a game at two tables.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ SIZES: Mapping[str, tuple[int, int]] = {
     "screen": (1920, 1080),
 }
 THEMES = ("light", "dark")
+# An address without a page.
 NOWHERE = "/nowhere"
 # Steps without a new kind of state after which none is to be expected: somebody resigns.
 MAX_STALE_STEPS = 50
@@ -52,49 +52,49 @@ MAX_PICTURE_PX = 4000
 
 @dataclass(frozen=True)
 class Stop:
-    """One page in one state: its name, its path, and whether the guest's browser has neither seat
-    nor host key.
-
-    `client` is whoever looks at it, where that is not the walk's own one.
-    """
+    """One page in one state."""
 
     name: str
+    """Words with hyphens: the state, then mostly the page, such as `scouts-orders-south`."""
     path: str
     is_guest: bool = False
+    """Whether it is seen by a browser that has neither a seat nor the host's key."""
     client: Client | None = None
+    """Who looks at it. None: the tour's own client."""
 
 
 def screen_and_south(state: str) -> Iterator[Stop]:
-    """The table screen and South's page."""
+    """Yield the table screen and South's page."""
     yield Stop(f"{state}-screen", "/")
     yield Stop(f"{state}-south", "/seat/south")
 
 
 def everybody(state: str) -> Iterator[Stop]:
-    """Both seats, the table screen and a spectator."""
+    """Yield the table screen and the pages of both seats and of a spectator."""
     yield from screen_and_south(state)
     yield Stop(f"{state}-north", "/seat/north")
     yield Stop(f"{state}-watch", "/watch")
 
 
 class Walk(Protocol):
-    """What leads from state to state: `stops` are the pages, as `client` sees them."""
+    """A tour: it brings tables from state to state, and yields the pages to look at."""
 
     client: Client
+    """Who looks at the pages."""
 
     def stops(self) -> Iterator[Stop]:
-        """Every page in every state; what a stop shows holds until the next one is asked for."""
+        """Yield every page in every state. A page stays as it is until the next one is asked for."""
 
 
 class Tour:
-    """A simulated companion without threads, led from state to state; `stops` is the walk."""
+    """The tour of a table: a whole simulated program without threads."""
 
     def __init__(self, folder: Path, clock: FakeClock | None = None) -> None:
         settings = local_settings(
             folder, camera=CameraSettings(size="1280x720"), table=TableSettings()
         )
         self.clock = clock or FakeClock()
-        # an opponent that answers at once, however busy the machine is
+        # an opponent that answers at once, however busy this computer is
         machines = partial(MachinePlayers, open_process=QuickCoach)
         with (
             patch.dict(os.environ, RUNTIME_DIRECTORY=str(folder)),  # as its unit has it
@@ -112,7 +112,9 @@ class Tour:
     def stops(
         self, games: tuple[str, ...] = tuple(GAMES), machines: tuple[str, ...] = tuple(GAMES)
     ) -> Iterator[Stop]:
-        """As in `Walk`, with the pages of these games, and of these against the machine, too."""
+        """Yield every page in every state, with games of `games`, and also against the machine for
+        `machines`.
+        """
         yield from self._before()
         for name in games:
             yield from self._game(name)
@@ -123,6 +125,7 @@ class Tour:
     # ---- states ----------------------------------------------------------------------------------
 
     def _before(self) -> Iterator[Stop]:
+        """Show the table before its first game."""
         yield Stop("lobby-screen", "/")
         yield from self._own_wifi()
         yield Stop("join", "/join", is_guest=True)
@@ -146,9 +149,7 @@ class Tour:
         self.client.send("/host", f"key={self.companion.host_key}".encode())
 
     def _game(self, name: str) -> Iterator[Stop]:
-        """One game from its lesson and its set-up to its end, as far as each state shows something
-        of its own.
-        """
+        """Show a game from its lesson to its end, each kind of state once."""
         self.table.begin_lesson(name)
         if self.table.view().phase is Phase.SETUP:
             yield Stop(f"{name}-lesson-setup-screen", "/")
@@ -169,13 +170,13 @@ class Tour:
         self._look()
         if self.table.view().phase is Phase.SETUP:
             yield from screen_and_south(f"{name}-setup")
-        shown: set[str] = set()
+        past_states: set[str] = set()
         steps = 0
         while self._state() != "over" and steps < MAX_STALE_STEPS:
             state = self._state()
             steps += 1
-            if state not in shown:
-                shown.add(state)
+            if state not in past_states:
+                past_states.add(state)
                 steps = 0
                 self._look()
                 yield from everybody(f"{name}-{state}")
@@ -187,7 +188,7 @@ class Tour:
         yield Stop(f"{name}-rules", f"/rules/{name}")
 
     def _machine(self, name: str) -> Iterator[Stop]:
-        """The same game against the machine: it is awaited, and it wins."""
+        """Show the same game against the machine: its turn, and its victory."""
         self.table.free_seat(Seat.NORTH)
         self.table.machines.seat_machine(Seat.NORTH, CHARACTERS[0].name)
         self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
@@ -195,7 +196,7 @@ class Tour:
             self.go_on()
         while Seat.SOUTH in session_of(self.table).awaited:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
-        self._lay()
+        self._set_up_board()
         yield from screen_and_south(f"{name}-orders-machine")
         yield Stop(f"{name}-here", "/here")
         self.table.resign(Seat.SOUTH)
@@ -204,7 +205,7 @@ class Tour:
         self.client.post("/api/seat/north/take", name="Jonas")
 
     def _own_wifi(self) -> Iterator[Stop]:
-        """The Wi-Fi that a machine without a network opens."""
+        """Show the Wi-Fi that a machine without a network opens."""
         own = self.companion.own_wifi
         assert own is not None
         own.hotspot = Wifi("Tabletop table", "tabletop")
@@ -217,6 +218,7 @@ class Tour:
         self.table.redraw()
 
     def _documents(self) -> Iterator[Stop]:
+        """Show the pages that belong to no game."""
         yield Stop("rules", "/rules/")
         yield Stop("history", "/history")
         yield Stop("replay", "/history/2?at=9")
@@ -234,36 +236,34 @@ class Tour:
     # ---- one step of a game ----------------------------------------------------------------------
 
     def _state(self) -> str:
-        """What is going on, in a word: the phase, whether a placing or a duel is on, whether
-        somebody has sealed.
+        """Return the kind of state: the phase, whether a placing or a duel is on, and whether a
+        seat has sealed (handed in what is secret until the reveal).
         """
         view = self.table.view(Seat.SOUTH)
-        words, standing = [str(view.phase)], view.board.board_ui
-        if standing and standing.placing:
+        words, board_ui = [str(view.phase)], view.board.board_ui
+        if board_ui and board_ui.placing:
             words.append("placing")
-        if standing and standing.duel:
+        if board_ui and board_ui.duel:
             words.append("duel")
-        if any(each.sealed_at for each in view.seats.values()):
+        if any(seat.sealed_at for seat in view.seats.values()):
             words.append("sealed")
         return "-".join(words)
 
     def _look(self) -> None:
-        """The camera looks at the rendered table until it lies as it should."""
+        """Let the camera take three pictures of the rendered table."""
         for _ in range(3):
             self.clock.advance(0.2)
             self.companion.step()
 
-    def _lay(self) -> None:
-        """Hands lay the rendered table as the game has it."""
+    def _set_up_board(self) -> None:
+        """Put the pieces on the rendered table as the game expects them."""
         target = session_of(self.table).expected_layout
         if self.companion.simulation and target is not None:
             self.companion.simulation.world.set_up(target)
         self._look()
 
     def go_on(self) -> None:
-        """One step of the game that is on: the board is confirmed, the clock started, or an action
-        handed in.
-        """
+        """Take one step of the game: confirm the board, start the clock, or hand in an action."""
         view = self.table.view()
         if view.phase in (Phase.SETUP, Phase.STAGES):
             self.table.confirm("host", view.moment, view.turn.stage, force=True)
@@ -274,7 +274,7 @@ class Tour:
             self.table.hand_in(seat, self.table.view().moment, action)
 
     def next_action(self) -> tuple[Seat, str]:
-        """A random action of a seat that is awaited; the walk plays for both sides."""
+        """Return a seat that is awaited, and a random action of it in notation."""
         session = session_of(self.table)
         seat = next(seat for seat in SEATS if seat in session.awaited)
         action = session.require_game().random_action(session.state, seat, self._rng)
@@ -283,7 +283,7 @@ class Tour:
 
 @contextmanager
 def open_tour() -> Iterator[Tour]:
-    """A walk in a folder of its own."""
+    """Open the tour of a table in a folder of its own."""
     with TemporaryDirectory() as folder:
         tour = Tour(Path(folder))
         try:
@@ -296,14 +296,14 @@ def open_tour() -> Iterator[Tour]:
 
 
 def resize(window: WebDriver, size: tuple[int, int]) -> None:
-    """Give a window a size."""
+    """Set the size of a window's page."""
     width, height = size
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     cdp(window, "Emulation.setDeviceMetricsOverride", **metrics)
 
 
 def set_size_and_theme(window: WebDriver, size: tuple[int, int], theme: str) -> None:
-    """Give a window a size and a theme."""
+    """Set the size and the theme of a window's page, and stop its animations."""
     resize(window, size)
     features = [
         {"name": "prefers-color-scheme", "value": theme},
@@ -313,7 +313,7 @@ def set_size_and_theme(window: WebDriver, size: tuple[int, int], theme: str) -> 
 
 
 def visit(window: WebDriver, walk: Walk, stop: Stop, language: str = "en") -> None:
-    """Open a page as the stop's visitor and wait until it stands."""
+    """Open a stop's page with the cookies of whoever looks at it, and wait until it is drawn."""
     client = stop.client or walk.client
     url = client.url
     cdp(window, "Network.clearBrowserCookies")
@@ -331,7 +331,7 @@ def visit(window: WebDriver, walk: Walk, stop: Stop, language: str = "en") -> No
 
 
 def screenshot(window: WebDriver) -> bytes:
-    """A PNG of the page, down to its end where it is longer than the window."""
+    """Return a PNG of the whole page, also of what is below the window, up to `MAX_PICTURE_PX`."""
     script = "return [innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
     width, height = window.execute_script(script)
     clip = {"x": 0, "y": 0, "width": width, "height": min(height, MAX_PICTURE_PX), "scale": 1}
@@ -342,5 +342,5 @@ def screenshot(window: WebDriver) -> bytes:
 
 
 def cdp(window: WebDriver, command: str, **parameters: Any) -> Any:
-    """One command of Chromium's own protocol."""
+    """Run a command of the Chrome DevTools Protocol."""
     return window.execute_cdp_cmd(command, parameters)  # type: ignore[attr-defined]  # Chrome has it

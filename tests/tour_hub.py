@@ -1,6 +1,4 @@
-"""The walk through the pages of a hub, and through those of two tables that play one game over
-it.
-"""
+"""The tours of a hub's pages, and of two tables that play one game over a hub."""
 
 from __future__ import annotations
 
@@ -43,14 +41,12 @@ WATCHED_TABLES = {
     8: "binmat",
     12: "free",
 }
-
-
 # Games for two tables: one of orders that both sides seal, and one of turns.
 PAIR_GAMES = ("outbuffered", "scouts")
 
 
 class HubTour:
-    """The pages of a hub over a room without a network, led from state to state."""
+    """The tour of a hub without a network. Its room, that is, all its tables, is made up."""
 
     def __init__(self, room: Room, league: League, clock: FakeClock, server: Server) -> None:
         self.room, self.league, self._clock = room, league, clock
@@ -59,7 +55,7 @@ class HubTour:
         self._player = Client(self.client.url)
 
     def stops(self) -> Iterator[Stop]:
-        """Every page in every state; what a stop shows holds until the next one is asked for."""
+        """Yield every page in every state. A page stays as it is until the next one is asked for."""
         yield Stop("hub-empty-screen", "/")
         for page in ("watch", "tournaments", "standings"):
             yield Stop(f"hub-empty-{page}", f"/{page}", is_guest=True)
@@ -71,15 +67,16 @@ class HubTour:
         fill_room(self.room, self._clock)
         yield Stop("hub-screen", "/")
         yield Stop("hub-watch", "/watch", is_guest=True)
-        for number, what in WATCHED_TABLES.items():
-            yield Stop(f"hub-{what}-watch", f"/watch/{number}", is_guest=True)
-            if what != "free":
-                yield Stop(f"hub-{what}-overlay-screen", f"/overlay/{number}", is_guest=True)
+        for number, state in WATCHED_TABLES.items():
+            yield Stop(f"hub-{state}-watch", f"/watch/{number}", is_guest=True)
+            if state != "free":
+                yield Stop(f"hub-{state}-overlay-screen", f"/overlay/{number}", is_guest=True)
         yield Stop("hub-host", "/host")
         yield from self._people()
         yield from self._tournament()
 
     def _people(self) -> Iterator[Stop]:
+        """Show players' cards, standings, and the host's list of people."""
         yield Stop("hub-card-none", "/card", is_guest=True)
         _submit_form(self._player, "/card/make", name="Mara", shown="on")
         yield Stop("hub-card-new", "/card", client=self._player)
@@ -94,15 +91,16 @@ class HubTour:
         yield Stop("hub-people", "/host/people")
 
     def _tournament(self) -> Iterator[Stop]:
-        cups = self.league.tournaments
-        wish = {"name": "Cup of the long evenings", "system": System.SWISS, "game": "outbuffered"}
-        _submit_form(self.client, "/host/tournaments", **wish, rounds="3", minutes="20")
+        """Show a tournament from its first entry to its end."""
+        tournaments = self.league.tournaments
+        form = {"name": "Cup of the long evenings", "system": System.SWISS, "game": "outbuffered"}
+        _submit_form(self.client, "/host/tournaments", **form, rounds="3", minutes="20")
         yield Stop("hub-cup-new-director", "/host/tournament/1")
         for number in range(1, 10):
-            cups.enter(1, number)
+            tournaments.enter(1, number)
         yield Stop("hub-cup-entered-director", "/host/tournament/1")
         yield Stop("hub-cup-entered", "/tournament/1", is_guest=True)
-        cups.pair_round(1)
+        tournaments.pair_round(1)
         yield from self._round("round")
         ends = (BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)
         for number, verdict in enumerate(ends, start=1):
@@ -116,6 +114,7 @@ class HubTour:
         yield Stop("hub-tournaments", "/tournaments")
 
     def _round(self, state: str) -> Iterator[Stop]:
+        """Show a round to everybody, to the host and to a player."""
         yield Stop(f"hub-cup-{state}-screen", "/")
         yield Stop(f"hub-cup-{state}", "/tournament/1", is_guest=True)
         yield Stop(f"hub-cup-{state}-director", "/host/tournament/1")
@@ -124,7 +123,7 @@ class HubTour:
 
 @contextmanager
 def open_hub_tour() -> Iterator[HubTour]:
-    """A walk through a hub in a folder of its own."""
+    """Open the tour of a hub in a folder of its own."""
     clock = FakeClock()
     room = Room("Tuesday club", clock)
     with (
@@ -140,20 +139,21 @@ def open_hub_tour() -> Iterator[HubTour]:
 
 
 class TablesTour:
-    """Two simulated companions at a real hub that play one game, led from state to state."""
+    """The tour of two simulated tables that play games with each other over a real hub."""
 
     def __init__(self, hub: Hub, tables: Mapping[Seat, Tour], clock: FakeClock) -> None:
         self.hub, self.tables, self.clock = hub, tables, clock
         self.client = tables[Seat.SOUTH].client
 
     def stops(self, games: tuple[str, ...] = PAIR_GAMES) -> Iterator[Stop]:
-        """As in `Walk`; each game once at two tables."""
+        """Yield every page in every state, and play each of these games once."""
         yield from self._before()
         for name in games:
             yield from self._game(name)
         yield from self._falls_silent()
 
     def _before(self) -> Iterator[Stop]:
+        """Join the hub with both tables, and show the offer of a game."""
         for table in self.tables.values():
             _enter_host_key(table.client, table.companion.host_key)
             table.companion.hub.join(self.hub.urls()[0], self.hub.table_join_code.code, names=True)
@@ -170,7 +170,7 @@ class TablesTour:
         yield Stop("tables-card", "/seat/south/card")
 
     def _game(self, name: str) -> Iterator[Stop]:
-        """From its set-up to its end, which South announces by resigning."""
+        """Show a game from its set-up until South resigns."""
         self._agree(name)
         yield from self._everybody(f"tables-{name}-setup")
         yield Stop(f"tables-{name}-on", "/host/hub/game")
@@ -180,9 +180,9 @@ class TablesTour:
         self._until("orders are due", lambda seat: self._phase(seat) is Phase.ORDERS)
         yield from self._everybody(f"tables-{name}-orders")
         first = next(seat for seat in SEATS if seat in self._session(seat).awaited)
-        heard = self._remote(first.other).received_count
+        received = self._remote(first.other).received_count
         self._hand_in(first)
-        self._until("it is told", lambda _: self._remote(first.other).received_count > heard)
+        self._until("it is told", lambda _: self._remote(first.other).received_count > received)
         yield from self._everybody(f"tables-{name}-waits")
         while first.other not in self._session(first.other).awaited:
             self._confirm()
@@ -194,7 +194,7 @@ class TablesTour:
         yield from self._everybody(f"tables-{name}-over")
 
     def _falls_silent(self) -> Iterator[Stop]:
-        """Another game is agreed, and one table falls silent."""
+        """Agree on another game, and let one table fall silent."""
         self._agree("outbuffered")
         self.tables[Seat.NORTH].companion.hub.close()
         self.clock.advance(SILENCE_TIMEOUT_S)
@@ -207,19 +207,20 @@ class TablesTour:
     # ---- one step ----
 
     def _everybody(self, state: str) -> Iterator[Stop]:
-        """The screen and the seat of both tables, and South's spectators."""
+        """Yield the screen and the seat of both tables, and the page of South's spectators."""
         for seat, tour in self.tables.items():
             yield Stop(f"{state}-{seat}-screen", "/", client=tour.client)
             yield Stop(f"{state}-{seat}", f"/seat/{seat}", client=tour.client)
         yield Stop(f"{state}-watch", "/watch")
 
     def _agree(self, game: str) -> None:
+        """Offer a game at South's table and accept it at North's."""
         north = self.tables[Seat.NORTH].client
         north.post("/api/host/hub/take", code=self._offer(game), name="Jonas")
         self._until("the game begins", self._may_begin)
 
     def _offer(self, game: str) -> str:
-        """South's host offers a game; the code."""
+        """Offer a game as South's host. Return the code by which another table accepts it."""
         return str(
             self.client.post("/api/host/hub/offer", game=game, seat="south", name="Mara")["code"]
         )
@@ -231,7 +232,7 @@ class TablesTour:
         return self._session(seat).phase
 
     def _may_begin(self, seat: Seat) -> bool:
-        """Hands may act."""
+        """Return whether the game has begun at this table."""
         return self._phase(seat) in (Phase.SETUP, Phase.ORDERS)
 
     def _remote(self, seat: Seat) -> RemoteGame:
@@ -240,7 +241,10 @@ class TablesTour:
         return remote
 
     def _until(self, what: str, holds: Callable[[Seat], Any]) -> None:
-        """Let time pass until it holds at both tables: what comes too often is not taken."""
+        """Let time pass until `holds` is true at both tables.
+
+        Time passes because tables refuse messages that come too often.
+        """
 
         def does_hold() -> bool:
             self.clock.advance(0.005)
@@ -254,7 +258,7 @@ class TablesTour:
         return " ".join(self.tables[seat].table.view().devices.notices)
 
     def _confirm(self) -> None:
-        """Both boards are as they should be."""
+        """Confirm both boards, where that is due."""
         for seat in SEATS:
             session = self._session(seat)
             if (
@@ -276,12 +280,12 @@ class TablesTour:
 
 @contextmanager
 def open_tables_tour() -> Iterator[TablesTour]:
-    """A walk through two tables and their hub, in a folder of its own."""
+    """Open the tour of two tables and their hub, in a folder of its own."""
     clock = FakeClock()
     with TemporaryDirectory() as folder, ExitStack() as stack:
-        place, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
-        hub = stack.enter_context(OpenHub(hub_settings(place / "hub", web=web), clock))
-        tables = {seat: stack.enter_context(closing(Tour(place / seat, clock))) for seat in SEATS}
+        path, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
+        hub = stack.enter_context(OpenHub(hub_settings(path / "hub", web=web), clock))
+        tables = {seat: stack.enter_context(closing(Tour(path / seat, clock))) for seat in SEATS}
         yield TablesTour(hub, tables, clock)
 
 
@@ -290,6 +294,6 @@ def _enter_host_key(client: Client, key: str) -> None:
 
 
 def _submit_form(client: Client, path: str, **form: str) -> None:
-    """What a form of a page sends; it is taken."""
+    """Send a page's form, and require that it is accepted."""
     status, page, _ = client.send(path, urlencode(form).encode(), {"Accept": "text/html"})
     assert status == 200, page

@@ -1,5 +1,5 @@
-"""A table with its pages and no threads, fake simulation ports, and short words for what browsers
-do.
+"""A table with its pages, for tests in one thread: `Place`, fakes of what surrounds it, and short
+ways to ask for pages.
 """
 
 from __future__ import annotations
@@ -33,35 +33,37 @@ from web.app import create_app
 from web.features import CameraFeature, Features, Site, Welcome, Workbench
 from web.rendering.game_film import game_film
 
+# The host's key of every table here.
 HOST_KEY = "abcde-fghij"
+# The salt of sealed actions.
 SALT = "0123456789abcdef" * 2
 
 
 class FakeHealth:
-    """A service as well as a test wants it to be."""
+    """A fake of the health feature. Tests set what it says."""
 
     def __init__(self) -> None:
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
-        self.found: tuple[Finding, ...] = ()
+        self.findings: tuple[Finding, ...] = ()
 
     def health(self) -> Health:
         return self.now
 
     def run_checks(self) -> tuple[Finding, ...]:
-        return self.found
+        return self.findings
 
     def support_zip(self) -> bytes:
         return b"PK bundle"
 
     def worst_finding(self) -> str:
         return next(
-            (each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), ""
+            (one.text for one in self.findings if one.grade in (Grade.WARN, Grade.FAIL)), ""
         )
 
 
 @dataclass
 class Place:
-    """A table with pages: what a test needs at hand."""
+    """A table with its pages, and browsers that visit it."""
 
     table: Table
     app: Flask
@@ -69,34 +71,36 @@ class Place:
     health: FakeHealth
 
     def browser(self) -> FlaskClient:
-        """A fresh browser without cookies."""
+        """Return a new browser without cookies."""
         return self.app.test_client()
 
     def sit(self, seat: str, name: str = "") -> FlaskClient:
-        """A browser that has taken a seat."""
+        """Return a browser that has taken a seat."""
         browser = self.browser()
         assert browser.post(f"/api/seat/{seat}/take", json={"name": name}).status_code == 200
         return browser
 
     def host(self) -> FlaskClient:
-        """A browser that has entered the host's key."""
+        """Return a browser that has entered the host's key."""
         browser = self.browser()
         assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
         return browser
 
     def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
-        """What a browser holds under a name that this table gives its cookies."""
+        """Return a browser's cookie of this table, by its short name."""
         return browser.get_cookie(self.app.extensions["guard"].cookie_name(name))
 
     def to_orders(self) -> str:
-        """Start a game and say that the board is set; answers the moment."""
+        """Start a game and confirm its board. Return the moment, a decision's number such as
+        `1.1`.
+        """
         self.table.new_game("outbuffered", {}, 1)
         view = self.table.view()
         self.table.confirm("host", view.moment, view.turn.stage)
         return self.table.view().moment
 
     def to_clock(self, way: str = "referee", **options: Any) -> str:
-        """Start a game of cards and its clock; answers the moment."""
+        """Start a game of cards, and its clock if it has one. Return the moment."""
         self.table.new_game("binmat", {"way": way, **options}, 1)
         if self.table.view().time.clock:
             self.table.resume("host")
@@ -104,11 +108,14 @@ class Place:
 
 
 class _NoSuchAttribute(Undefined):
-    """What a template finds under a wrong name: Jinja draws nothing there, and says nothing."""
+    """Fails a test whose template asks a dataclass for an attribute that it does not have.
 
-    def __init__(self, *more: Any, **named: Any) -> None:
-        super().__init__(*more, **named)
-        assert not is_dataclass(named.get("obj")), self._undefined_message
+    Jinja itself would silently draw nothing.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        assert not is_dataclass(kwargs.get("obj")), self._undefined_message
 
 
 @contextmanager
@@ -122,7 +129,7 @@ def open_place(
     join: Literal["open", "code"] = "open",
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
 ) -> Iterator[Place]:
-    """A table whose work is done in the caller's thread."""
+    """Open a table with its pages. All its work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
     with (
         Journal(folder / "journal.sqlite") as journal,
@@ -162,7 +169,7 @@ def open_place(
 
 @contextmanager
 def open_bench(folder: Path, **more: Any) -> Iterator[Place]:
-    """A place with a workbench: a printed table, and a panel on mock pins."""
+    """Open a place with a workbench: a printed table, and a panel on mock pins."""
     game = GAMES["outbuffered"]
     panel, hands = simulated_panel(PanelSettings(), FakeClock(), lambda _: None)
     bench = Workbench(printed_table(game.kit(game.options({}))), hands)
@@ -171,21 +178,21 @@ def open_bench(folder: Path, **more: Any) -> Iterator[Place]:
 
 
 def page_text(browser: FlaskClient, path: str) -> str:
-    """A page as text, with a blank wherever there is any space."""
+    """Return a page's HTML with every run of white space as one blank."""
     return single_spaced(browser.get(path).text)
 
 
 def single_spaced(page: str) -> str:
-    """A page however its lines are broken."""
+    """Return a text with every run of white space as one blank."""
     return " ".join(page.split())
 
 
 def view_of(place: Place) -> dict[str, Any]:
-    """What everybody may know, as programs get it."""
+    """Return the public view as the API gives it."""
     return dict(place.browser().get("/api/view").json)
 
 
 def error_of(answer: Any) -> dict[str, Any]:
-    """What a refused JSON request says."""
+    """Return the error of a refused JSON request."""
     error: dict[str, Any] = answer.json["error"]
     return error

@@ -24,7 +24,7 @@ class WireTap:
         self._to = to
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
-        self.heard: list[bytearray] = []
+        self.streams: list[bytearray] = []
         self._sockets = [self._listener]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -39,13 +39,15 @@ class WireTap:
                     continue
                 self._sockets += [near, far]
                 for source, target in ((near, far), (far, near)):
-                    kept = bytearray()
-                    self.heard.append(kept)
-                    threading.Thread(target=_pour, args=(source, target, kept), daemon=True).start()
+                    stream = bytearray()
+                    self.streams.append(stream)
+                    threading.Thread(
+                        target=_pour, args=(source, target, stream), daemon=True
+                    ).start()
 
     def messages(self) -> list[tuple[bytes, bytes, bytes]]:
         """Subject, headers and content of every message that was told so far, either way."""
-        return [each for kept in tuple(self.heard) for each in _messages(bytes(kept))]
+        return [each for stream in tuple(self.streams) for each in _messages(bytes(stream))]
 
     def close(self) -> None:
         for each in self._sockets:
@@ -64,10 +66,10 @@ def wire_tap(port: int) -> Iterator[WireTap]:
         tap.close()
 
 
-def _pour(source: socket.socket, target: socket.socket, kept: bytearray) -> None:
+def _pour(source: socket.socket, target: socket.socket, stream: bytearray) -> None:
     with contextlib.suppress(OSError):
         while data := source.recv(65_536):
-            kept += data
+            stream += data
             target.sendall(data)
         target.shutdown(socket.SHUT_WR)
 

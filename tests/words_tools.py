@@ -1,8 +1,7 @@
-"""A language that nobody speaks: every sentence of the catalogues stands in brackets, so that one
-without is found.
+"""A pseudo-language that puts every sentence of the catalogues in brackets, such as
+`⟦{many} and {end}⟧`, so that tests find text without.
 
-`⟦{many} and {end}⟧`: what is not in brackets was never given to `say`, or has lost its pattern on
-the way to a page.
+Text outside brackets was never given to `say`, or has lost its pattern on the way to a page.
 """
 
 from __future__ import annotations
@@ -35,12 +34,14 @@ READ_ATTRIBUTES = (
     "alt",
     "label",
 )
+# Elements whose text nobody sees.
 INVISIBLE_TAGS = ("script", "style")
 # Classes of elements whose text is the same in every language: notation, receipts, addresses,
 # keys.
 CLASSES_SAME_IN_ALL_LANGUAGES = frozenset(
     ("mono", "receipt", "code", "lab", "letter", "leg", "notation")
 )
+# Words that are the same in every language.
 SAME_IN_ALL_LANGUAGES = re.compile(
     r"Camera Module \d( Wide)?|HQ Camera|\bauto\b|"
     + "|".join(LANGUAGES.values())
@@ -53,6 +54,7 @@ SAME_IN_ALL_LANGUAGES = re.compile(
     r"|\b[A-Z]{1,3}\d?\b|\b[a-h]\d{1,2}\b|\b\d+[a-z]{1,2}\b|\bpx\b|\bmm\b|\bcm\b|\bx\b"
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
+# Elements of HTML that have no end tag.
 _VOID = frozenset(
     (
         "area",
@@ -92,9 +94,7 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}")
 
 @cache
 def extracted_catalogue() -> Catalog:
-    """The sentences of the program, as `make messages` finds them; some two seconds of work,
-    once.
-    """
+    """Return the sentences of the program as `make messages` finds them, in about two seconds."""
     command = re.search(
         r"pybabel -q (extract .*?)\\\n\t+(.*)\n", (ROOT / "Makefile").read_text(encoding="utf-8")
     )
@@ -111,12 +111,12 @@ def extracted_catalogue() -> Catalog:
 
 @cache
 def _catalogue_patterns() -> frozenset[str]:
-    """Every English pattern that the catalogues can hold."""
+    """Return every English pattern that the catalogues can hold."""
     ids = (
         message.id if isinstance(message.id, tuple | list) else (message.id,)
         for message in extracted_catalogue()
     )
-    return frozenset(text for several in ids for text in several if text)
+    return frozenset(text for forms in ids for text in forms if text)
 
 
 # Sentences that are only the beginning or the end of another one: they have one bracket.
@@ -124,8 +124,9 @@ PARTIAL_SENTENCES = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
 
 
 def bracketed(language: str, one: str, many: str, n: int | None) -> str:
-    """The pattern in the language that nobody speaks; what no catalogue can hold stays outside,
-    also within another.
+    """Return a pattern in the pseudo-language. It stands in for `companion.core.i18n.lookup`.
+
+    Words that no catalogue can hold stay outside brackets, even within another sentence.
     """
     pattern = many if many and n != 1 else one
     if one in PARTIAL_SENTENCES:
@@ -137,52 +138,55 @@ def bracketed(language: str, one: str, many: str, n: int | None) -> str:
 
 @pytest.fixture
 def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every language but English is the one that nobody speaks."""
+    """Replace every language but English by the pseudo-language."""
     monkeypatch.setattr("companion.core.i18n.lookup", bracketed)
 
 
 def text_outside_brackets(text: str) -> str:
-    """What of a text stands in no brackets."""
-    kept, depth = [], 0
+    """Return a text with blanks in place of brackets and of all that is in them."""
+    letters, depth = [], 0
     for letter in text:
         depth += letter == "⟦"
-        kept.append(" " if depth > 0 or letter in "⟦⟧" else letter)
+        letters.append(" " if depth > 0 or letter in "⟦⟧" else letter)
         depth -= letter == "⟧"
-    return "".join(kept)
+    return "".join(letters)
 
 
 def untranslated_words(text: str) -> str:
-    """The words of a text that were not translated; empty: none. Names of languages stand in their
-    own words.
+    """Return the words of a text that were not translated, or an empty string.
+
+    Names of languages do not count: each stands in its own language.
     """
     return " ".join(WORD.findall(SAME_IN_ALL_LANGUAGES.sub(" ", text_outside_brackets(text))))
 
 
 def untranslated_on_page(html: str, names: Iterable[str] = ()) -> set[str]:
-    """Everything on a page that people read or hear and that was not translated; `names` were typed
-    by people.
+    """Return all texts of a page that people read or hear and that were not translated.
+
+    `names` are left out: people have typed them.
     """
-    reader = _Page()
+    reader = _PageReader()
     reader.feed(html)
-    found = set()
-    for text in reader.told:
-        plain = text
+    untranslated = set()
+    for text in reader.texts:
+        rest = text
         for name in names:
-            plain = plain.replace(name, " ")
-        if untranslated_words(plain):
-            found.add(" ".join(text.split()))
-    return found
+            rest = rest.replace(name, " ")
+        if untranslated_words(rest):
+            untranslated.add(" ".join(text.split()))
+    return untranslated
 
 
 def untranslated_in_json(value: object, key: str = "") -> set[str]:
-    """The same of an answer to a program or a script: what has a name of `_LABELS`, and what has
-    several words.
+    """Return the untranslated texts of a JSON value with this name.
+
+    Only what people see counts: values with a name of `_SHOWN_KEYS`, and texts of several words.
     """
     if isinstance(value, dict):
-        inner = ((name, each) for name, each in value.items() if name not in _PROGRAM_KEYS)
-        return {text for name, each in inner for text in untranslated_in_json(each, str(name))}
+        shown = ((name, item) for name, item in value.items() if name not in _PROGRAM_KEYS)
+        return {text for name, item in shown for text in untranslated_in_json(item, str(name))}
     if isinstance(value, list):
-        return {text for each in value for text in untranslated_in_json(each, key)}
+        return {text for item in value for text in untranslated_in_json(item, key)}
     if not isinstance(value, str) or not (
         key in _SHOWN_KEYS or _TWO_WORDS.search(text_outside_brackets(value))
     ):
@@ -190,37 +194,37 @@ def untranslated_in_json(value: object, key: str = "") -> set[str]:
     return {value} if untranslated_words(value) and not re.search(r'[<"=]', value) else set()
 
 
-class _Page(HTMLParser):
-    """Collects what a page tells: text, the attributes of `TOLD`, and what its scripts are given to
-    tell.
+class _PageReader(HTMLParser):
+    """Collects the texts of a page: what is between tags, the attributes of `READ_ATTRIBUTES`, and
+    what scripts show.
     """
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.told: list[str] = []
+        self.texts: list[str] = []
         self._open: list[tuple[str, bool]] = []
+        """The open elements, each with whether its text need not be translated."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        is_plain = (
-            bool(CLASSES_SAME_IN_ALL_LANGUAGES & set(given.get("class", "").split()))
+        values = {name: value or "" for name, value in attrs}
+        is_exempt = (
+            bool(CLASSES_SAME_IN_ALL_LANGUAGES & set(values.get("class", "").split()))
             or tag in INVISIBLE_TAGS
             or tag == "code"
         )
-        is_plain = is_plain or ("lang" in given and tag != "html")
-        plain = is_plain or any(inside for _, inside in self._open)
-        if not plain:
-            self.told += [given[name] for name in READ_ATTRIBUTES if name in given]
-            if tag == "input" and given.get("type") in ("submit", "button", "reset"):
-                self.told.append(given.get("value", ""))
+        is_exempt = is_exempt or ("lang" in values and tag != "html")
+        if not (is_exempt or self._is_in_exempt()):
+            self.texts += [values[name] for name in READ_ATTRIBUTES if name in values]
+            if tag == "input" and values.get("type") in ("submit", "button", "reset"):
+                self.texts.append(values.get("value", ""))
         data = [
             value
-            for name, value in given.items()
+            for name, value in values.items()
             if name.startswith("data-") and name != "data-sheet"
         ]
-        self.told += [text for value in data for text in _data(value)]
+        self.texts += [text for value in data for text in _data_texts(value)]
         if tag not in _VOID:
-            self._open.append((tag, is_plain))
+            self._open.append((tag, is_exempt))
 
     def handle_endtag(self, tag: str) -> None:
         while self._open and self._open.pop()[0] != tag:
@@ -232,12 +236,15 @@ class _Page(HTMLParser):
             self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        if not any(plain for _, plain in self._open):
-            self.told.append(data)
+        if not self._is_in_exempt():
+            self.texts.append(data)
+
+    def _is_in_exempt(self) -> bool:
+        return any(is_exempt for _, is_exempt in self._open)
 
 
-def _data(value: str) -> Iterator[str]:
-    """What of a `data-` attribute may be told: sentences, also those inside of JSON."""
+def _data_texts(value: str) -> Iterator[str]:
+    """Yield the sentences in a `data-` attribute that a script may show, also those in its JSON."""
     if value[:1] in ("{", "["):
         try:
             yield from untranslated_in_json(json.loads(value))

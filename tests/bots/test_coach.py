@@ -50,8 +50,8 @@ def test_it_is_told_the_seats_own_view_and_says_what_it_would_do(played: Played)
     advice = Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
     assert [order.label for order in advice.orders] == ["U", "U", "S"]
     assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
-    assert "LRS" not in repr(programs.told)
-    assert "seed" not in repr(programs.told)
+    assert "LRS" not in repr(programs.received)
+    assert "seed" not in repr(programs.received)
     assert Seat.SOUTH in session_of(played.table).awaited, "it handed something in"
 
 
@@ -65,7 +65,7 @@ def test_afterwards_it_compares_from_the_view_that_the_player_had(played: Played
     played.table.hand_in(Seat.NORTH, moment, "UII")
     played.finish_stages()
     advice = coach.ask(Seat.SOUTH, moment_of(played), "last")
-    (_, view), (_, action) = programs.told[-2:]
+    (_, view), (_, action) = programs.received[-2:]
     assert (action, view["turn"], view["robots"]) == ("UII", before["turn"], before["robots"])
     assert advice.judgement == "This would have been much better."
     programs.loss = 0.01

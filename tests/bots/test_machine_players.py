@@ -46,7 +46,7 @@ class Set:
 
     @property
     def verbs(self) -> list[str]:
-        return [verb for verb, _ in self.programs.told]
+        return [verb for verb, _ in self.programs.received]
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> N
     against.played.finish_stages()
     against.round()
     assert against.verbs == ["new", "choose", "see", "choose"]
-    assert against.programs.told[2][1][1], "it was not told what happened"
+    assert against.programs.received[2][1][1], "it was not told what happened"
     against.round(3.1)
     assert table.view().seats[Seat.NORTH].receipt
     table.undo()
@@ -113,10 +113,12 @@ def test_what_a_machine_is_told_is_the_seats_own_view(against: Set) -> None:
     moment = against.played.table.view().moment
     against.played.table.hand_in(Seat.SOUTH, moment, "URS")
     against.round()
-    told = json.dumps(against.programs.told)
+    told = json.dumps(against.programs.received)
     assert "URS" not in told
     assert "seed" not in told
-    assert set(against.programs.told[1][1]) == set(against.played.table.machines.turns()[0].view)
+    assert set(against.programs.received[1][1]) == set(
+        against.played.table.machines.turns()[0].view
+    )
 
 
 def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
@@ -259,7 +261,7 @@ def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
     ):
         again.step()
         assert programs.commands[-1] == first
-        assert [verb for verb, _ in programs.told][-3:] == ["new", "see", "choose"]
+        assert [verb for verb, _ in programs.received][-3:] == ["new", "see", "choose"]
         assert played.table.view().seats[Seat.NORTH].door == MACHINE
     assert programs.open == 0
 

@@ -114,7 +114,7 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         tap(ann, ".game[data-body*=kahmate]")
         tap(ben, ".starts .go")
         until("the second game", lambda: phase(service) == "orders")
-        service.host("abandon")
+        service.post_as_host("abandon")
         until("home", lambda: is_home(wall))
         for guest in (ann, ben):
             by_menu(guest, "leave")

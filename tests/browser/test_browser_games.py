@@ -172,7 +172,7 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
             " document.dispatchEvent(new KeyboardEvent('keydown', { key: 'x', bubbles: true }));"
             f" window.skipped.push([before, {moving}.length]); }}))"
         )
-        service.host("confirm", moment="1.1", stage=0, force=True)
+        service.post_as_host("confirm", moment="1.1", stage=0, force=True)
         before, after = until(
             "the next step", lambda: wall.execute_script("return window.skipped")
         )[0]

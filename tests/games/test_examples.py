@@ -111,20 +111,20 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
     environment = {**os.environ, "GPIOZERO_PIN_FACTORY": "mock", "PYTHONPATH": str(ROOT)}
     call = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
-    ear = Subscriber(broker.port)
+    subscriber = Subscriber(broker.port)
     lamp = subprocess.Popen(
         call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         turn = {"seat": "south", "side": "purple", "colour": "#5b2a9d", "rgb": [91, 42, 157]}
-        ear.say("tabletop/turn", json.dumps(turn).encode(), retain=True)
+        subscriber.publish("tabletop/turn", json.dumps(turn).encode(), retain=True)
         assert lamp.stdout
         assert lamp.stdout.readline() == "south #5b2a9d\n"
     finally:
         lamp.kill()
         lamp.communicate()
-        ear.client.loop_stop()
-        ear.client.disconnect()
+        subscriber.client.loop_stop()
+        subscriber.client.disconnect()
     until("the lamp is gone", lambda: lamp.returncode is not None)
 
 

@@ -199,7 +199,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
         shown = _at_hub(hub)
         wires = {seat: _wire(tap) for seat, tap in taps.items()}
         files = _files(folder / "north")
-        raw = [b"".join(map(bytes, taps[Seat.NORTH].heard))]
+        raw = [b"".join(map(bytes, taps[Seat.NORTH].streams))]
         raw += [path.read_bytes() for path in (folder / "north").rglob("*") if path.is_file()]
         assert not any(SALT.encode() in each for each in raw), "the salt is at the other table"
         there = companions[Seat.NORTH].table

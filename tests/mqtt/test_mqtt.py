@@ -70,8 +70,8 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
         )
 
 
-def told_of(ear: Subscriber, name: str, base: str = "tabletop") -> Any:
-    payload = ear.last(f"{base}/{name}")
+def told_of(subscriber: Subscriber, name: str, base: str = "tabletop") -> Any:
+    payload = subscriber.last(f"{base}/{name}")
     assert payload, f"nothing is said of {name}"
     return json.loads(payload)
 
@@ -81,7 +81,7 @@ def told_of(ear: Subscriber, name: str, base: str = "tabletop") -> Any:
 
 def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broker: Broker) -> None:
     with (
-        Subscriber(broker.port) as ear,
+        Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port)) as companion,
     ):
         until("the connection", lambda: companion.broker.is_connected)
@@ -95,23 +95,27 @@ def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broke
             else:
                 table.confirm("host", view.moment, view.turn.stage, force=True)
             publish_now(companion)
-            ear.sync()
-            now, told_now = table.view(), told_of(ear, "state")
+            subscriber.sync()
+            now, told_now = table.view(), told_of(subscriber, "state")
             assert (told_now["phase"], told_now["turn"]) == (now.phase, now.turn.number)
             assert told_now["sign"] == now.sign.text
             assert told_now["waiting_for"] == sorted(now.sign.seats)
         outcome = table.view().match.outcome
         assert outcome
-        assert told_of(ear, "state")["result"] == outcome.reason
-        assert told_of(ear, "turn")["seat"] == (
+        assert told_of(subscriber, "state")["result"] == outcome.reason
+        assert told_of(subscriber, "turn")["seat"] == (
             next(iter(outcome.winners)) if outcome.winners else "none"
         )
-        own = [payload for topic, payload, _ in ear.heard if topic.startswith("tabletop/")]
+        own = [
+            payload for topic, payload, _ in subscriber.messages if topic.startswith("tabletop/")
+        ]
         assert len(own) > 200
         for payload in own:
             for secret in (b"5a175a17", b"Mara", b"Jonas", b"receipt", companion.host_key.encode()):
                 assert secret not in payload
-        kinds = [json.loads(p)["event_type"] for t, p, _ in ear.heard if t == "tabletop/event"]
+        kinds = [
+            json.loads(p)["event_type"] for t, p, _ in subscriber.messages if t == "tabletop/event"
+        ]
         assert {"orders_wanted", "sealed", "reveal", "hands_wanted"} < set(kinds)
         assert kinds[-1] in ("won", "tie")
         assert not set(kinds) & {"key_taken", "key_refused", "key_back", "keys_cleared"}
@@ -130,7 +134,10 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
             tmp_path / str(number),
             mqtt_settings(broker.port, names=True, staff=True, pause=True),
         )
-        with Subscriber(broker.port) as ear, table_with_broker(folder, mqtt, clock) as companion:
+        with (
+            Subscriber(broker.port) as subscriber,
+            table_with_broker(folder, mqtt, clock) as companion,
+        ):
             until("the connection", lambda each=companion: each.broker.is_connected)
             scene = Scene(companion, clock, Viewer(companion))
             for act in begin(scene, text):
@@ -138,9 +145,13 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
                 act()
                 clock.advance(1)
                 publish_now(companion)
-            ear.sync()
+            subscriber.sync()
             games.append(
-                [(topic, payload) for topic, payload, retained in ear.heard if not retained]
+                [
+                    (topic, payload)
+                    for topic, payload, retained in subscriber.messages
+                    if not retained
+                ]
             )
     first, second = ([each for each in game if each[0] != "mark"] for game in games)
     assert first == second
@@ -155,29 +166,35 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
 ) -> None:
     clock = FakeClock(wall_s=1_800_000_000.0)
     mqtt = mqtt_settings(broker.port, pause=True)
-    with Subscriber(broker.port) as ear, table_with_broker(tmp_path, mqtt, clock) as companion:
+    with (
+        Subscriber(broker.port) as subscriber,
+        table_with_broker(tmp_path, mqtt, clock) as companion,
+    ):
         companion.table.new_game("binmat", {"way": "referee", "seconds": 60.0}, seed=1)
         companion.table.resume("host")
         publish_now(companion)
-        ear.sync()
-        first = told_of(ear, "clock")
+        subscriber.sync()
+        first = told_of(subscriber, "clock")
         assert (first["runs"], first["left_s"], first["limit_s"]) == (True, 60.0, 60.0)
         assert first["ends_at"] == "2027-01-15T08:01:00+00:00"
-        heard = len([topic for topic, _, _ in ear.heard if topic == "tabletop/clock"])
+        heard = len([topic for topic, _, _ in subscriber.messages if topic == "tabletop/clock"])
         for _ in range(5):
             clock.advance(1)
             companion.table.redraw()
             publish_now(companion)
-        ear.sync()
-        assert len([topic for topic, _, _ in ear.heard if topic == "tabletop/clock"]) == heard
-        ear.say("tabletop/paused/set", b"ON")
+        subscriber.sync()
+        assert (
+            len([topic for topic, _, _ in subscriber.messages if topic == "tabletop/clock"])
+            == heard
+        )
+        subscriber.publish("tabletop/paused/set", b"ON")
         until(
             "the clock stops",
             lambda: (companion.table.step(), companion.table.view().time.clock)[1].paused,
         )  # type: ignore[union-attr]  # a clock is there
         publish_now(companion)
-        ear.sync()
-        stopped = told_of(ear, "clock")
+        subscriber.sync()
+        stopped = told_of(subscriber, "clock")
         assert (stopped["runs"], stopped["left_s"], stopped["ends_at"]) == (False, 55.0, None)
 
 
@@ -187,28 +204,28 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
 def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: Broker) -> None:
     mqtt = mqtt_settings(broker.port, topic="cafe/table3", name="Table 3", staff=True, pause=True)
     where = "homeassistant/device/cafe_table3/config"
-    with Subscriber(broker.port) as ear:
+    with Subscriber(broker.port) as subscriber:
         with table_with_broker(tmp_path, mqtt) as companion:
             publish_now(companion)
-            ear.sync()
-            device = json.loads(ear.last(where) or b"")
+            subscriber.sync()
+            device = json.loads(subscriber.last(where) or b"")
             assert device["dev"]["name"] == "Table 3"
             assert device["o"]["name"] == "tabletop-companion"
-            assert ear.last(device["availability_topic"]) == b"online"
+            assert subscriber.last(device["availability_topic"]) == b"online"
             parts = device["cmps"]
             assert len({part["unique_id"] for part in parts.values()}) == len(parts) >= 17
             for part in parts.values():
                 assert part["p"] in ("sensor", "binary_sensor", "event", "button", "switch")
                 for key in ("state_topic", "json_attributes_topic"):
                     if key in part and part["p"] != "event":
-                        assert ear.last(part[key]), f"{part[key]} says nothing"
+                        assert subscriber.last(part[key]), f"{part[key]} says nothing"
             events = parts["events"]["event_types"]
             assert "won" in events
             assert not [kind for kind in events if kind.startswith("key_")]
             commands = {part["command_topic"] for part in parts.values() if "command_topic" in part}
             assert commands == {"cafe/table3/staff/set", "cafe/table3/paused/set"}
-        ear.sync()
-        assert ear.last("cafe/table3/availability") == b"offline"
+        subscriber.sync()
+        assert subscriber.last("cafe/table3/availability") == b"offline"
 
 
 def test_without_staff_and_pause_home_assistant_can_do_nothing() -> None:
@@ -218,19 +235,21 @@ def test_without_staff_and_pause_home_assistant_can_do_nothing() -> None:
 
 def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> None:
     mqtt = mqtt_settings(broker.port, topic="old")
-    with table_with_broker(tmp_path, mqtt) as companion, Subscriber(broker.port) as ear:
+    with table_with_broker(tmp_path, mqtt) as companion, Subscriber(broker.port) as subscriber:
         publish_now(companion)
         renamed = msgspec.structs.replace(mqtt, topic="new", home_assistant=False)
         companion.use_settings(msgspec.structs.replace(companion.settings, mqtt=renamed))
         publish_now(companion)
-        ear.sync()
-        kept = {topic for topic, _, _ in ear.heard if ear.last(topic)}
+        subscriber.sync()
+        kept = {topic for topic, _, _ in subscriber.messages if subscriber.last(topic)}
         assert "new/state" in kept
         assert not [topic for topic in kept if "old" in topic]
         assert not [topic for topic in kept if topic.startswith("homeassistant/device/new")]
         off = msgspec.structs.replace(renamed, enabled=False)
         companion.use_settings(msgspec.structs.replace(companion.settings, mqtt=off))
-        ear.wait_for(lambda _: not ear.last("new/state") and not ear.last("new/availability"))
+        subscriber.wait_for(
+            lambda _: not subscriber.last("new/state") and not subscriber.last("new/availability")
+        )
         assert companion.broker.sentence == ""
 
 
@@ -239,32 +258,32 @@ def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> No
 
 def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker) -> None:
     with (
-        Subscriber(broker.port) as ear,
+        Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port, staff=True)) as companion,
     ):
         bell = companion.broker.bell
         until("the bell is heard", lambda: bell.has_listener)
         bell.ring("south")
         publish_now(companion)
-        ear.sync()
-        assert told_of(ear, "staff") == {
+        subscriber.sync()
+        assert told_of(subscriber, "staff") == {
             "call": "called",
             "by": "south",
             "words": "The staff has been called.",
         }
-        event = told_of(ear, "event")
+        event = told_of(subscriber, "event")
         assert (event["event_type"], event["by"]) == ("staff_called", "south")
         for rubbish in (b"COMING", b"x" * 5000, b"\xff\xfe"):
-            ear.say("tabletop/staff/set", rubbish)
-        ear.say("tabletop/staff/set", b"coming")
+            subscriber.publish("tabletop/staff/set", rubbish)
+        subscriber.publish("tabletop/staff/set", b"coming")
         until("somebody comes", lambda: bell.sentence() == "Somebody is coming.")
-        ear.say("tabletop/staff/set", b"done")
+        subscriber.publish("tabletop/staff/set", b"done")
         until("it is done", lambda: bell.call == "none")
         bell.set_listening(True)
-        ear.say("tabletop/staff/set", b"coming", retain=True)
+        subscriber.publish("tabletop/staff/set", b"coming", retain=True)
         publish_now(companion)
         assert bell.call == "none"
-        ear.say("tabletop/staff/set", b"", retain=True)
+        subscriber.publish("tabletop/staff/set", b"", retain=True)
 
 
 # ---- a broker that is gone, refuses, or talks rubbish --------------------------------------------
@@ -286,19 +305,19 @@ def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Pat
         companion.table.take_seat(Seat.NORTH, "Jonas")
         broker.start()
         publish_now(companion)
-        with Subscriber(broker.port) as ear:
-            assert told_of(ear, "seats")["north"]["taken"] is True
-            assert ear.last("tabletop/availability") == b"online"
-            assert {retained for topic, _, retained in ear.heard if topic == "tabletop/state"} == {
-                True
-            }
+        with Subscriber(broker.port) as subscriber:
+            assert told_of(subscriber, "seats")["north"]["taken"] is True
+            assert subscriber.last("tabletop/availability") == b"online"
+            assert {
+                retained for topic, _, retained in subscriber.messages if topic == "tabletop/state"
+            } == {True}
 
 
 def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
     tmp_path: Path, broker: Broker
 ) -> None:
     with (
-        Subscriber(broker.port) as ear,
+        Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port, topic="will")) as companion,
     ):
         publish_now(companion)
@@ -308,7 +327,7 @@ def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
         sock = line._client.socket()
         assert isinstance(sock, socket.socket)
         sock.shutdown(socket.SHUT_RDWR)
-        ear.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
+        subscriber.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
 
 
 def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_it_begins_anew_and_restores_a_backup_that_waits(tmp_path: Path) -> None
         assert _phase(client) != "lobby"
         (tmp_path / STAGED_FOLDER).mkdir()
         (tmp_path / STAGED_FOLDER / "forget").touch()
-        service.begin_anew()
+        service.restart()
         until("all games gone", lambda: _phase(client) == "lobby")
         assert not (tmp_path / STAGED_FOLDER).exists()
         assert service.stop() == 0

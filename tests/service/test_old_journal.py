@@ -43,7 +43,7 @@ def test_the_game_that_was_on_goes_on_and_its_order_stays_sealed(service: Servic
     assert view["seats"]["north"]["sealed_at"], "North's order was in when the process was killed"
     assert view["seats"]["south"]["awaited"]
     assert view["orders"] == []
-    assert "damaged" not in "".join(service.said)
+    assert "damaged" not in "".join(service.output_lines)
 
 
 def test_every_finished_game_is_listed_and_told(service: ServiceProcess) -> None:

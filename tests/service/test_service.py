@@ -55,7 +55,7 @@ def test_it_says_what_it_found_and_ends_with_open_streams(tmp_path: Path) -> Non
         stream = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
         stream.request("GET", "/live/table")
         stream.getresponse().readline()
-        text = "\n".join(service.said)
+        text = "\n".join(service.output_lines)
         assert "No camera" in text
         assert "No pads" in text
         assert "Simulation" in text, "without any hardware it simulates"

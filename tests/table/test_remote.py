@@ -74,14 +74,14 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
         assert north.table.view().seats[SOUTH].receipt == line.south.session.sealed[SOUTH].receipt
         assert north.table.view(NORTH).sign.text == "Three orders to go"
         before = [
-            *map(bytes.decode, line.kept[SOUTH]),
+            *map(bytes.decode, line.messages[SOUTH]),
             *comparable_texts(north),
             *_looks_of_anybody(line.south),
         ]
         north.table.hand_in(NORTH, north.session.moment, "UUU", "cd" * 8)
         line.flush()
         assert [half.session.phase for half in line.tables] == [Phase.STAGES] * 2
-        after = [*map(bytes.decode, line.kept[SOUTH]), *comparable_texts(north)]
+        after = [*map(bytes.decode, line.messages[SOUTH]), *comparable_texts(north)]
     return [_masked(text) for text in before], [_masked(text) for text in after]
 
 
@@ -120,7 +120,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         _open_moment(line)
         north, number = line.north, line.north.game.received_count + 1
         tick, moment = north.session.tick, north.session.moment
-        before, first = north.session, line.kept[SOUTH][0]
+        before, first = north.session, line.messages[SOUTH][0]
         north.table.remote.receive(GAME, 1, first)
         north.table.remote.receive("11" * 8, 1, first.replace(GAME.encode(), b"11" * 8))
         with pytest.raises(Stale, match="missing"):

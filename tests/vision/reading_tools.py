@@ -8,7 +8,7 @@ from typing import Any
 from bench.reading.pictures import Tally
 from bench.reading.scenery import changed_view
 from bench.reading.scenes import scene
-from inside import share_stage
+from inside import share_bare_table
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -25,7 +25,7 @@ KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES
 
 def rendered(kit: Kit, view: View | None = None) -> SimulatedTable:
     """A printed table. Bare ones that look alike are rendered once."""
-    return share_stage(printed_table(kit, view))
+    return share_bare_table(printed_table(kit, view))
 
 
 class Seen:

@@ -60,14 +60,14 @@ LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the tabl
 def test_the_first_advice_leads_where_it_is_put_right(
     place: Place, found: tuple[Finding, ...], text: str, href: str
 ) -> None:
-    place.health.found = found
+    place.health.findings = found
     assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_text(
         place.host(), "/host/health"
     )
 
 
 def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
-    place.health.found = FOUND
+    place.health.findings = FOUND
     host = place.host()
     page = page_text(host, "/host/health")
     rows = dict(re.findall(r'<li data-row="(\w+)">(.*?)</li>', page))
