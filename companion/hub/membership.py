@@ -15,6 +15,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
+# File of the Linux kernel with a random number for each boot.
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -47,8 +48,8 @@ class Membership(msgspec.Struct, frozen=True):
         return f"Membership(address={self.address!r}, number={self.number})"
 
 
-def session_id(journal: Path) -> str:
-    """Return an identifier of this boot of the machine and of its journal.
+def machine_id(journal: Path) -> str:
+    """Return an identifier of this machine, since its last boot, and of its journal.
 
     After a restart of the service it is the same. A copy of the files on another machine has a
     different one.

@@ -35,8 +35,9 @@ from companion.core.errors import CompanionError, JournalError, Malformed, wrong
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.loop_thread import line_time_s
-from companion.hub.membership import session_id
+from companion.hub.membership import machine_id
 from companion.hub.pair_messages import (
+    MachineClaim,
     Pair,
     PairAcceptance,
     PairAnswer,
@@ -44,7 +45,6 @@ from companion.hub.pair_messages import (
     PairQuestion,
     PairRequest,
     PairWithdrawal,
-    SessionClaim,
     read_answer,
 )
 from companion.hub.subjects import (
@@ -72,7 +72,7 @@ POLL_INTERVAL_S = 2.0
 PRESENCE_INTERVAL_S = 10.0
 # Seconds of silence after which the other table counts as gone.
 SILENCE_TIMEOUT_S = 30.0
-# Interval in seconds between two claims that this machine is the table (see `SessionClaim`).
+# Interval in seconds between two claims that this machine is the table (see `MachineClaim`).
 CLAIM_INTERVAL_S = 10.0
 
 TWO_MACHINES = say(
@@ -108,7 +108,7 @@ class PairLine:
         self._journal = journal
         self._clock = clock
         self._own_table = own_table
-        self._session = session_id(journal.path)
+        self._machine_id = machine_id(journal.path)
         self._next_claim_s = 0.0
         self.is_shared = False
         """Whether another machine claims to be this table as well."""
@@ -197,13 +197,13 @@ class PairLine:
             return
         self._next_claim_s = line_time_s() + CLAIM_INTERVAL_S
         try:
-            answer = await self._request(client, SessionClaim(self._session))
+            answer = await self._request(client, MachineClaim(self._machine_id))
         except (NatsTimeout, NoRespondersError):
             return  # the hub is starting
-        self.is_shared = answer.session == "shared"
-        if answer.session == "taken":
+        self.is_shared = answer.claim_answer == "shared"
+        if answer.claim_answer == "taken":
             raise wrong_phase(TWO_MACHINES)
-        if answer.session == "open":
+        if answer.claim_answer == "open":
             raise wrong_phase(say("Looking for the hub."))
 
     async def fetch_pair(self, client: Client) -> None:

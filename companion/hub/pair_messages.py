@@ -67,7 +67,7 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
     """A request that withdraws this table's offer."""
 
 
-class SessionClaim(_Message, frozen=True, tag="session"):
+class MachineClaim(_Message, frozen=True, tag="session"):
     """A claim that the sending machine is this table, repeated every few seconds.
 
     Two machines may claim to be the same table, if the second one has a copy of the first one's SD
@@ -75,7 +75,7 @@ class SessionClaim(_Message, frozen=True, tag="session"):
     """
 
     id: Id
-    """Identifier of the machine, see `companion.hub.membership.session_id`."""
+    """Identifier of the machine, see `companion.hub.membership.machine_id`."""
 
 
 # The hub's answer to a claim, empty in other answers:
@@ -84,9 +84,9 @@ class SessionClaim(_Message, frozen=True, tag="session"):
 # - `shared`: it is, but another machine claims so as well.
 # - `taken`: another machine is the table.
 # - `open`: another machine was the table, and perhaps still is.
-Session = Literal["", "own", "shared", "taken", "open"]
+ClaimAnswer = Literal["", "own", "shared", "taken", "open"]
 
-PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | SessionClaim
+PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | MachineClaim
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -111,7 +111,13 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.tables[self.seat_of(table).other]
 
 
-class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class PairAnswer(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    rename={"claim_answer": "session"},
+):
     """The hub's answer to any request of a table."""
 
     pair: Pair | None = None
@@ -120,7 +126,7 @@ class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Code of the table's own offer."""
     refused: Any = ""
     """Why the request was refused, as a packed sentence. Empty if it was not."""
-    session: Session = ""
+    claim_answer: ClaimAnswer = ""
 
 
 _request_decoder = msgspec.json.Decoder(PairRequest)

@@ -104,6 +104,8 @@ class HubLine:
         self._note_connection = note_connection
         self._has_news = False
         self._is_closing = False
+        # number in the hub's store of the last record of this table, 0 if there is none
+        self._sequence = 0
         self._sent_state: bytes = b""
         self._state_sent_s = 0.0
         # time in the loop from which the hub is asked for our game at two tables
@@ -183,7 +185,7 @@ class HubLine:
         stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
         await self._pairs.claim(client)
         # continue after the last record that the hub has
-        sequence = await self._seek(stream)
+        await self._seek(stream)
         self._pairs.reset_connection()
         self._next_pair_request_s = 0.0
         # a hub that stored nothing before the connection broke may still store nothing
@@ -197,13 +199,13 @@ class HubLine:
             await self._send_state(client)
             if line_time_s() >= next_try_s:
                 try:
-                    sequence = await self._send_all(client, stream, sequence)
+                    await self._send_all(client, stream)
                     self._set_connection(True, "")
                 except HubStoresNothing as error:  # staff calls still need the connection
                     if not client.is_connected:  # no answer because the connection broke
                         raise ConnectionClosedError from None
                     self._set_connection(True, error.message)
-                    sequence = await self._seek(stream)
+                    await self._seek(stream)
                     self._next_pair_request_s = 0.0
                     next_try_s = line_time_s() + FULL_RETRY_S
             pause_s = FULL_RETRY_S if next_try_s > line_time_s() else STATE_INTERVAL_S
@@ -214,18 +216,14 @@ class HubLine:
                 # the state is sent again, although it has not changed
                 self._sent_state = b""
 
-    async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
-        """Send all pending records. Return the sequence number of the last one at the hub.
-
-        `sequence` is that number before. Raises `HubStoresNothing`.
-        """
+    async def _send_all(self, client: Client, stream: JetStreamContext) -> None:
+        """Send all pending records. Raises `HubStoresNothing`."""
         await self._exchange(client, stream)
         while (record := self._outbox.next()) and not self._is_closing:
-            sequence = await self._send(stream, record, sequence)
+            await self._send(stream, record)
             self._outbox.note_sent()
             await self._send_state(client)
             await self._exchange(client, stream)
-        return sequence
 
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
         """Exchange messages of a game at two tables. Raises `HubStoresNothing`.
@@ -250,38 +248,33 @@ class HubLine:
             self._next_pair_request_s = min(self._next_pair_request_s, retry_s)
             log.info("Hub: it does not answer about games at two tables")
 
-    async def _seek(self, stream: JetStreamContext) -> int:
-        """Let the outbox continue after the last record that the hub has.
-
-        Return the sequence number of that record, 0 if there is none.
-        """
+    async def _seek(self, stream: JetStreamContext) -> None:
+        """Let the outbox continue after the last record that the hub has."""
         outbox = self._outbox
         subject = record_subject(self._membership.table)
         try:
             last = await stream.get_msg(RECORDS, subject=subject, direct=True)
         except NotFoundError:
+            self._sequence = 0
             outbox.seek(min(self._membership.start_after, outbox.last_number()))
-            return 0
+            return
+        self._sequence = last.seq or 0
         try:
             last_record = read_record(last.data or b"")
         except Malformed:
             # from a newer program, or from somebody with this table's key: send the current game
             # again from its beginning
             outbox.seek(outbox.first_position(), last.seq or 1)
-            return last.seq or 0
+            return
         if outbox.mark(last_record.entry) == last_record.mark:
             outbox.seek(last_record.entry, last_record.epoch)
         else:
             # the journal was restored from a backup and differs from what the hub has
             outbox.seek(outbox.first_position(), last_record.epoch + 1)
-        return last.seq or 0
 
-    async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
-        """Send a record and wait until the hub has stored it. Return its sequence number.
-
-        `sequence` is that of the record before it.
-        """
-        headers = {SEQUENCE: str(sequence)}
+    async def _send(self, stream: JetStreamContext, record: PublicRecord) -> None:
+        """Send a record and wait until the hub has stored it. Raises `HubStoresNothing`."""
+        headers = {SEQUENCE: str(self._sequence)}
         try:
             answer = await stream.publish(
                 record_subject(self._membership.table), encode_public(record), headers=headers
@@ -291,7 +284,7 @@ class HubLine:
         if answer.duplicate:  # JetStream stored nothing, which cannot happen without message ids
             raise HubStoresNothing(say("The hub did not keep a message: trying again."))
         self._set_connection(True, "")
-        return answer.seq
+        self._sequence = answer.seq
 
     async def _send_state(self, client: Client) -> None:
         state = self._encode_state()

@@ -252,28 +252,7 @@ class NatsConnection:
             # after a reconnect, the room still shows the last records
             if not self._has_last_records:
                 await self._load_last_records(stream)
-            handlers = {
-                ALL_STATES: self._handle_state,
-                ALL_PAIRS: self._handle_pair_message,
-                ALL_PRESENCE: self._handle_presence,
-                ALL_REQUESTS: self._handle_request,
-            }
-            for subject, handler in handlers.items():
-                await client.subscribe(subject, cb=handler)
-            # continue after the last record whose results were stored
-            first = self._league.results.sequence + 1
-            start = ConsumerConfig(
-                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first
-            )
-            await stream.subscribe(
-                ALL_RECORDS,
-                stream=RECORDS,
-                ordered_consumer=True,
-                config=start,
-                cb=self._handle_record_message,
-                # no limit, because an outage of the hub may leave many records
-                pending_msgs_limit=-1,
-            )
+            await self._subscribe(client, stream)
             self._room.set_trouble(_DISK_FULL if self._is_full() else "")
             await self._save_positions()
             self.is_ready.set()
@@ -286,6 +265,29 @@ class NatsConnection:
                     self._checked_s = time.monotonic()
                     await self._purge(stream)
                     await self._check(stream)
+
+    async def _subscribe(self, client: Client, stream: JetStreamContext) -> None:
+        """Subscribe to the tables' messages, and to their records from the stream."""
+        handlers = {
+            ALL_STATES: self._handle_state,
+            ALL_PAIRS: self._handle_pair_message,
+            ALL_PRESENCE: self._handle_presence,
+            ALL_REQUESTS: self._handle_request,
+        }
+        for subject, handler in handlers.items():
+            await client.subscribe(subject, cb=handler)
+        # continue after the last record whose results were stored
+        first = self._league.results.sequence + 1
+        start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
+        await stream.subscribe(
+            ALL_RECORDS,
+            stream=RECORDS,
+            ordered_consumer=True,
+            config=start,
+            cb=self._handle_record_message,
+            # no limit, because an outage of the hub may leave many records
+            pending_msgs_limit=-1,
+        )
 
     async def _step(self) -> None:
         """Run the periodic tasks once, then pause."""

@@ -19,13 +19,13 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.network import is_code, new_code
 from companion.hub.pair_messages import (
+    ClaimAnswer,
+    MachineClaim,
     Pair,
     PairAcceptance,
     PairAnswer,
     PairOffer,
     PairWithdrawal,
-    Session,
-    SessionClaim,
     read_request,
     require_version,
 )
@@ -45,7 +45,7 @@ class _Claims(NamedTuple):
     last_s: float
 
 
-class Sessions:
+class MachineClaims:
     """Tracks which machine is each table: the first one of those that still claim it.
 
     Two machines with one identity would overwrite each other's records. That happens if somebody
@@ -57,7 +57,7 @@ class Sessions:
         # by table, the claims of each machine, with the machine that claimed first at the front
         self._claims: dict[str, dict[str, _Claims]] = {}
 
-    def claim(self, table: str, machine: str) -> Session:
+    def claim(self, table: str, machine: str) -> ClaimAnswer:
         """Handle a machine's claim to be a table, and return the answer.
 
         A second machine is refused at once. The answer is `open` until the first one claims the
@@ -101,7 +101,7 @@ class PairKeeper:
         self._folder = folder
         self._when_paired = when_paired
         self._when_over = when_over
-        self._sessions = Sessions(clock)
+        self._machine_claims = MachineClaims(clock)
         self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
         # code and offer by the table that offers
         self._offers: dict[str, tuple[str, PairOffer]] = {}
@@ -146,8 +146,8 @@ class PairKeeper:
                 return PairAnswer(code=code)
             case PairAcceptance() as acceptance:
                 return PairAnswer(pair=self._accept(table, acceptance))
-            case SessionClaim() as claim:
-                return PairAnswer(session=self._sessions.claim(table, claim.id))
+            case MachineClaim() as claim:
+                return PairAnswer(claim_answer=self._machine_claims.claim(table, claim.id))
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))

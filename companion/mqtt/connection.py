@@ -139,24 +139,23 @@ class BrokerLine(Closeable):
         on_state: Callable[[bool], None] = lambda _connected: None,
     ) -> None:
         self._settings = settings
+        # Topic that says whether the table is online. Empty for none.
         self._availability_topic = availability_topic
-        """Topic that says whether the table is online. Empty for none."""
+        # Topics to subscribe to.
         self._command_topics = command_topics
-        """Topics to subscribe to."""
         self._on_message = on_message
+        # Called at every attempt and every change. If no connection is possible, `start` calls it.
         self._on_state = on_state
-        """Called at every attempt and every change. If no connection is possible, `start` calls it.
-        """
         self._lock = threading.RLock()
+        # The newest payload of each retained topic.
         self._retained: dict[str, bytes] = {}
-        """The newest payload of each retained topic."""
         self.is_connected = False
         self._client: Client | None = None
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         """The state of the connection as a sentence, and what to do about it."""
+        # Sentence on why the broker has refused the login. Empty if it has not.
         self._refusal = ""
-        """Sentence on why the broker has refused the login. Empty if it has not."""
 
     # ---- from any thread ----
 

@@ -63,8 +63,8 @@ class ArchiveTables:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # The number that the table's next game will get, even if a game is imported before.
         self._promised_number = 0
-        """The number that the table's next game will get, even if a game is imported before."""
 
     def next_number(self) -> int:
         """Return the number of the table's next game. No game has or ever had it."""

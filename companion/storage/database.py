@@ -55,10 +55,9 @@ class Database:
         self.is_failing = False
         """Whether the last write has failed."""
         self._wal = path.with_name(f"{path.name}-wal")
+        # Device and inode of the file and of its write-ahead log at the last write. The first write
+        # creates the log.
         self._file_ids = {path: _file_id(path)}
-        """Device and inode of the file and of its write-ahead log at the last write. The first
-        write creates the log.
-        """
         self._lock = threading.Lock()
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:

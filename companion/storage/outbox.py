@@ -44,12 +44,12 @@ class Outbox:
         self.epoch = 0
         """Part of every message. It grows when the journal was replaced, see `PublicRecord`."""
         self._position = 0
+        # State of the table after the last entry with a message.
         self._session = Session()
-        """State of the table after the last entry with a message."""
+        # Entries that were read from the journal and have no message yet.
         self._unsent: list[Entry] = []
-        """Entries that were read from the journal and have no message yet."""
+        # The message that has not been sent yet.
         self._pending: PublicRecord | None = None
-        """The message that has not been sent yet."""
 
     def last_number(self) -> int:
         """Return the number of the last entry in the journal, 0 if it is empty."""

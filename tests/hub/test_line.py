@@ -47,7 +47,7 @@ from companion.hub.subjects import (
     state_subject,
 )
 from companion.hub_server.app import Hub
-from companion.hub_server.pairs import CLAIM_TIMEOUT_S, Sessions
+from companion.hub_server.pairs import CLAIM_TIMEOUT_S, MachineClaims
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 
@@ -207,13 +207,13 @@ def test_a_copied_card_is_said_on_both_machines(
 
 def test_only_a_machine_that_lives_is_another_one() -> None:
     clock = FakeClock()
-    sessions = Sessions(clock)
+    machine_claims = MachineClaims(clock)
 
     def claims(*machines: str) -> list[str]:
         answers = []
         for machine in machines:
             clock.advance(5)
-            answers.append(sessions.claim("table", machine))
+            answers.append(machine_claims.claim("table", machine))
         return answers
 
     assert claims("a", "a", "a") == ["own"] * 3  # its line was lost between
