@@ -1,9 +1,10 @@
 """From a picture to a layout: which face lies on which square, and which squares are unknown.
 
-`BoardReader` runs each picture through the six stages of this package, see `look.py`. The first
-picture is read as a whole, later ones only where they differ from what was read before. Several
-looks at a still table vote: how many have to agree is `AGREEING_PICTURES` in `vote.py`. A wrong
-entry is worse than an unknown one.
+`BoardReader` runs each picture through the six stages of this package. What they find in one
+picture is a `Look`, and what is known from earlier pictures is a `Memory`, see `look.py`. The first
+picture is read as a whole, later ones only where they differ from what was read before. Each look
+at a still table has a vote, and several have to agree (`vote.py`). A wrong entry is worse than an
+unknown one.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from vision.reading.vote import vote
 
 # Budget for a single picture that is not followed by others. All lens models are tried. The bounds
 # of squares are larger than in a series, as nothing may wait for the next picture. They still limit
-# the time for a board that is mostly hidden.
+# the time for a board that is mostly hidden. Chosen by trial on rendered tables.
 _SINGLE_BUDGET = Budget(
     closer_squares=48, shaded_failures=60, lens_models=9, has_next_picture=False
 )
@@ -45,7 +46,7 @@ _SINGLE_BUDGET = Budget(
 # as a picture. Larger: a mirrored camera shows its first board later.
 _MIRROR_INTERVAL = 6
 
-# Returns the colours of a frame, (height, width, 2), or None if they are no longer there.
+# Returns the colours of a frame, see `Frame.colours`, or None if they are no longer there.
 Colours = Callable[[], NDArray[np.uint8] | None]
 
 
@@ -78,8 +79,9 @@ def board_reader(
 ) -> BoardReader:
     """Return a reader of boards for one camera.
 
-    `kits` are the kits by game, and `model` is the camera's name in `LENSES`. `thorough` spends
-    more time on each picture. Raises `ConfigError` for an unknown model.
+    `kits` are those whose boards are searched for, by game. `model` is the camera's name in
+    `LENSES`. A `thorough` reader spends more time on each picture. Raises `ConfigError` for an
+    unknown model.
     """
     if model not in LENSES:
         raise ConfigError(
@@ -95,9 +97,9 @@ def board_reader(
 class BoardReader:
     """Reads frames of one camera. Made by `board_reader`.
 
-    The watcher's thread calls `read`. Any thread may call `use` and `use_lens`, and may look at
-    `details`, which is replaced and never changed. The reader holds no thread and no file, so it
-    needs no closing.
+    The thread of `vision.watcher` calls `read`. Any thread may call `use` and `use_lens`, and may
+    look at `details`, which is replaced and never changed. The reader holds no thread and no file,
+    so it needs no closing.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -111,7 +113,8 @@ class BoardReader:
         self._lock = threading.Lock()
         # Held only while `_requested` is read or written.
         self._request_lock = threading.Lock()
-        # The kit of the last call of `use`, until the next picture. None if there was no call.
+        # The kit of the last call of `use`, until the next picture. It is in a tuple, as `use` may
+        # be called with None. None without the tuple: there was no call.
         self._requested: tuple[Kit | None] | None = None
 
     @property
@@ -142,7 +145,7 @@ class BoardReader:
             self.details = BoardDetails(lens)
 
     def use(self, kit: Kit | None) -> None:
-        """Prefer this kit, and match its game's corner markers with this board.
+        """Prefer this kit, which may have another board than its game has in `kits`.
 
         None prefers no kit: any board in view is read. Takes effect from the next frame on and
         never waits for the reader.
@@ -168,9 +171,9 @@ class BoardReader:
                 settled = self.memory.settled_look
                 last = settled or self.memory.latest_look
                 assert last is not None
-                return _reading(last.joint_vote, frame, is_quiet=settled is not None)
+                return _reading_of(last.joint_vote, frame, is_quiet=settled is not None)
             self._store_details(look)
-            return _reading(look.joint_vote, frame, is_quiet=look.is_quiet)
+            return _reading_of(look.joint_vote, frame, is_quiet=look.is_quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
         """Return the reading of a single (height, width) picture, independent of other frames."""
@@ -181,12 +184,15 @@ class BoardReader:
                 luma = flip(luma)
             look = self._run_stages(Look(luma, _SINGLE_BUDGET))
             self._store_details(look)
-            return _reading(look.vote, Frame(luma, 0.0, 0), is_quiet=False)
+            return _reading_of(look.vote, Frame(luma, 0.0, 0), is_quiet=False)
 
     # ---- one picture ----
 
     def _run_stages(self, picture: Look) -> Look:
-        """Run a picture through the six stages, and then its mirror image if that shows a board."""
+        """Run a picture through the six stages, and then its mirror image if that shows a board.
+
+        Stores the new memory, and returns the look after the last stage.
+        """
         look, memory = picture, self.memory
         for stage in (detect_motion, detect, locate, place, judge, vote):
             look, memory = stage(look, memory)
@@ -221,13 +227,14 @@ class BoardReader:
         )
 
     def _store_details(self, look: Look) -> None:
-        """Store the details of a picture that was read, with advice in sentences."""
+        """Store the details of a picture that was read, with advice and notes in sentences."""
         location, pose, mirror = self.memory.location, look.pose, self.mirror
-        advice = list[Advice]()
-        notes = [location.twin_advice]
         if look.joint_vote.game is not None:
             mirror.is_proven = True
             mirror.is_inverted = False
+        advice = list[Advice]()
+        notes = [location.twin_advice]
+        # The board is there twice.
         if location.twin_advice:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
@@ -261,28 +268,28 @@ class BoardReader:
             problem = say("The board is printed white on black: print it again, black on white")
         self.details = BoardDetails(
             location.tuner.lens,
-            self.memory.last_kit,
-            self.memory.pose,
-            look.confidence,
-            problem,
-            tuple(advice),
-            joined(". ", notes),
+            kit=self.memory.last_kit,
+            pose=self.memory.pose,
+            confidence=look.confidence,
+            problem=problem,
+            advice=tuple(advice),
+            note=joined(". ", notes),
         )
 
 
-def _reading(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
+def _reading_of(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
     """Return a vote as the reading of a frame."""
     return Reading(
-        vote.seen,
-        vote.unknown,
-        vote.beside,
-        vote.strangers,
-        is_quiet,
-        vote.game,
-        frame.at_s,
-        frame.number,
-        vote.fans,
-        vote.markers,
+        seen=vote.seen,
+        unknown=vote.unknown,
+        beside=vote.beside,
+        strangers=vote.strangers,
+        quiet=is_quiet,
+        game=vote.game,
+        at_s=frame.at_s,
+        frame=frame.number,
+        fans=vote.fans,
+        markers=vote.markers,
     )
 
 
@@ -292,8 +299,8 @@ def _reading(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
 class Mirror:
     """Detects whether one camera mirrors its pictures, as webcams do for their users.
 
-    Also notices a board that was printed white on black and therefore cannot be read. A reader has
-    one for each camera, and it is used in the watcher's thread.
+    Also notices a board that was printed white on black and therefore cannot be read. A reader gets
+    a new one with each camera.
     """
 
     def __init__(self) -> None:
@@ -313,10 +320,11 @@ class Mirror:
         return replace(frame, luma=flip(frame.luma), colours=flip_colours_back(frame.colours))
 
     def detect_flip(self, luma: Luma, memory: Memory) -> bool:
-        """Flip later pictures if the mirror image of a picture without a board shows a board.
+        """Flip later pictures if the mirror image of this picture, which shows no board, does.
 
-        Returns whether it does. The check takes as long as the picture itself, so it runs only now
-        and then. It never runs once a board was read: a mirror image is then a mirror on the table.
+        Returns whether later ones are flipped the other way now. The check takes as long as the
+        picture itself, so it runs only now and then. It never runs once a board was read: a mirror
+        image is then a mirror on the table.
         """
         if self.is_proven:
             return False

@@ -1,8 +1,9 @@
 """Fifth stage: decide which squares without a piece are empty and which are unknown.
 
 A square is empty only if its own print is visible. A square that neither shows its print nor has a
-piece is read again from straight above. What remains is unknown. The result is the vote of this
-picture.
+piece is read again in a view from straight above, into which the picture is converted: the *closer
+look*. What remains is unknown. The result is the vote of this picture: what it alone says of all
+squares.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from operator import attrgetter
+from typing import NamedTuple
 
 from companion.core.grid import Square
 from vision.detection.markers import Sighting
@@ -20,9 +22,23 @@ from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
 from vision.reading.place import bodies_mm, place_pieces
 
-# Minimum correlation of a marker that does not decode to be identified without doubt. `best_guess`
-# already accepts .68. Below this limit three pictures have to agree, not two.
+# Minimum correlation with its print of a marker that does not decode, to be read without doubt.
+# `markers.best_guess` already accepts 0.68. Below this limit three pictures have to agree, not two.
+# Chosen by trial on rendered tables (`make bench ARGS=reading`). Larger: boards settle later.
 _MIN_CLEAR_SCORE = 0.85
+
+
+class _CloserLook(NamedTuple):
+    """What is known after some squares were read from straight above."""
+
+    look: Look
+    """The look with the markers that were found."""
+    pieces: Pieces
+    """All pieces, including those of these markers."""
+    shot: Snapshot
+    """A snapshot that masks what these pieces hide, at least for the squares still missing."""
+    empty: set[Square]
+    """Squares that are empty after all."""
 
 
 def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -32,11 +48,11 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
         vote = _vote_without_pieces(look, memory)
         return replace(look, vote=vote), replace(memory, reference=None)
 
-    # Squares on which no piece was read.
+    # Squares on which no piece was read. Holes, such as walls, cannot have one.
     without_piece = set(kit.board.squares) - kit.board.holes - pieces.seen.keys()
     candidates = without_piece & look.squares_to_judge
     empty = set[Square]()
-    # The first look at a board covers all of it.
+    # Without a reference the whole board is judged, and the brightness of its paper is measured.
     is_whole = look.reference is None
     if candidates or is_whole:
         shot, memory = _snapshot(look, memory, pieces, None if is_whole else candidates)
@@ -46,13 +62,12 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
         # the closer look, which takes long, can wait until then.
         is_worth_closer_look = look.is_still or not is_whole
         if missing and is_worth_closer_look:
-            look, pieces, closer_shot, also_empty = _read_missing_squares(
-                look, memory, pieces, shot, missing
-            )
-            empty |= also_empty
+            closer = _look_closer(look, memory, pieces, shot, missing)
+            look, pieces = closer.look, closer.pieces
+            empty |= closer.empty
             if look.is_still:
                 missing -= empty | pieces.seen.keys()
-                shaded, failed = _find_shaded_squares(look, memory, pieces, closer_shot, missing)
+                shaded, failed = _find_shaded_squares(look, memory, pieces, closer.shot, missing)
                 empty |= shaded
                 attempts = Counter(memory.failed_attempts) + Counter(failed)
                 memory = replace(memory, failed_attempts=attempts)
@@ -77,9 +92,12 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _snapshot(
     look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None
 ) -> tuple[Snapshot, Memory]:
-    """Return a snapshot of these squares, or of the whole board if `squares` is None."""
+    """Return a snapshot of these squares, or of the whole board if `squares` is None.
+
+    A snapshot is what the picture shows on each square, whatever lies there.
+    """
     sheet = memory.sheet
-    # The stage before has made it: this is a board of pieces.
+    # `place` has made it, because this is a board of pieces.
     assert sheet is not None
     # Parts of the board that pieces hide are not evidence.
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
@@ -100,14 +118,12 @@ def _certainly_empty(
 # ---- the closer look -----------------------------------------------------------------------------
 
 
-def _read_missing_squares(
+def _look_closer(
     look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, missing: Set[Square]
-) -> tuple[Look, Pieces, Snapshot, set[Square]]:
-    """Read the `missing` squares from straight above.
+) -> _CloserLook:
+    """Read the `missing` squares, which neither are empty nor have a piece, from straight above.
 
-    The picture's budget limits the number of squares. The others wait for the next picture. Returns
-    the look and the pieces with those that were read, the last snapshot, and the squares that are
-    empty after all.
+    The picture's budget limits the number of squares. The others wait for the next picture.
     """
     # A marker has more contrast than print or shadows, so squares with contrast come first.
     ranked = _rank_squares(missing, memory.failed_attempts, shot, is_contrast_first=True)
@@ -128,13 +144,16 @@ def _read_missing_squares(
         candidates = candidates.difference(pieces.seen, empty)
         if not candidates:
             break
-    return look, pieces, shot, empty
+    return _CloserLook(look, pieces, shot, empty)
 
 
 def _find_shaded_squares(
     look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, missing: Set[Square]
 ) -> tuple[set[Square], set[Square]]:
-    """Return the squares that are empty under shadows with edges, and those whose test failed."""
+    """Return the squares that are empty under shadows with edges, and those whose test failed.
+
+    A failed test is slow, so the picture's budget limits their number.
+    """
     certain = missing - pieces.doubtful_squares - look.vague_squares
     # Paper has less contrast than what lies on it, also under shadows.
     ranked = _rank_squares(certain, memory.failed_attempts, shot, is_contrast_first=False)
@@ -148,9 +167,9 @@ def _rank_squares(
     *,
     is_contrast_first: bool,
 ) -> list[Square]:
-    """Return the squares, those with the fewest failed attempts first.
+    """Return the squares, those with the fewest failed `attempts` first.
 
-    Among these, the square with the most contrast comes first, or the one with the least.
+    Of equally many attempts, the square with the most contrast comes first, or that with the least.
     """
     sign = -1 if is_contrast_first else 1
     ranked = []
@@ -158,13 +177,16 @@ def _rank_squares(
         # Contrast is the standard deviation of the brightness within the square.
         contrast = float(shot.tones[shot.row_of[square]].std())
         ranked.append((attempts.get(square, 0), sign * contrast, square))
-    return [square for _, _, square in sorted(ranked)]
+    return [square for *_, square in sorted(ranked)]
 
 
 def _search_markers(
     look: Look, pieces: Pieces, squares: Set[Square], preparations: Sequence[Preparation]
 ) -> tuple[Sighting, ...]:
-    """Return the markers on these squares that no other scan has found."""
+    """Return the markers on these squares that no other scan of the picture has found.
+
+    `preparations` are the ways in which the view is prepared, such as sharpening.
+    """
     known_ids = {sighting.marker for sighting in look.sightings}
     for piece in pieces.placed:
         marker = piece.sighting.marker
@@ -185,9 +207,9 @@ def _add_sightings(
     look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting, ...]
 ) -> tuple[Look, Pieces]:
     """Return look and pieces with these markers added. They replace those with the same ids."""
-    ids = {sighting.marker for sighting in more}
-    others = [sighting for sighting in look.sightings if sighting.marker not in ids]
-    sightings = (*others, *more)
+    new_ids = {sighting.marker for sighting in more}
+    kept = [sighting for sighting in look.sightings if sighting.marker not in new_ids]
+    sightings = (*kept, *more)
     pieces = place_pieces(pieces.kit, pieces.pose, sightings, memory.location.unconfirmed_squares)
     return replace(look, sightings=sightings), pieces
 
@@ -196,7 +218,7 @@ def _add_sightings(
 
 
 def _with_vote(look: Look, pieces: Pieces) -> Look:
-    """Return the look with its vote and the confidence of each square."""
+    """Return the look at a board of pieces with its vote and the confidence of each square."""
     scores = dict[int, float]()
     confidence = dict[Square, float]()
     guessed = set()
@@ -210,7 +232,6 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
         if scores[marker] < _MIN_CLEAR_SCORE:
             guessed.add(square)
 
-    # The vote of this picture alone.
     vote = Vote(
         game=pieces.kit.game,
         seen=pieces.seen,
@@ -233,9 +254,8 @@ def _vote_without_pieces(look: Look, memory: Memory) -> Vote:
         return Vote(None, {}, frozenset(squares))
     times = Counter(sighting.marker for sighting in look.sightings)
 
-    # Markers of no card and no corner, and corners that are there twice.
-    own = {*kit.board.corners, *reader.markers}
-    strangers = times.keys() - own
+    # Markers of no card and no corner, and corners and cards that are there twice.
+    strangers = times.keys() - {*kit.board.corners, *reader.markers}
     strangers |= {marker for marker in kit.board.corners if times[marker] > 1}
     strangers |= set(cards.duplicates)
 

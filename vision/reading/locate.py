@@ -1,9 +1,15 @@
 """Third stage: find the pose of the board, and the squares for which it is not certain enough.
 
-Two or more corner markers give a pose. If some corners are hidden, pieces and printed lines refine
-it. One corner marker, or two pieces that have not moved, only confirm the last pose.
+Two or more corner markers give a pose. If some of the four are hidden, pieces and the printed lines
+of the board refine it. One corner marker, or two pieces that have not moved, only confirm the last
+pose. A *residual* is the distance in px between where a corner of a marker is seen and where the
+pose puts it. `Pose.rms_px` is the root mean square of those of all corners.
 
-Limits that are shares of the picture's width are written for pictures 1280 px wide. They were
+The lens is not known exactly at first. Each view of the board teaches a little about it
+(`vision.pose.lens_tuner`). If no pose fits, other models of the lens are tried
+(`vision.pose.lens_choice`).
+
+Limits that are shares of the picture's width are written for pictures 1280 px wide. All limits were
 chosen by trial on rendered views with hidden, touched and moved corners
 (`tests/bench/reading/corners.py`) and with unknown lenses (`wide_lenses.py` there).
 """
@@ -65,17 +71,18 @@ _MAX_SHIFT_WIDTHS = 1.0 / 1280
 _MAX_ANCHOR_SHIFT_WIDTHS = 2.0 / 1280
 
 # Residual of four corner markers, as a share of the picture width, above which one of them may have
-# been moved.
+# been moved. It is also the least residual of a corner that counts as moved.
 _MIN_MISFIT_WIDTHS = 0.3 / 1280
 
-# A corner has been moved or is partly hidden if it is off by more than this many times the median,
-# by the pose from the best three markers.
+# A corner has been moved or is partly hidden if its residual, by the pose from the best three
+# markers, is larger than this many times the median.
 _OUTLIER_FACTOR = 3.0
 
-# Maximum residual of corners that lie as on the board, if `_MAX_RESIDUAL_SHARE` allows no more.
+# Maximum residual of a pose that fits, if `_MAX_RESIDUAL_SHARE` allows no more.
 _MAX_RESIDUAL_PX = 2.5
 
-# The same as a share of the diagonal between the corners.
+# The same as a share of the diagonal of all corners in the picture. Uneven paper and an assumed
+# lens leave larger residuals on large boards.
 _MAX_RESIDUAL_SHARE = 0.01
 
 # Views with a residual of up to this many times that maximum may teach the lens, as a wrong lens
@@ -86,10 +93,10 @@ _TEACHING_FACTOR = 3.0
 # pictures, so a view that no lens explains must not be searched forever.
 _MAX_FAILED_SEARCHES = 4
 
-# Minimum number of lines found for a view to teach the lens although corners are hidden.
+# Minimum number of printed lines that have to be found for a fit to them to teach the lens.
 _MIN_LINES = 60
 
-# Minimum share of the squares confirmed for such a view.
+# Minimum share of the squares that its lines have to confirm, for the same.
 _MIN_CONFIRMED_SHARE = 0.8
 
 # (2, 2): covariance of log focal length and k1 of a lens that is known from corner markers alone,
@@ -104,7 +111,8 @@ _CALIBRATED_SPREADS = np.array([1e-3, 1e-3, 1e-6])
 def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Find the pose from the corner markers, and the squares for which it is too uncertain.
 
-    Printed lines refine it if corners are hidden or the lens does not fit.
+    Printed lines refine the pose if corners are hidden or the lens does not fit. The pose of a
+    picture that is read in parts is known already: `detect` has confirmed it.
     """
     kit, pose = look.kit, look.pose
     if kit is None:
@@ -122,8 +130,8 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
                 max_models = look.budget.lens_models
                 location = _search_lens_model(location, kit.board, look.luma, max_models)
             if look.budget.has_next_picture and location.best_model is not None:
-                # Fitting a lens model is slow. The rest of the picture waits for the next one, or
-                # a series would stall.
+                # Fitting a lens model is slow. Other slow steps wait for the next picture, or a
+                # series would stall.
                 look = replace(look, budget=SPENT_BUDGET)
         pose = location.pose if location.is_confirmed else None
         memory = replace(memory, location=location)
@@ -140,12 +148,12 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def start_with_lens(lens: Lens, is_calibrated: bool = False) -> Location:
-    """Return the initial state for a camera with this lens. A calibrated lens is not refined."""
+    """Return the first location of a camera with this lens. A calibrated lens is not refined."""
     return Location(lens, LensTuner.of(lens, is_calibrated))
 
 
 def forget_board(location: Location) -> Location:
-    """Return the state without board and pose. Only what is known of the lens stays."""
+    """Return the location without board and pose. Only what is known of the lens stays."""
     return Location(location.nominal, location.tuner, failed_searches=location.failed_searches)
 
 
@@ -153,7 +161,7 @@ def forget_board(location: Location) -> Location:
 
 
 def _find_pose(location: Location, kit: Kit, look: Look) -> Location:
-    """Return the new state after a search for a kit's board among all markers of a picture.
+    """Return the new location after a search for a kit's board among all markers of a picture.
 
     It is confirmed if the last pose still holds, or if there is a new one.
     """
@@ -169,8 +177,8 @@ def _find_pose(location: Location, kit: Kit, look: Look) -> Location:
         return confirmed
 
     # The board may have been moved, or there may be two boards.
-    own, others = _split_markers(board, look.sightings)
-    corners, location = _own_corners(location, kit, own, others, size)
+    board_markers, others = _split_markers(board, look.sightings)
+    corners, location = _corners_in_play(location, kit, board_markers, others, size)
     confirmed = _confirm_pose(location, board, corners, others)
     if confirmed is not None:
         return confirmed
@@ -186,10 +194,10 @@ def _find_pose(location: Location, kit: Kit, look: Look) -> Location:
 def confirm_board(
     location: Location, board: Board, sightings: Iterable[Sighting]
 ) -> Location | None:
-    """Return the new state if the sightings confirm the last pose of the board. Otherwise None."""
-    own, others = _split_markers(board, sightings)
-    corners = _single_markers(own)
-    if len(corners) < len(own):
+    """Return the new location if the sightings confirm the last pose. Otherwise None."""
+    board_markers, others = _split_markers(board, sightings)
+    corners = _single_markers(board_markers)
+    if len(corners) < len(board_markers):
         # A corner marker is there twice. It is not known yet which one is the board's.
         return None
     return _confirm_pose(location, board, corners, others)
@@ -202,19 +210,20 @@ def _split_markers(
 
     The latter are their corners (4, 2) px, by id.
     """
-    own = list[Sighting]()
+    board_markers = list[Sighting]()
     others = list[Sighting]()
     for sighting in without_duplicates(sightings):
-        (own if sighting.marker in board.corners else others).append(sighting)
-    return own, _single_markers(others)
+        (board_markers if sighting.marker in board.corners else others).append(sighting)
+    return board_markers, _single_markers(others)
 
 
 def _confirm_pose(
     location: Location, board: Board, corners: Quads, others: Quads
 ) -> Location | None:
-    """Return the new state if these markers, (4, 2) px by id, are where the last pose puts them.
+    """Return the new location if these markers are where the last pose puts them.
 
-    Returns None if they are not, or if a new pose will be better.
+    `corners` are the board's corner markers, and `others` those of pieces, both (4, 2) px by id.
+    Returns None if they are elsewhere, or if a new pose will be better.
     """
     pose = location.pose
 
@@ -250,17 +259,18 @@ def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
     return {sighting.marker: sighting.corners_px for sighting in single}
 
 
-def _own_corners(
+def _corners_in_play(
     location: Location,
     kit: Kit,
     corners: list[Sighting],
     others: Quads,
     size: Size,
 ) -> tuple[Quads, Location]:
-    """Return the corner markers, by id, of the board that is played on, and the new state.
+    """Return the corner markers of the board that is played on, and the new location.
 
-    `corners` are all its corner markers in the picture, and `others` those of pieces, by id. The
-    result is empty if two copies of the board cannot be told apart.
+    `corners` are all corner markers in the picture. Some may be those of a twin, which is a second
+    copy of the board. `others` are the markers of pieces. Markers are (4, 2) px by id. The result
+    is empty if board and twin cannot be told apart.
     """
     single = _single_markers(corners)
     lens = location.tuner.lens
@@ -278,11 +288,11 @@ def _own_corners(
         return single, location
     if not groups:
         return {}, location
-    twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
+    advice = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
 
     # Choose the board by the last pose, or by the pieces on it.
-    own = copy_in_play(kit, groups, others, lens, size, last=location.pose)
-    return own or {}, replace(location, twin_advice=twin, problem=twin)
+    in_play = copy_in_play(kit, groups, others, lens, size, last=location.pose)
+    return in_play or {}, replace(location, twin_advice=advice, problem=advice)
 
 
 def _fit_one_board(tuner: LensTuner, board: Board, corners: Quads, size: Size) -> bool:
@@ -300,16 +310,17 @@ def _solve(
     others: Quads,
     size: Size,
 ) -> Location:
-    """Return the new state with the pose from at least two corner markers, or with the problem.
+    """Return the new location with the pose from two or more corner markers, or with the problem.
 
-    The view may also teach the lens, but not if no pose fits.
+    `corners` are those of the board, and `others` the markers of pieces, both (4, 2) px by id. The
+    view may also teach the lens, but not if no pose fits.
     """
     board, tuner = kit.board, location.tuner
     evidence = Evidence(*corner_points(board, corners), _tags(kit, others))
 
     # A first pose with the lens as it is known so far.
     start, limit_px = _pose_of(board, corners, tuner.lens, size)
-    # With a lens that is not known yet, residuals prove nothing.
+    # A corner may have been moved. With a lens that is not known yet, residuals do not prove it.
     if tuner.is_lens_known and start is not None and start.rms_px > _MIN_MISFIT_WIDTHS * size[0]:
         evidence, start = _drop_moved_marker(board, corners, start, evidence)
     if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
@@ -347,9 +358,10 @@ def _solve(
 def _search_wide_lens(
     location: Location, evidence: Evidence, size: Size, limit_px: float
 ) -> tuple[Fit | None, Location]:
-    """Return a fit with a lens of a wider angle than the assumed one, or None, and the new state.
+    """Return a fit with a lens of a wider angle than the assumed one, and the new location.
 
-    Used if no pose fits: the assumed lens may be wrong. Failed searches are counted.
+    Used if no pose fits: the assumed lens may be wrong. The fit is None if there is none with a
+    residual of at most `limit_px`. Failed searches are counted.
     """
     if not _may_search(location):
         return None, location
@@ -379,8 +391,8 @@ def _drop_moved_marker(
 ) -> tuple[Evidence, Pose | None]:
     """Return the evidence without the corners of a marker that was moved or partly hidden.
 
-    Of four markers, one that something touches can be found. With fewer, nothing is left out. Also
-    returns the pose from the other corners.
+    Also returns the pose from the other corners. One of four markers can be found out by the other
+    three. With fewer than four, nothing is left out.
     """
     if len(corners) < 4:
         return evidence, pose
@@ -391,18 +403,18 @@ def _drop_moved_marker(
         if other is not None and other.rms_px < pose.rms_px:
             pose = other
     points_mm, points_px = evidence.points_mm, evidence.points_px
-    off_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
-    least_px = _MIN_MISFIT_WIDTHS * pose.size[0]
-    is_good = off_px <= max(least_px, _OUTLIER_FACTOR * float(np.median(off_px)))
+    # (16,): the residual of each corner of the four markers.
+    residuals_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
+    min_misfit_px = _MIN_MISFIT_WIDTHS * pose.size[0]
+    is_good = residuals_px <= max(min_misfit_px, _OUTLIER_FACTOR * float(np.median(residuals_px)))
     points_mm, points_px = points_mm[is_good], points_px[is_good]
     refined = refine_pose(pose, points_mm, points_px, pose.lens)
     return replace(evidence, points_mm=points_mm, points_px=points_px), refined
 
 
 def _pose_of(board: Board, corners: Quads, lens: Lens, size: Size) -> tuple[Pose | None, float]:
-    """Return the pose from corner markers, or None, and the maximum residual in px that is good."""
+    """Return the pose from corner markers or None, and the maximum residual of a pose that fits."""
     points_mm, points_px = corner_points(board, corners)
-    # Uneven paper and an assumed lens leave larger residuals on large boards.
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     limit_px = max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px)
     return fit_pose(points_mm, points_px, lens, size), limit_px
@@ -412,10 +424,10 @@ def _pose_of(board: Board, corners: Quads, lens: Lens, size: Size) -> tuple[Pose
 
 
 def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
-    """Return the state with the new pose checked or corrected by the printed lines.
+    """Return the location with the new pose checked or corrected by the printed lines.
 
-    It is not aligned yet if the lens does not explain the lines, so that another lens model has to
-    be searched for.
+    It is not aligned yet if the lens does not explain the lines. Then another lens model has to be
+    searched for.
     """
     pose, evidence, tuner = location.pose, location.evidence, location.tuner
     assert pose is not None
@@ -435,7 +447,10 @@ def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
 
 
 def _lens_spread(tuner: LensTuner) -> Floats:
-    """Return (3,): standard deviations of log focal length, k1 and k2 of the assumed lens."""
+    """Return (3,): standard deviations of log focal length, k1 and k2 of the assumed lens.
+
+    k1 and k2 are the terms of its distortion, see `Lens`.
+    """
     if tuner.is_calibrated:
         return _CALIBRATED_SPREADS
     if tuner.views == 0:
@@ -447,7 +462,8 @@ def _lens_spread(tuner: LensTuner) -> Floats:
 def _search_lens_model(location: Location, board: Board, luma: Luma, max_models: int) -> Location:
     """Try up to `max_models` more lens models, and use the best one when the search is done.
 
-    The failed searches in a row are counted. Until the search is done, no square is certain.
+    Returns the new location. Until the search is done, no square is confirmed. Failed searches in a
+    row are counted.
     """
     evidence, tried, best = location.evidence, location.models_tried, location.best_model
     assert evidence is not None
@@ -470,24 +486,24 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
 
 
 def _use_fit(location: Location, board: Board, fit: Fit) -> Location:
-    """Use the pose of a fit, which may also teach the lens."""
+    """Return the location with the pose of a fit, which may also teach the lens."""
     assert location.pose is not None
     markers = location.pose.markers
-    middles = np.array([board.corner_centres_mm[marker] for marker in location.corners_px])
+    centres_mm = np.array([board.corner_centres_mm[marker] for marker in location.corners_px])
     # Squares around which the lines are where the pose predicts them.
-    confirmed = confirmed_squares(board, fit, middles)
+    confirmed = confirmed_squares(board, fit, centres_mm)
     squares = frozenset(board.squares) - board.holes
-    are_most = len(confirmed) >= _MIN_CONFIRMED_SHARE * len(squares)
-    if markers >= 4 and not are_most:
-        # Four corners stay unless lines clearly contradict them.
+    confirms_most = len(confirmed) >= _MIN_CONFIRMED_SHARE * len(squares)
+    if markers >= 4 and not confirms_most:
+        # The pose from four corners stays, unless the lines of most of the board agree on another.
         return location
     location = replace(location, pose=replace(fit.pose, markers=markers))
     if markers == 2:
         # Two corners alone may misplace the far end of the board.
         location = replace(location, unconfirmed_squares=squares - confirmed)
     # A board that is nearly all confirmed determines the lens better than corners do.
-    is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
-    if is_sure and are_most and not location.tuner.is_calibrated:
+    has_lines = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
+    if has_lines and confirms_most and not location.tuner.is_calibrated:
         location = replace(
             location, tuner=location.tuner.with_fit(fit.pose.lens, fit.lens_covariance)
         )

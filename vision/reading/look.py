@@ -1,8 +1,22 @@
 """The values that go through the six stages of the reader, all of them frozen.
 
-A `Look` is one picture with what the stages have found in it so far. A `Memory` is what is known
-from earlier pictures of the same camera, and `Location` is its part about pose and lens. A stage
-takes both values and returns new ones. `BoardReader` keeps the memory between two pictures.
+A *look* is one picture with what the stages have found in it so far. A *vote* is what it says of
+the squares, before other pictures have agreed. A *memory* is what is known from earlier pictures of
+the same camera, and `Location` is its part about pose and lens. A stage takes a look and a memory
+and returns new ones. `BoardReader` keeps the memory between two pictures.
+
+Other words that all stages use:
+
+    kit         what is printed for one game: a board with corner markers, and pieces or cards
+    sighting    one marker in one picture: its id and where its corners are
+    stranger    a marker that belongs to no piece of the kit, or to one that is there twice
+    block       8 x 8 pixels, by which pictures are compared
+    pose        where the camera is, relative to the board
+    beside      next to the board, but still in the picture
+    fan         open cards in one zone of a board of cards
+
+Ids of markers are those of a printed dictionary, see `companion.core.kit`. Millimetres are in board
+axes: x to the right as South sees it, y up towards North.
 """
 
 from __future__ import annotations
@@ -54,10 +68,10 @@ SPENT_BUDGET = Budget(closer_squares=0, shaded_failures=0, lens_models=0)
 
 @dataclass(frozen=True)
 class Vote:
-    """What one picture alone says, or what several pictures say together.
+    """What one picture says of the squares, or what several pictures say together.
 
-    Most fields are those of `companion.core.ports.Reading`. The last stage joins the votes of
-    several pictures.
+    The last stage joins the votes of several pictures. Most fields then become those of a
+    `companion.core.ports.Reading`.
     """
 
     game: str | None
@@ -67,11 +81,11 @@ class Vote:
     unknown: frozenset[Square]
     """Squares whose state is unknown. All squares that are neither here nor in `seen` are empty."""
     beside: tuple[str, ...] = ()
-    """Names of the faces that lie beside the board."""
+    """Names of the faces that lie beside the board, sorted."""
     strangers: tuple[int, ...] = ()
-    """Ids of markers that belong to no piece, or to one that is there twice."""
+    """Ids of the strangers, sorted."""
     fans: Layout = field(default_factory=dict)
-    """The open cards of each zone, from the bottom to the top."""
+    """Names of the open cards of each zone, from the bottom to the top."""
     markers: Mapping[Square, int] = field(default_factory=dict)
     """The marker id of each face of `seen`."""
     is_stirred: bool = False
@@ -79,7 +93,8 @@ class Vote:
     once all is still.
     """
     guessed_squares: frozenset[Square] = frozenset()
-    """Squares of `seen` whose marker did not decode and resembles its best match only moderately.
+    """Squares of `seen` whose marker did not decode, and only resembles the one that was read.
+    Three pictures have to agree on them.
     """
 
 
@@ -100,7 +115,7 @@ class PlacedPiece:
     centre_mm: tuple[float, float]
     """Its centre (x, y) on the board if it lies on the paper."""
     turn_deg: float
-    """Rotation in degrees, counter-clockwise."""
+    """Rotation in degrees, counter-clockwise. At 0 its print is upright as South sees it."""
     squares: frozenset[Square]
     """The squares that it covers if `is_sure`, otherwise all that it may touch. Empty for a piece
     beside the board.
@@ -120,11 +135,13 @@ class Pieces:
     """Where the pieces of a picture lie by their markers, and what that says of the squares."""
 
     kit: Kit
+    """The kit to which they belong."""
     pose: Pose
+    """The pose of the board by which they were placed."""
     placed: tuple[PlacedPiece, ...]
     """All pieces whose markers are in the picture, on the board and beside it."""
     strangers: tuple[int, ...]
-    """Ids of markers that belong to no piece, or to one that is there twice."""
+    """Ids of the strangers, sorted."""
     seen: Mapping[Square, str]
     """The name of the face on top of each square, where it is certain."""
     markers: Mapping[Square, int]
@@ -143,12 +160,13 @@ class Look:
     luma: Luma
     """The picture, (height, width) uint8."""
     budget: Budget = SERIES_BUDGET
+    """Bounds for the slow steps of the stages."""
     may_glance: bool = False
-    """Whether the picture may stay unread while something moves."""
+    """Whether the picture is only compared with earlier ones, and not read, if something moves."""
 
     is_skipped: bool = False
-    """Motion: whether the other stages are skipped. The picture shows nothing new, or it is only a
-    glance.
+    """Motion: whether the other stages are skipped, because the picture shows nothing new, or
+    because something moves and it `may_glance`.
     """
     is_still: bool = True
     """Motion: whether nothing moves, so that a close look is worth its time."""
@@ -157,18 +175,24 @@ class Look:
     nothing has.
     """
     due_blocks: BlockMask | None = None
-    """Motion: (rows, columns), the blocks to look at. None means all of them."""
+    """Motion: (rows, columns) bool, the blocks that have to be read again. None means all of
+    them.
+    """
 
     reference: Look | None = None
     """Detect: the earlier look that still holds outside the due blocks. None if the whole picture
-    was looked at.
+    is read.
     """
     kit: Kit | None = None
-    """Detect: the kit whose corner markers are in view."""
+    """Detect: the kit whose corner markers are in view, or were in view last. None if there was
+    none.
+    """
     sightings: tuple[Sighting, ...] = ()
-    """Detect: all markers, also those of the reference that are not due."""
+    """Detect: all markers, including those of the reference outside the due blocks. Judge adds
+    those that it reads from straight above.
+    """
     outdated_sightings: frozenset[Sighting] = frozenset()
-    """Detect: the markers of the reference that touched the due blocks."""
+    """Detect: the markers of the reference that touched the due blocks, and no longer count."""
 
     pose: Pose | None = None
     """Locate: the pose of the board. None if the board is not seen."""
@@ -188,15 +212,15 @@ class Look:
     """Judge: the squares that are neither empty nor read."""
     confidence: Mapping[Square, float] = field(default_factory=dict)
     """Judge: confidence of each square. 1 for a marker that decodes or an empty square, 0 for
-    unknown, otherwise a marker's correlation.
+    unknown, otherwise the correlation of a marker with its print.
     """
     vote: Vote = NO_VOTE
     """Judge: the vote of this picture alone."""
 
     joint_vote: Vote = NO_VOTE
-    """Vote: the joint result of this look and those before it."""
+    """Vote: what this look and those before it say together."""
     is_quiet: bool = False
-    """Vote: whether that result is settled."""
+    """Vote: whether that is settled, because enough looks agree."""
 
 
 class BestModel(NamedTuple):
@@ -205,6 +229,7 @@ class BestModel(NamedTuple):
     cost: float
     """How badly it explains markers and lines, see `vision.pose.lens_choice.try_model`."""
     fit: Fit
+    """The pose and the lens by this model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +237,8 @@ class Location:
     """The last pose of the board, and the state of the lens.
 
     The pose is kept while hands hide the corner markers. It holds for the last picture only if it
-    `is_confirmed`.
+    `is_confirmed`. The lens is refined by what views of the board teach about it. If no pose fits
+    with that lens, other lens *models* are tried: wider angles, a fisheye.
     """
 
     nominal: Lens
@@ -228,7 +254,7 @@ class Location:
     is_confirmed: bool = False
     """Whether the markers of the last picture that was searched are where `pose` puts them."""
     evidence: Evidence | None = None
-    """The corner markers and tags from which that pose was found."""
+    """The corner markers, and markers of pieces, from which that pose was found."""
     corners_px: Quads = field(default_factory=dict)
     """(4, 2) px: where the board's corner markers were, by id."""
     anchors_px: Quads = field(default_factory=dict)
@@ -236,7 +262,9 @@ class Location:
     corner markers are hidden.
     """
     is_aligned: bool = False
-    """Whether the comparison of the pose with the printed lines is complete."""
+    """Whether the pose was compared with the printed lines of the board, and corrected by them if
+    needed. Until then that is still to be done.
+    """
     models_tried: int = 0
     """Number of lens models tried in a search that goes on with the next picture. 0 if none is
     under way.
@@ -248,14 +276,14 @@ class Location:
     failed_searches: int = 0
     """Number of failed searches in a row for another lens model."""
     unconfirmed_squares: frozenset[Square] = NO_SQUARES
-    """Squares for which the pose may be wrong. Two corner markers say little, and no printed line
-    confirms them.
+    """Squares for which the pose may be wrong, as it rests on two corner markers and no printed
+    line confirms it there.
     """
     problem: str = ""
     """Why there is no pose although corner markers are seen, as a sentence. Otherwise empty."""
     twin_advice: str = ""
-    """What to do about a second copy of the board in the last picture, as a sentence. Otherwise
-    empty.
+    """What to do about a twin, a second copy of the board in the last picture, as a sentence.
+    Otherwise empty.
     """
 
 
@@ -283,20 +311,20 @@ class Memory:
     last_kit: Kit | None = None
     """The kit whose board was in view last."""
     sheet: Sheet | None = None
-    """Brightness of its paper and of its outlines. None for a board of cards, or if there was no
-    board.
+    """How bright the paper of its board is, and how dark its lines are. None for a board of cards,
+    or if there was no board.
     """
     empty_appearances: EmptyAppearances = field(default_factory=dict)
-    """How its squares look when they are empty."""
+    """How the squares of its board look when they are empty."""
     card_reader: CardReader | None = None
-    """The reader of its cards. None if it has none."""
+    """The reader of its cards. None if it has no cards."""
     pose: Pose | None = None
     """Pose of the board in the last picture that was read."""
     vague_squares: VagueSquares | None = None
     """The vague squares of the last pose. Computed once for each pose."""
     reference: Look | None = None
-    """The last look at a board of pieces. The next one may be read in parts, on top of it. None
-    means that the whole next picture is due.
+    """The last look at a board of pieces. Of the next picture only the parts that differ are read,
+    and elsewhere this look still holds. None means that all of the next picture is read.
     """
 
     still_frames: int = 0
@@ -304,18 +332,20 @@ class Memory:
     frames_since_reading: int = 0
     """Number of frames since the last one that was read."""
     unsettled_blocks: BlockMask | None = None
-    """(rows, columns): blocks that have been read since the board was last settled, to be read
-    again when all is still.
+    """(rows, columns) bool: blocks that have been read since the board was last settled, to be
+    read again when all is still.
     """
     failed_attempts: Mapping[Square, int] = field(default_factory=dict)
-    """Number of failed attempts at each unknown square since the whole board was looked at."""
+    """Number of failed tests whether each unknown square is empty, since all of the picture was
+    read.
+    """
     given_up_squares: frozenset[Square] = NO_SQUARES
-    """Unknown squares that are not looked at again for now."""
+    """Unknown squares that are not read again for now, as enough pictures have failed to."""
 
     votes: tuple[Vote, ...] = ()
     """The votes of the last pictures since the last movement, at most `AGREEING_PICTURES`."""
     settled_vote: Vote | None = None
-    """The last joint vote that was settled. It stays while hands move."""
+    """The last joint vote that was settled. It stays while hands move, to tell what is new."""
     settled_look: Look | None = None
     """The look that holds while no picture differs from it. None if the board is not settled."""
     latest_look: Look | None = None

@@ -1,8 +1,13 @@
 """First stage: detect movement, and choose the blocks of the picture to look at.
 
-A camera's picture of a still table always changes a little. Changes of light and noise are removed
-first, see `vision.detection.stillness`. A movement is a cluster of blocks that differ by more. A
-faint one has to last for two pictures. Blocks are squares of `BLOCK_PX` pixels.
+A camera's picture of a still table always changes a little. Pictures are compared by *blocks*,
+squares of `BLOCK_PX` (8) pixels. Changes of light and noise are removed first, see
+`vision.detection.stillness`. A movement is a cluster of blocks that differ by more. A faint one has
+to last for two pictures.
+
+Each picture is compared with two others: with what was *read* last, to find what has changed since,
+and with a running average of the frames just before, to find what moves now. All arrays have one
+value for each block, (rows, columns). Brightness is in levels, from 0 to 255.
 
 The limits were chosen by trial on rendered tables with noise, JPEG, flicker and changing lamps:
 `tests/bench/reading/stillness.py` counts still tables that seem to move and moves that are missed.
@@ -38,8 +43,8 @@ from vision.pose.pose import Points
 from vision.reading.look import SERIES_BUDGET, Look, Memory
 
 # Relative change of brightness since the whole picture was read, above which all of it is read
-# again. Larger: squares are compared with looks from another light. Smaller: clouds and dimmers
-# cause whole readings.
+# again. Larger: squares are compared with pictures in another light. Smaller: clouds and dimmers
+# cause whole pictures to be read.
 _MAX_LIGHT_CHANGE = 0.04
 
 # Number of frames for which such a change has to last, as lamps flicker.
@@ -60,22 +65,23 @@ _MIN_CLEAR_CLUSTER = 6.0
 # Minimum squared change, relative to the noise bound, of a block that belongs to a cluster.
 _MIN_MEMBER = 0.3
 
-# Share of a change of light by which a block may differ in addition. Lamps rarely change all of a
-# table alike.
+# Share of the change of light at a block by which it may differ in addition. Lamps rarely change
+# all of a table alike.
 _LIGHT_TOLERANCE = 0.15
 
-# Weight of a still frame in the running average for the next comparison. Something that moves
-# slowly runs ahead of its own average.
+# Weight of a still frame in the running average for the next comparison. Larger: something that
+# moves slowly stays hidden in the noise, as it no longer runs ahead of its own average.
 _AVERAGE_WEIGHT = 0.33
 
 # Maximum number of still frames averaged into what a block looked like when it was read. More of
 # them hardly make it less noisy.
 _MAX_AVERAGED = 12
 
-# Number of still frames after which noise is learned less often. It saves time.
+# Number of still frames from which noise is learned one by one. Later it is learned less often, to
+# save time.
 _LEARNING_FRAMES = 20
 
-# Interval in frames at which it is learned from then on.
+# Interval in frames at which it is learned then.
 _LEARNING_INTERVAL = 4
 
 # Number of frames without a reading after which squares that were given up are looked at again: one
@@ -89,14 +95,14 @@ class Movement(NamedTuple):
     is_moving: bool
     """Whether it differs from the frames just before it."""
     has_drifted: bool
-    """Whether it differs from what was read last."""
+    """Whether it differs from what was read last, in some blocks or in its light."""
     moving_px: Points | None
     """(N, 2): centres in px of the blocks that have moved since the frames before. None if nothing
     has.
     """
     changed_blocks: BlockMask | None
-    """(rows, columns): the blocks that differ from what was read last. None if nothing is known of
-    them.
+    """(rows, columns) bool: the blocks that differ from what was read last. None if there is no
+    earlier picture of this size.
     """
 
 
@@ -120,7 +126,7 @@ def detect_motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
         if not unknown or (unknown <= memory.given_up_squares and not is_retry_due):
             return replace(look, is_skipped=True), memory
 
-    # A glance: something moves, or has moved in the frame before.
+    # Something moves, or has moved in the frame before, and the caller has no time for reading.
     if (
         look.may_glance
         and still_frames <= 1
@@ -139,13 +145,13 @@ def detect_motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _due_blocks(
     movement: Movement, memory: Memory, is_retry_due: bool
 ) -> tuple[BlockMask | None, Memory]:
-    """Return the blocks to look at, (rows, columns). None means all of them.
+    """Return the blocks to read, (rows, columns) or None for all of them, and the new memory.
 
     Blocks that were read while something moved are read again when all is still. So are the blocks
     of unknown squares. Those that were given up wait until `is_retry_due`.
     """
     reference = memory.reference
-    # The light has changed for long enough, or strongly enough.
+    # Whether the light has changed for long enough, or strongly enough.
     ratios = memory.background.light_ratios
     is_relit = len(ratios) == _RELIT_FRAMES
     if ratios:
@@ -184,9 +190,9 @@ def _due_blocks(
 
 
 def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background]:
-    """Compare the next (height, width) picture with those before.
+    """Compare the next (height, width) picture with those before, and add it to the background.
 
-    The first one counts as moving.
+    The first picture, or the first one of another size, counts as moving.
     """
     current = _block_means(luma)
     if past.as_read is None or past.as_read.shape != current.shape:
@@ -216,9 +222,10 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         if moving_blocks is not None:
             # Noise is learned, and the picture averaged, only where nothing moves.
             moving_area = dilate(moving_blocks)
-            movement = Movement(True, True, block_centres_px(moving_blocks), changed_blocks)
+            centres_px = block_centres_px(moving_blocks)
+            movement = Movement(True, True, moving_px=centres_px, changed_blocks=changed_blocks)
         else:
-            movement = Movement(False, True, None, changed_blocks)
+            movement = Movement(False, True, moving_px=None, changed_blocks=changed_blocks)
 
     # The next frame is compared with the running average, except where something has moved.
     mean = current - residual * np.float32(1 - _AVERAGE_WEIGHT)
@@ -228,13 +235,17 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
 
 
 def _light_ratios(past: Background, current: BlockMeans) -> tuple[float, ...]:
-    """Return the brightness of the last pictures, relative to when the whole picture was read."""
+    """Return the brightness of the last pictures, relative to when the whole picture was read.
+
+    They are those since it changed, oldest first. Empty if it has not.
+    """
     ratio = 1.0
     ratios = past.light_ratios
     if past.whole_as_read is not None:
-        # The median over the blocks. One level more avoids division by zero in black blocks.
-        some = slice(None, None, LIGHT_SAMPLING)
-        ratio = median_of((current[some, some] + 1) / (past.whole_as_read[some, some] + 1))
+        # The median over some blocks. One level more avoids division by zero in black blocks.
+        sampling = slice(None, None, LIGHT_SAMPLING)
+        before, now = past.whole_as_read[sampling, sampling], current[sampling, sampling]
+        ratio = median_of((now + 1) / (before + 1))
     is_unchanged = abs(ratio - 1) <= _MAX_LIGHT_CHANGE
     # The history restarts when the brightness returns to normal, or changes in the other direction.
     if is_unchanged or (ratios and (ratio > 1) != (ratios[-1] > 1)):
@@ -274,8 +285,8 @@ def _detect_movement(
 ) -> tuple[BlockMask | None, BlockMeans, Background]:
     """Compare the current blocks with the running mean of the frames before, and learn the noise.
 
-    Returns the moving blocks or None, the unexplained difference of every block, and the updated
-    background. Noise is learned only where nothing moves.
+    Returns the moving blocks or None, the difference of every block that light does not explain,
+    and the updated background. Noise is learned only where nothing moves.
     """
     assert background.running_mean is not None
     exposure = exposure_between(background.running_mean, current)
@@ -291,14 +302,14 @@ def _find_clusters(
 ) -> tuple[BlockMask | None, BlockMask | None]:
     """Return the connected blocks that changed by more than noise, and the faintly changed ones.
 
-    Either is None if there are no such blocks. `shift` is the effect of the light on each block. A
-    cluster counts at once if it is clear, otherwise only where blocks were already `faint` in the
-    frame before.
+    Either is None if there are no such blocks. `residual` is the difference of each block that
+    light does not explain, and `shift` the one that it does. A cluster counts at once if it is
+    clear, otherwise only where blocks were already `faint` in the frame before.
     """
     # A strong change of light may be uneven, so it widens the bounds.
     bounds = bounds_of(noise, residual) + np.float32(_LIGHT_TOLERANCE) * shift
 
-    # Relative to the bound: noise alone rarely exceeds 1.
+    # The squared difference relative to the bound. Noise alone rarely exceeds 1.
     power = residual / bounds
     power *= power
     sums = cv2.boxFilter(power, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
@@ -338,9 +349,9 @@ def _block_means(luma: Luma) -> BlockMeans:
 
 
 def mark_read(past: Background, blocks: BlockMask | None = None) -> Background:
-    """Use the last picture as the reference for later pictures.
+    """Return the background after the last picture was read: later ones are compared with it.
 
-    If `blocks` (rows, columns) are given, only these are replaced.
+    If `blocks` (rows, columns) are given, only these were read.
     """
     current, as_read, exposure = past.current, past.as_read, past.exposure
     averaged = past.averaged_pictures

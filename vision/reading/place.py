@@ -1,8 +1,10 @@
 """Fourth stage: find which face lies on which square, or which cards lie open in which zone.
 
 A marker lies above the paper, at a height that the kit knows for each face. A piece lies where the
-ray of its marker meets the plane of that height. A wrong entry is worse than an unknown one, so
-squares are left doubtful where a piece may also lie on the next one.
+ray from the camera through its marker meets the plane of that height. A *tag* is the marker on a
+piece. All tags of a kit have the same size, so a marker that seems larger or smaller is at another
+height, or was printed at another scale. A wrong entry is worse than an unknown one, so squares are
+left doubtful where a piece may also lie on the next one.
 
 Limits without a source were chosen by trial on rendered tables. `make bench ARGS=reading` counts
 what is read, unknown and wrong with them.
@@ -28,25 +30,27 @@ from vision.pieces.snapshots import Sheet
 from vision.pose.pose import Floats, Points, Pose, rectangle_corners_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
 
-# Maximum excess in mm of a piece's width and depth over `Kit.tops_mm`. Larger: more of the board
-# counts as hidden. Smaller: the side of a piece is mistaken for an object.
+# Allowance in mm for pieces that are wider and deeper than their printed tops (`Kit.tops_mm`).
+# Larger: more of the board counts as hidden. Smaller: the side of a piece is mistaken for an
+# object.
 _MAX_EXCESS_MM = 5.0
 
-# Tolerance of a marker's side, as a share of a tag. Heights of pieces and home printers cause
+# Tolerance of a marker's side, as a share of a tag's. Heights of pieces and home printers cause
 # deviations of some percent.
 _SIZE_TOLERANCE = 0.10
 
-# Error of a marker's side by its corners, which is added to the tolerance.
+# Error of the length of a side in the picture, due to its corners. It is added to the tolerance.
 _CORNER_ERROR_PX = 1.0
 
-# A position and four diagonal offsets from it (x, y), in units of a margin.
+# The points (x, y) that are examined around a position, in units of a margin: the position itself
+# and the corners of a square around it.
 _OFFSETS = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
 
 # Margin at the edge of a square in mm. A piece nearer to the edge may lie on the next square.
 # Larger: pieces that lie askew are not read. Smaller: some count on the wrong square.
 _EDGE_MM = 1.5
 
-# The same as a share of the pitch. The larger of both margins counts.
+# The same as a share of the distance between two squares. The larger of both margins counts.
 _EDGE_SHARE = 0.05
 
 # Maximum offset, in squares, of a piece of several squares. At half a square it lies as much on the
@@ -57,9 +61,9 @@ _MAX_OFF_SQUARES = 0.35
 # along nor across, so this leaves a margin.
 _MAX_OFF_DEG = 42.0
 
-# Sample points along the sides of a piece of several squares, as shares of the side. A square of
-# which it covers only the outermost 4 % is not counted.
-_SHARES = np.linspace(0.04, 0.96, 9)
+# (9,): positions of the samples along each side of a piece of several squares, as shares of the
+# side. A square that it covers by less than 4 % of a side is not counted.
+_SAMPLES = np.linspace(0.04, 0.96, 9)
 
 # Minimum difference in height of two markers on a square to tell which one is on top. Smaller
 # differences mean that they lie side by side.
@@ -69,7 +73,7 @@ _MIN_ON_TOP_MM = 3.0
 # the board. One or two may be held in a hand.
 _MIN_MISPRINTS = 3
 
-# Maximum difference of their sizes, relative to a tag. A little more than `_SIZE_TOLERANCE`.
+# Maximum difference between their sizes, relative to a tag. A little more than `_SIZE_TOLERANCE`.
 _MAX_SIZE_SPREAD = 0.12
 
 
@@ -119,11 +123,36 @@ def _squares_to_judge(
 
 
 class _MarkedPiece(NamedTuple):
-    """A piece's marker, its face, and the tallest piece that may be hidden beneath it."""
+    """A piece's marker in the picture, before it is placed."""
 
     sighting: Sighting
     face: Face
     hidden_face: Face | None
+    """The tallest piece that may be hidden beneath it. None if there can be none."""
+
+
+class _RayHits(NamedTuple):
+    """Where the rays of N markers meet the planes of their heights. NaN if one does not."""
+
+    centres_mm: Points
+    """(N, 2, 2): centre (x, y) of each marker if its piece lies on the paper, and if it lies on top
+    of what may be hidden beneath it.
+    """
+    sides_mm: Floats
+    """(N,): length of a side, if the piece lies on the paper."""
+    turns_deg: Floats
+    """(N,): rotation, counter-clockwise."""
+
+
+class FacesOnSquares(NamedTuple):
+    """Which faces can be seen on the squares, by the pieces that were placed."""
+
+    seen: dict[Square, str]
+    """The name of the face on top of each square, where it is certain."""
+    markers: dict[Square, int]
+    """The marker id of each of these faces."""
+    doubtful_squares: frozenset[Square]
+    """Squares that a piece may lie on, where it is uncertain which one it is."""
 
 
 def place_pieces(
@@ -152,10 +181,10 @@ def place_pieces(
     pieces = []
     for piece in _locate_pieces(kit, pose, marked):
         # Two markers with the same id cannot be told apart.
-        is_twin = times[piece.sighting.marker] > 1
-        pieces.append(replace(piece, is_plausible=False) if is_twin else piece)
-    faces, markers, doubtful = faces_on_squares(pieces, unconfirmed)
-    return Pieces(kit, pose, tuple(pieces), tuple(sorted(strangers)), faces, markers, doubtful)
+        is_duplicate = times[piece.sighting.marker] > 1
+        pieces.append(replace(piece, is_plausible=False) if is_duplicate else piece)
+    faces = faces_on_squares(pieces, unconfirmed)
+    return Pieces(kit, pose, tuple(pieces), tuple(sorted(strangers)), *faces)
 
 
 def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | None]:
@@ -169,7 +198,7 @@ def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | 
     has_carried = False
     for tag in kit.tags:
         # All faces of a piece are carried or none, and of one size and height: take the first.
-        face = tag[0][0]
+        face, _ = tag[0]
         has_carried |= face.carried
         if face.size == (1, 1) and ids_in_view.isdisjoint(dict(tag).values()):
             # A piece that is not seen.
@@ -187,24 +216,22 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
     """
     if not marked:
         return []
-    centres_mm, sides_mm, turns_deg = _intersect_rays(pose, marked)
+    hits = _intersect_rays(pose, marked)
 
     # Rays above the horizon meet no plane.
-    is_met = np.isfinite(centres_mm).all(axis=(1, 2))
+    is_met = np.isfinite(hits.centres_mm).all(axis=(1, 2))
     heights_mm = list(map(attrgetter("face.height_mm"), marked))
-    points_mm = np.column_stack([np.nan_to_num(centres_mm[:, 0]), heights_mm])
+    points_mm = np.column_stack([np.nan_to_num(hits.centres_mm[:, 0]), heights_mm])
 
     # Two standard deviations of each position, by the uncertainty of the pose there.
     spreads_mm = (2 * pose.spread_mm(points_mm)).tolist()
-    ratios = (sides_mm / kit.tag_mm).tolist()
     pieces = []
-    for number in np.flatnonzero(is_met).tolist():
-        piece = marked[number]
-        spread_mm = spreads_mm[number]
-        ratio = ratios[number]
-        turn_deg = turns_deg[number]
-        centre_mm, stacked_centre_mm = map(tuple, centres_mm[number].tolist())
-        # A marker of another size is at another height, or was printed at another scale.
+    for index in np.flatnonzero(is_met).tolist():
+        piece = marked[index]
+        spread_mm = spreads_mm[index]
+        ratio = float(hits.sides_mm[index]) / kit.tag_mm
+        turn_deg = float(hits.turns_deg[index])
+        centre_mm, stacked_centre_mm = map(tuple, hits.centres_mm[index].tolist())
         tolerance = _SIZE_TOLERANCE + _CORNER_ERROR_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
             # The square is sure only if all possible positions are on it.
@@ -229,15 +256,8 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
     return pieces
 
 
-def _intersect_rays(
-    pose: Pose, marked: Sequence[_MarkedPiece]
-) -> tuple[Points, Floats, list[float]]:
-    """Return where the markers' rays meet the planes of their heights.
-
-    These are centres (N, 2, 2) mm, sides (N,) mm, and rotations in degrees, counter-clockwise. Of
-    the two centres of each marker, the second holds if the piece lies on top of what may be hidden
-    beneath it. NaN where a ray does not meet its plane.
-    """
+def _intersect_rays(pose: Pose, marked: Sequence[_MarkedPiece]) -> _RayHits:
+    """Return where the markers' rays meet the planes of their heights."""
     pixels = []
     planes_mm = []
     for piece in marked:
@@ -248,8 +268,9 @@ def _intersect_rays(
         # Its centre at both heights, and its corners at the lower one.
         pixels.append([sighting.centre_px, sighting.centre_px, *sighting.corners_px])
         planes_mm.append([height_mm, stacked_mm, *[height_mm] * 4])
+    # (N, 6, 2) mm: two centres and four corners of each marker.
     points = pose.to_plane(np.reshape(pixels, (-1, 2)), np.ravel(planes_mm)).reshape(-1, 6, 2)
-    # The corners from the upper left of the print, clockwise.
+    # The corners from the upper left of the print, clockwise, (N, 2) each.
     a, b, c, d = points[:, 2:].swapaxes(0, 1)
 
     # A square's area is half the cross product of its diagonals.
@@ -258,17 +279,16 @@ def _intersect_rays(
     sides_mm = np.sqrt(np.abs(x * v - y * u) / 2)
     # The direction of the print's upper edge, averaged over its upper and lower edges.
     right, up = (b - a + c - d).T
-    turns_deg = np.degrees(np.arctan2(up, right)).tolist()
-    return points[:, :2], sides_mm, turns_deg
+    return _RayHits(points[:, :2], sides_mm, np.degrees(np.arctan2(up, right)))
 
 
 def _squares_near(
     board: Board, centres_mm: Iterable[tuple[float, float]], margin_mm: float
 ) -> tuple[frozenset[Square], bool]:
-    """Return the squares on which a piece may lie, and whether these are certain.
+    """Return the squares on which a piece of one square may lie, and whether they are certain.
 
-    Its centre is one of `centres_mm` (x, y), each known to within a margin. The result is certain
-    if all of these are on the same square, or all beside the board.
+    Its centre is one of `centres_mm` (x, y), each known to within a margin. The squares are certain
+    if all of these points are on the same square, or all of them beside the board.
     """
     squares = set()
     for x_mm, y_mm in centres_mm:
@@ -288,10 +308,10 @@ def _squares_beneath(
     board = kit.board
     x_mm, y_mm = centre_mm
 
-    # The nearest proper position, and the offset from it in squares.
+    # The lower left square of the nearest proper position, and the offset from it in squares.
     size = face.turned_size(turn_deg)
-    first, files, ranks = board.nearest_first(size, x_mm, y_mm)
-    off_squares = max(abs(files), abs(ranks)) + spread_mm / board.pitch_mm
+    first, off_files, off_ranks = board.nearest_first(size, x_mm, y_mm)
+    off_squares = max(abs(off_files), abs(off_ranks)) + spread_mm / board.pitch_mm
 
     # Angle to the nearest right angle.
     is_oblong = face.size[0] != face.size[1]
@@ -308,8 +328,8 @@ def _squares_beneath(
     touched_squares = set()
 
     # A grid of points over the foot, along two of its sides.
-    for across in _SHARES:
-        for along in _SHARES:
+    for across in _SAMPLES:
+        for along in _SAMPLES:
             point_mm = foot[0] + across * (foot[1] - foot[0]) + along * (foot[3] - foot[0])
             touched_squares.add(board.square_at(*point_mm.tolist()))
     squares = frozenset(filter(None, touched_squares))
@@ -318,10 +338,10 @@ def _squares_beneath(
 
 def faces_on_squares(
     placed: Iterable[PlacedPiece], unconfirmed: frozenset[Square] = NO_SQUARES
-) -> tuple[dict[Square, str], dict[Square, int], frozenset[Square]]:
-    """Return the name of the face on top of each square, its marker id, and the doubtful squares.
+) -> FacesOnSquares:
+    """Return the face on top of each square, and the doubtful squares.
 
-    Pieces make all their squares doubtful if these are uncertain or `unconfirmed`.
+    A piece makes all its squares doubtful if these are uncertain or any of them is `unconfirmed`.
     """
     # Pieces whose squares are certain. All others make their squares doubtful.
     by_square: dict[Square, list[PlacedPiece]] = defaultdict(list)
@@ -348,23 +368,20 @@ def faces_on_squares(
         if square not in doubtful:
             seen[square] = top.face.name
             markers[square] = top.sighting.marker
-    return seen, markers, frozenset(doubtful)
+    return FacesOnSquares(seen, markers, frozenset(doubtful))
 
 
 def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
-    """Return the median size of misfitting pieces, relative to the size that this board asks for.
+    """Return the size of the pieces' markers, relative to the size that this board asks for.
 
-    None unless half of the pieces, and at least three, misfit and their sizes are alike.
+    None unless they seem to be printed at another scale: the sizes of at least half of them, and of
+    at least three, are wrong and alike.
     """
-    ratios = []
-    for piece in placed:
-        if not piece.is_plausible:
-            ratios.append(piece.size_ratio)
+    ratios = [piece.size_ratio for piece in placed if not piece.is_plausible]
     if len(ratios) < max(_MIN_MISPRINTS, len(placed) / 2):
         return None
     if max(ratios) - min(ratios) > _MAX_SIZE_SPREAD:
         return None
-    # All alike, and none fits this board: another scale.
     return float(np.median(ratios))
 
 
@@ -372,11 +389,11 @@ def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
 
 
 def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
-    """Return (N, 16, 2) mm: points on the board whose convex hull each piece hides.
+    """Return (N, 16, 2) mm: points (x, y) on the board whose convex hull each piece hides.
 
     These are the corners of its foot, and the points where the rays past its top meet the board.
-    The first eight points are for the piece on the paper, the others for the piece on top of what
-    may be hidden beneath it.
+    Eight of them are for the piece on the paper, and eight for the piece on top of what may be
+    hidden beneath it.
     """
     feet = []
     heights_mm = []
@@ -391,7 +408,7 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
         foot = rectangle_corners_mm(0.0, 0.0, width, depth, math.radians(piece.turn_deg))
         feet += [foot + piece.centre_mm, foot + piece.stacked_centre_mm]
         heights_mm += [height_mm, stacked_mm]
-    # Two feet of each piece: as it lies, and on top of what may be beneath.
+    # (2N, 4, 2) mm: two feet of each piece, on the paper and on top of what may be beneath.
     outlines = np.reshape(feet, (-1, 4, 2))
 
     # A ray from the eye past the top meets the board farther off. Similar triangles give the

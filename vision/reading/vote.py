@@ -1,7 +1,9 @@
 """Sixth stage: several looks at a still table have to agree before their result is settled.
 
-`AGREEING_PICTURES` still pictures have to agree. Two are enough if everything new is certain:
-markers that decode, and squares that are empty because their piece is read somewhere else.
+A *look* is what was found in one picture, and its *vote* is what that says of the squares. The last
+votes are joined to one. The joint vote is *settled*, so that the table may rely on it, once
+`AGREEING_PICTURES` still pictures agree. Two are enough if everything new is certain: markers that
+decode, and squares that are empty because their piece is read somewhere else.
 """
 
 from __future__ import annotations
@@ -18,21 +20,23 @@ from vision.pose.pose import Pose, at_height, square_corners_mm
 from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
 
-# Number of still pictures in a row that have to agree before a result is settled. With two of them
-# one wrong picture makes a tie. Each more delays every reading by one picture.
+# Number of still pictures in a row that have to agree before a joint vote is settled. With two of
+# them one wrong picture makes a tie. Each more delays every reading by one picture.
 AGREEING_PICTURES = 3
 
-# Maximum difference in px between two poses that count as one: less than a module of the smallest
-# marker that is read.
+# Maximum difference in px between the same points by two poses that count as one: less than a
+# module of the smallest marker that is read.
 _SAME_PX = 2.0
 
-# (4, 3) mm: corners of a square on the board at which two poses are compared.
+# (4, 3) mm: corners of a square of 200 mm around the origin of the board. Two poses are compared at
+# such points.
 _PROBE_MM = at_height(square_corners_mm(0.0, 0.0, 200.0))
 
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Combine a look with those before it, and remember it."""
-    # The blocks that were just read become the reference for movement.
+    # Later pictures are compared with this one, where it was read: in these blocks, or in all
+    # (None).
     blocks = None
     if look.reference is not None and look.due_blocks is not None:
         blocks = dilate(look.due_blocks)
@@ -45,17 +49,17 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     )
     latest, votes = memory.latest_look, memory.votes
 
-    # Votes from a different pose are dropped.
+    # Earlier votes are dropped if something moves, if the board has moved, or if cards were
+    # stirred.
     is_moved = latest is None or not _is_same_pose(look.pose, latest.pose)
     if not look.is_still or is_moved or (votes and votes[-1].is_stirred):
         votes = ()
     votes = (*votes, look.vote)[-AGREEING_PICTURES:]
 
-    # The joint result, and whether enough pictures agree.
-    result, is_quiet = settle(votes, memory.settled_vote)
+    joint, is_quiet = settle(votes, memory.settled_vote)
     # While a lens is being searched for, the pose still changes.
     is_quiet &= not memory.location.models_tried
-    look = replace(look, joint_vote=result, is_quiet=is_quiet)
+    look = replace(look, joint_vote=joint, is_quiet=is_quiet)
     settled = look if is_quiet else None
     memory = replace(memory, votes=votes, latest_look=look, settled_look=settled)
     if not look.is_still and look.reference is not None:
@@ -65,15 +69,15 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if not is_quiet:
         return look, memory
     given_up = _squares_to_give_up(look, memory)
-    memory = replace(memory, settled_vote=result, unsettled_blocks=None, given_up_squares=given_up)
+    memory = replace(memory, settled_vote=joint, unsettled_blocks=None, given_up_squares=given_up)
     return look, memory
 
 
 def _squares_to_give_up(look: Look, memory: Memory) -> frozenset[Square]:
-    """Return the unknown squares of a settled look that are not looked at again for now."""
+    """Return the unknown squares of a settled look that are not read again for now."""
     if len(memory.votes) < AGREEING_PICTURES:
         return frozenset()
-    # The last picture must not read the square either. Otherwise the next one may settle it.
+    # Only squares that the last picture has not read either. The others may soon be known.
     unknown = look.joint_vote.unknown
     given_up = unknown & look.vote.unknown
     if look.pieces is not None:
@@ -89,8 +93,7 @@ def _is_same_pose(pose: Pose | None, other: Pose | None) -> bool:
         return True
     if pose is None or other is None or pose.size != other.size:
         return False
-    # Compare the corners of a square around the point where the ray of the picture's centre meets
-    # the board.
+    # Compare them around the point of the board that is in the middle of the picture.
     middle = other.to_plane(np.array([pose.size]) / 2)[0]
     around = _PROBE_MM + np.array([*middle, 0.0])
     return bool(np.abs(pose.to_px(around) - other.to_px(around)).max() < _SAME_PX)
@@ -100,9 +103,10 @@ def _is_same_pose(pose: Pose | None, other: Pose | None) -> bool:
 
 
 def settle(votes: tuple[Vote, ...], before: Vote | None) -> tuple[Vote, bool]:
-    """Return the joint result of the looks since the last movement, and whether it is settled.
+    """Return the joint vote of the looks since the last movement, and whether it is settled.
 
-    `votes` are at most `AGREEING_PICTURES`, oldest first. `before` is the last settled vote.
+    `votes` are at most `AGREEING_PICTURES`, oldest first. `before` is the last settled vote, or
+    None if there was none.
     """
     joint, is_unanimous = join_votes(votes)
     # The full number of pictures is always enough.
@@ -120,7 +124,10 @@ def settle(votes: tuple[Vote, ...], before: Vote | None) -> tuple[Vote, bool]:
 
 
 def is_certain(vote: Vote, before: Vote) -> bool:
-    """Return whether all differences from the last settled vote are certain."""
+    """Return whether all differences of a vote from the last settled one, `before`, are certain.
+
+    Those of open cards never are.
+    """
     if vote.fans or before.fans or vote.game is None or vote.game != before.game:
         return False
     for square, marker in vote.markers.items():
@@ -137,11 +144,12 @@ def is_certain(vote: Vote, before: Vote) -> bool:
 
 
 def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
-    """Return the joint result of several pictures of a still table, and whether all agree.
+    """Return the joint vote of several pictures of a still table, oldest first, and whether they
+    agree.
 
     A face that was read once outvotes unknown, as a marker does not decode by chance. If another
-    picture says empty or another face, the square is unknown. A square that was unknown is empty if
-    the last two of three pictures say so.
+    picture says empty or another face, the square is unknown, and the pictures do not agree. A
+    square that was unknown is empty if the last two of three pictures say so.
     """
     last = votes[-1]
     for vote in votes:
@@ -185,7 +193,7 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
             unknown.add(square)
             is_unanimous &= not faces
 
-    # Join the results for pieces, then those for cards.
+    # Join what they say of pieces, then of cards.
     joint = Vote(
         last.game,
         seen,
