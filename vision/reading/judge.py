@@ -172,12 +172,13 @@ def _rank_squares(
     Of equally many attempts, the square with the most contrast comes first, or that with the least.
     """
     sign = -1 if is_contrast_first else 1
-    ranked = []
-    for square in squares:
+
+    def rank(square: Square) -> tuple[int, float, Square]:
         # Contrast is the standard deviation of the brightness within the square.
         contrast = float(shot.tones[shot.row_of[square]].std())
-        ranked.append((attempts.get(square, 0), sign * contrast, square))
-    return [square for *_, square in sorted(ranked)]
+        return attempts.get(square, 0), sign * contrast, square
+
+    return sorted(squares, key=rank)
 
 
 def _search_markers(

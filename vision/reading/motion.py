@@ -207,30 +207,24 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
     background = replace(
         past, current=current, exposure=exposure, faint_since_reading=faint, light_ratios=ratios
     )
-    moving_area = None
+    moving_blocks = None
     if changed_blocks is None:
         # While nothing differs from what was read last, nothing moves either: one comparison is
         # enough.
-        is_relit = len(ratios) == _RELIT_FRAMES
-        no_blocks = np.zeros(current.shape, bool)
-        movement = Movement(
-            is_moving=False, has_drifted=is_relit, moving_px=None, changed_blocks=no_blocks
-        )
         background = _learn_still_picture(background, residual)
     else:
         moving_blocks, residual, background = _detect_movement(background, current)
-        if moving_blocks is not None:
-            # Noise is learned, and the picture averaged, only where nothing moves.
-            moving_area = dilate(moving_blocks)
-            centres_px = block_centres_px(moving_blocks)
-            movement = Movement(True, True, moving_px=centres_px, changed_blocks=changed_blocks)
-        else:
-            movement = Movement(False, True, moving_px=None, changed_blocks=changed_blocks)
+    movement = Movement(
+        is_moving=moving_blocks is not None,
+        has_drifted=changed_blocks is not None or len(ratios) == _RELIT_FRAMES,
+        moving_px=None if moving_blocks is None else block_centres_px(moving_blocks),
+        changed_blocks=np.zeros(current.shape, bool) if changed_blocks is None else changed_blocks,
+    )
 
-    # The next frame is compared with the running average, except where something has moved.
+    # The next frame is compared with the running average, except where something moves.
     mean = current - residual * np.float32(1 - _AVERAGE_WEIGHT)
-    if moving_area is not None:
-        mean = np.where(moving_area, current, mean)
+    if moving_blocks is not None:
+        mean = np.where(dilate(moving_blocks), current, mean)
     return movement, replace(background, running_mean=mean)
 
 

@@ -19,8 +19,8 @@ A page of cards, with its cutting marks:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from companion.core.errors import Malformed
@@ -125,12 +125,12 @@ def draw_fronts(
     Cells without a card, on the last page, hold rules in brief.
     """
     for card, cell in zip(cards, grid.cells, strict=False):
-        with _cell(pen, grid, cell):
+        with _card_axes(pen, grid, cell):
             draw_card(pen, deck, card)
     spare_cells = grid.cells[len(cards) :]
     # if there are fewer cells than rules in brief, only the last rules are printed
     for note, cell in zip(notes[-len(spare_cells) :], spare_cells, strict=False):
-        with _cell(pen, grid, cell):
+        with _card_axes(pen, grid, cell):
             _draw_note(pen, deck, note)
     # rows without anything to cut out have no cutting marks
     used = min(len(cards) + len(notes), len(grid.cells))
@@ -168,17 +168,11 @@ def draw_backs(pen: Pen, grid: CardGrid) -> None:
             draw_shutter(pen, grid.cell_width, grid.cell_height, clip)
 
 
-@contextmanager
-def _cell(pen: Pen, grid: CardGrid, cell: Point) -> Iterator[None]:
-    """Draw on the card in a cell, in the axes of the card."""
+def _card_axes(pen: Pen, grid: CardGrid, cell: Point) -> AbstractContextManager[None]:
+    """Draw on the card in a cell, in the axes of the card, until the block ends."""
     x, y = cell
-    if not grid.landscape:
-        with pen.at(x, y):
-            yield
-        return
     # a card lying on its left edge has its lower left corner at the cell's lower right
-    with pen.at(x + grid.cell_width, y, turn_deg=90):
-        yield
+    return pen.at(x + grid.cell_width, y, turn_deg=90) if grid.landscape else pen.at(x, y)
 
 
 def _draw_cutting_marks(pen: Pen, grid: CardGrid, rows: int) -> None:
