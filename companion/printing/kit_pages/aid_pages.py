@@ -1,8 +1,11 @@
-"""The blocks that are printed below a kit's pieces: player aids, hand cards, tiles and walls for
-orders, and a score sheet. All lengths are in mm.
+"""What is printed below a kit's pieces: player aids, hand cards, tiles and walls for orders, and a
+score sheet.
 
-Order tiles have a marker if the camera reads them (`Kit.order_tiles`). They then lie in a row with
-a strip of markers, behind a wall of two leaves. Otherwise they lie behind a simple wall.
+A tile stands for one order, and players lay their tiles where the other side does not see them.
+Tiles have a marker if the camera reads them (`Kit.order_tiles`). They then lie in a row with a
+strip of markers, behind a wall of two leaves. Otherwise they lie behind a simple wall.
+
+All lengths are in mm. Offsets without a name, such as those of base lines, were chosen by eye.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
 from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import draw_picture
-from companion.printing.kit_pages.tag_pages import Block
+from companion.printing.kit_pages.tag_pages import PagePart
 from companion.printing.page_furniture import draw_shutter
 from companion.printing.pdf_pen import INK, PALE_INK, RULE, WHITE, Pen, printed_on
 from companion.printing.tiling import Extent
@@ -67,42 +70,42 @@ _SCORE_ROW_MM = 8.0
 _MIN_SCORE_ROWS = 8
 
 
-def blocks_of(kit: Kit, extras: Extras, area: Extent) -> Iterator[Block]:
+def page_parts(kit: Kit, extras: Extras, area: Extent) -> Iterator[PagePart]:
     """Yield everything that is printed below the pieces, in printing order."""
     width = area.width
     for seat, aid in extras.aids.items():
         draw_aid = partial(_draw_aid, kit=kit, seat=seat, aid=aid, width=width)
-        yield Block(_aid_height(aid, width), ("aid",), draw_aid)
+        yield PagePart(_aid_height(aid, width), ("aid",), draw_aid)
 
     cards = extras.hand_cards
     for seat in SEATS if cards else ():
         names = tuple(f"strength {card}" for card in cards)
         _, height = _CARD_MM
-        yield Block(height, names, partial(_draw_hand_cards, side=kit.sides[seat], cards=cards))
+        yield PagePart(height, names, partial(_draw_hand_cards, side=kit.sides[seat], cards=cards))
 
     tiles = extras.tiles
     columns = int(width // _TILE_MM)
     rows = math.ceil(_COPIES * len(tiles) / columns)
     for seat in SEATS if tiles else ():
         draw_tiles = partial(_draw_tiles, kit=kit, seat=seat, tiles=tiles, columns=columns)
-        yield Block(rows * _tile_depth(kit), ("tiles",), draw_tiles)
+        yield PagePart(rows * _tile_depth(kit), ("tiles",), draw_tiles)
 
     order_tiles = kit.order_tiles
     if order_tiles:
         height = _STEPS_MM + order_tiles.row_depth_mm + 2 * order_tiles.wall_mm + _FRONT_FLAP_MM
         draw_rows = partial(_draw_tile_rows, kit=kit, order_tiles=order_tiles, width=width)
-        yield Block(height, ("walls",), draw_rows)
+        yield PagePart(height, ("walls",), draw_rows)
     elif tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
         draw_walls = partial(_draw_walls, kit=kit, places=extras.places, width=width)
-        yield Block(height, ("walls",), draw_walls)
+        yield PagePart(height, ("walls",), draw_walls)
 
     # with piles at a seat's side, the score sheet stands beside those
     has_side_piles = kit.deck is not None and kit.deck.side_piles
     if extras.aids and not has_side_piles:
         height = _SCORE_HEAD_MM + _MIN_SCORE_ROWS * _SCORE_ROW_MM
         draw_sheet = partial(draw_score_sheet, kit=kit, width=width)
-        yield Block(height, ("score sheet",), draw_sheet, grows=True)
+        yield PagePart(height, ("score sheet",), draw_sheet, grows=True)
 
 
 # ---- the player aid ------------------------------------------------------------------------------
@@ -147,19 +150,17 @@ def _draw_aid(
 
     middle = _LIST_SHARE * width
     pen.line((middle, _MARGIN_MM), (middle, top - 2), width_mm=0.3, colour=RULE)
-    list_mm = (middle - 2 * _MARGIN_MM, top - _MARGIN_MM)
     with pen.at(_MARGIN_MM, top):
-        _draw_aid_list(pen, kit, aid, list_mm)
+        _draw_aid_list(pen, kit, aid, middle - 2 * _MARGIN_MM, top - _MARGIN_MM)
 
     _draw_aid_points(pen, aid, middle + _MARGIN_MM, top - 1.5, width)
 
 
-def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, size_mm: tuple[float, float]) -> None:
+def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, width: float, height: float) -> None:
     """Draw the list below its heading, with the origin at its upper left.
 
     Its rows share the height, but a few rows stay together instead of spreading over all of it.
     """
-    width, height = size_mm
     row_height = min(1.5 * _ROW_MM, (height - _COLUMN_HEADS_MM) / len(aid.rows))
 
     # figures are in columns at the right, below their headings
@@ -208,7 +209,7 @@ def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
         pen.notation(1.6, y - 2.4, row.notation, 6.8)
 
 
-# ---- parts ---------------------------------------------------------------------------------------
+# ---- hand cards and tiles ------------------------------------------------------------------------
 
 
 def _draw_hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) -> None:
@@ -264,7 +265,7 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
         word_y = 2.8
 
     with pen.at(0, ground_y):
-        _draw_tile_ground(pen, kit, seat, (width, depth - ground_y))
+        _draw_tile_ground(pen, kit, seat, width, depth - ground_y)
     pen.outline(0, 0, width, depth)
     middle = width / 2
     if order_tiles:
@@ -277,11 +278,10 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     pen.centred_bold_text(middle, word_y, word, word_mm, colour=ink, max_width_mm=width - 3)
 
 
-def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, size_mm: tuple[float, float]) -> None:
+def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, width: float, height: float) -> None:
     """Draw the colour of a side. North also gets dots along two edges, clear of letter, drawing and
     word.
     """
-    width, height = size_mm
     colour = kit.sides[seat].rgb
     pen.rectangle(0, 0, width, height, fill=colour)
     if seat is Seat.SOUTH:
@@ -345,17 +345,26 @@ def _draw_tile_rows(pen: Pen, _: float, *, kit: Kit, order_tiles: OrderTiles, wi
                 _draw_numbered_places(
                     pen,
                     order_tiles.places,
-                    (order_tiles.width_mm, order_tiles.depth_mm),
+                    order_tiles.width_mm,
+                    order_tiles.depth_mm,
                     order_tiles.gap_mm,
                 )
             # the outer leaf is folded back, so its sign is printed upside down
             with pen.at(row_width, flap_y, turn_deg=180):
-                _draw_leaf(pen, kit.sides[seat], (row_width, order_tiles.wall_mm), 18, 13)
+                _draw_leaf(
+                    pen,
+                    kit.sides[seat],
+                    row_width,
+                    order_tiles.wall_mm,
+                    drawing_mm=18,
+                    radius_mm=13,
+                )
             _draw_wall(
                 pen,
                 kit,
                 seat,
-                (row_width, flap_y + _FRONT_FLAP_MM),
+                row_width,
+                flap_y + _FRONT_FLAP_MM,
                 label_y=foot_y + 4.8,
                 folds=(inner_leaf_y, outer_leaf_y, flap_y),
             )
@@ -369,26 +378,24 @@ def _draw_walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> N
     wall_y = foot_y + _FOOT_MM
     for seat, x in zip(SEATS, (0.0, width - row_width), strict=True):
         with pen.at(x, 0):
-            _draw_numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2 * gap), gap)
+            _draw_numbered_places(pen, places, _TILE_MM, _PLACES_MM - 2 * gap, gap)
             with pen.at(0, wall_y):
-                _draw_leaf(pen, kit.sides[seat], (row_width, _WALL_MM), 20, 15)
+                _draw_leaf(pen, kit.sides[seat], row_width, _WALL_MM, drawing_mm=20, radius_mm=15)
             # the lowest line of the shutter reaches a little into the foot
             pen.rectangle(0, foot_y, row_width, _FOOT_MM, fill=WHITE)
             _draw_wall(
                 pen,
                 kit,
                 seat,
-                (row_width, wall_y + _WALL_MM),
+                row_width,
+                wall_y + _WALL_MM,
                 label_y=foot_y + 4.6,
                 folds=(foot_y, wall_y),
             )
 
 
-def _draw_numbered_places(
-    pen: Pen, places: int, tile_mm: tuple[float, float], gap_mm: float
-) -> None:
-    """Draw places for tiles side by side, with a gap around each."""
-    width, depth = tile_mm
+def _draw_numbered_places(pen: Pen, places: int, width: float, depth: float, gap_mm: float) -> None:
+    """Draw places for tiles of this size side by side, with a gap around each."""
     for place in range(places):
         left = gap_mm + place * (width + gap_mm)
         pen.rectangle(left, gap_mm, width, depth, stroke_mm=0.3)
@@ -396,12 +403,11 @@ def _draw_numbered_places(
 
 
 def _draw_leaf(
-    pen: Pen, side: Side, size_mm: tuple[float, float], drawing_mm: float, radius_mm: float
+    pen: Pen, side: Side, width: float, height: float, *, drawing_mm: float, radius_mm: float
 ) -> None:
-    """Draw the leaf that the other player sees: the shutter, and the side's drawing on a white
-    disc.
+    """Draw the leaf that the other player sees: the dark stripes of `draw_shutter`, and the side's
+    drawing on a white disc.
     """
-    width, height = size_mm
     draw_shutter(pen, width, height)
     pen.dot(width / 2, height / 2, radius_mm, fill=WHITE)
     pen.drawing(side.drawing, width / 2, height / 2, drawing_mm, side)
@@ -411,13 +417,13 @@ def _draw_wall(
     pen: Pen,
     kit: Kit,
     seat: Seat,
-    size_mm: tuple[float, float],
+    width: float,
+    height: float,
     *,
     label_y: float,
     folds: tuple[float, ...],
 ) -> None:
     """Draw the label of a wall, its outline to cut, and its folds at these y."""
-    width, height = size_mm
     pen.centred_bold_text(width / 2, label_y, seat_words(kit, seat), 4.2, max_width_mm=width - 6)
     pen.outline(0, 0, width, height)
     for y in folds:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from companion.core.i18n import in_language, say
 from companion.core.kit import Kit
 from companion.games.aids import Extras
-from companion.printing.kit_pages.aid_pages import blocks_of, draw_score_sheet
+from companion.printing.kit_pages.aid_pages import draw_score_sheet, page_parts
 from companion.printing.kit_pages.board_pages import draw_board
 from companion.printing.kit_pages.deck_pages import (
     card_grid,
@@ -49,16 +49,17 @@ _LOW_INK_SHARE = 0.18
 
 
 class KitStyle(NamedTuple):
-    """How a kit is printed.
-
-    `low_ink` prints the sides' colours lightly and the backs of cards as lines. Markers and board
-    stay as they are. `board_only` leaves out everything but the board.
-    """
+    """How a kit is printed."""
 
     paper: Paper = "a4"
     language: str = "en"
+    """One of `companion.core.i18n.LANGUAGES`."""
     low_ink: bool = False
+    """Whether the sides' colours are light and the backs of cards are lines. Markers and board stay
+    as they are.
+    """
     board_only: bool = False
+    """Whether everything but the board is left out."""
 
 
 class Page(NamedTuple):
@@ -67,8 +68,8 @@ class Page(NamedTuple):
     kind: str
     """`instructions`, `board`, `pieces`, `extras`, `places`, `cards` or `backs`."""
     names: tuple[str, ...]
-    """Names of the things on it: `board A1`, the faces of its tags and the blocks below them,
-    piles, the names of cards, or one `BACK` for each cell.
+    """Names of the things on it: `board A1`, the faces of its tags and what is below them, piles,
+    the names of cards, or one `BACK` for each cell.
     """
     title: str
     """What the page is, in the middle of a sentence. It is printed at the foot."""
@@ -78,7 +79,10 @@ class Page(NamedTuple):
 
 
 def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequence[Page]:
-    """Return the pages of a kit without printing them."""
+    """Return the pages of a kit without printing them.
+
+    `extras` are what the game prints besides board, pieces and cards.
+    """
     paper = style.paper
     if style.low_ink:
         # only the sides' colours are lighter: markers and boards are printed as always
@@ -153,9 +157,9 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
 
 
 def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
-    """Yield the pages of pieces, then pages for the blocks that found no place below the pieces."""
+    """Yield the pages of pieces, then pages for what found no place below the pieces."""
     area = printable_area(paper, landscape=False)
-    pages = tag_pages(kit, blocks_of(kit, extras, area), area)
+    pages = tag_pages(kit, page_parts(kit, extras, area), area)
     tag_page_count = sum(page.has_tags for page in pages)
     for number, page in enumerate(pages, start=1):
         kind, head, foot = "extras", say("For the table"), say("for the table")

@@ -1,21 +1,24 @@
-"""The pages with a kit's pieces: tags to cut out, in rows like words, and below them the other
-blocks to print.
+"""The pages with a kit's pieces: tags to cut out, in rows like words, and what else a game prints
+below them, such as player aids.
 
-A tag is cut out along its outline. A lid, for a high block, has a flap for each side of the block.
-Other tags have a leaf for each face of their piece. Two leaves fold around the piece.
+A tag is the paper of one piece. It is cut out along its outline and glued on a block, which is the
+body of the piece. A lid, for a high block, has a flap for each side of the block. Other tags have a
+leaf for each face of their piece. Two leaves fold around the block.
 
     a lid                    two leaves
 
          +-------+           +-------+
          | flap  |           |  top  |    the first face with its marker
      +---+-------+---+       +-------+
-     |   |  top  |   |       | spine |    covers the front of the piece
+     |   |  top  |   |       | spine |    covers the front of the block
      +---+-------+---+       +-------+
-         |       |           |  top  |    the second face, which comes below the piece
+         |       |           |  top  |    the second face, which comes below the block
          +-------+           +-------+
 
 A leaf may also have an apron below its top: a drawing that bends down in front. What shows on the
-front of a piece, on a flap, an apron or a spine, is its front drawing. All lengths are in mm.
+front of a piece, on a flap, an apron or a spine, is its front drawing.
+
+All lengths are in mm. Offsets without a name, such as those of base lines, were chosen by eye.
 """
 
 from __future__ import annotations
@@ -40,13 +43,15 @@ _TAG_GAP_MM = 2.4
 _HEAD_MM = 20.0
 # Height of a section's title.
 _SECTION_MM = 9.0
-# Gap above a block.
-_BLOCK_GAP_MM = 6.0
+# Gap above a part of a page that is no row of tags.
+_PART_GAP_MM = 6.0
+# Font sizes of a piece's name, largest first. The first one is used in which it has two lines.
+_NAME_SIZES_MM = (3.0, 2.7, 2.4, 2.1, 1.9, 1.7)
 # Height of a front drawing below which it is repeated, because one alone would look lost.
 _SMALL_PICTURE_MM = 6.0
 
 
-class Block(NamedTuple):
+class PagePart(NamedTuple):
     """A part of a page, as wide as the page, that is never split between two pages."""
 
     height: float
@@ -58,40 +63,40 @@ class Block(NamedTuple):
     grows: bool = False
     """Whether it is drawn on every page with enough height left, and takes all of that height.
 
-    Only the last block of a page can grow.
+    Only the last part of a page can grow.
     """
 
 
 @dataclass
 class TagPage:
-    """The blocks of one page, which is filled from the top."""
+    """The parts of one page, which is filled from the top."""
 
     free_mm: float
-    """Height that is still free below the blocks."""
+    """Height that is still free below the parts."""
     has_tags: bool
-    """Whether there are rows of tags among the blocks."""
-    blocks: list[tuple[float, Block]] = field(default_factory=list)
-    """The y of the lower edge of each block, and the block."""
+    """Whether there are rows of tags among the parts."""
+    parts: list[tuple[float, PagePart]] = field(default_factory=list)
+    """The y of the lower edge of each part, and the part."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of everything on the page."""
-        return tuple(name for _, block in self.blocks for name in block.names)
+        return tuple(name for _, part in self.parts for name in part.names)
 
     def leave_gap(self, gap_mm: float) -> None:
-        """Leave a gap below the blocks."""
+        """Leave a gap below the parts."""
         self.free_mm -= gap_mm
 
-    def add(self, block: Block) -> None:
-        """Place a block below the others."""
-        self.free_mm -= block.height
-        self.blocks.append((self.free_mm, block))
+    def add(self, part: PagePart) -> None:
+        """Place a part below the others."""
+        self.free_mm -= part.height
+        self.parts.append((self.free_mm, part))
 
 
-def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
-    """Return the pages, filled with the rows of all tags in order, then with the blocks.
+def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Extent) -> list[TagPage]:
+    """Return the pages, filled with the rows of all tags in order, then with these parts.
 
-    Each block is on the first page with room for it, or on every such page if it grows.
+    Each part is on the first page with room for it, or on every such page if it grows.
     """
     empty_page_mm = area.height - _HEAD_MM
     pages: list[TagPage] = []
@@ -108,26 +113,26 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], area: Extent) -> list[TagPage]:
             title_mm = _SECTION_MM
         names = tuple(face.name for tag in row for face, _ in tag.faces)
         draw = partial(_draw_row, row=row, width=area.width, title=section if title_mm else "")
-        pages[-1].add(Block(title_mm + tags_mm, names, draw))
+        pages[-1].add(PagePart(title_mm + tags_mm, names, draw))
         previous_section = section
 
-    for block in blocks:
+    for part in parts:
         # the first page with room, not the last, to fill gaps at the foot of earlier pages
-        fitting = [page for page in pages if page.free_mm >= block.height + _BLOCK_GAP_MM]
+        fitting = [page for page in pages if page.free_mm >= part.height + _PART_GAP_MM]
         if not fitting:
             fitting = [TagPage(empty_page_mm, has_tags=False)]
             pages += fitting
-        for page in fitting if block.grows else fitting[:1]:
-            page.leave_gap(_BLOCK_GAP_MM)
-            page.add(block)
+        for page in fitting if part.grows else fitting[:1]:
+            page.leave_gap(_PART_GAP_MM)
+            page.add(part)
 
     for page in pages:
-        if not page.blocks:
+        if not page.parts:
             continue
-        y, block = page.blocks[-1]
-        if block.grows:
-            grown = block._replace(height=block.height + page.free_mm)
-            page.blocks[-1] = (y - page.free_mm, grown)
+        y, part = page.parts[-1]
+        if part.grows:
+            grown = part._replace(height=part.height + page.free_mm)
+            page.parts[-1] = (y - page.free_mm, grown)
     return pages
 
 
@@ -159,12 +164,12 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
 
 
 def draw_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Extent) -> None:
-    """Draw one page of tags and blocks, with its head."""
+    """Draw one page of tags and other parts, with its head."""
     words = say("{game}: cut along thin lines, fold along dashes", game=kit.title)
     draw_head(pen, title, words)
-    for y, block in page.blocks:
+    for y, part in page.parts:
         with pen.at(area.left, area.bottom + y):
-            block.draw(pen, block.height)
+            part.draw(pen, part.height)
 
 
 def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, title: str) -> None:
@@ -194,15 +199,11 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
     if tag.picture_mm:
         picture_mm = tag.picture_mm - 1.2
         draw_picture(pen, tag.kit, face, picture_mm, (tag.top_width / 2, -tag.picture_mm / 2))
-    # the name in at most two lines, in a smaller size if needed
-    fitting_sizes = (
-        size_mm
-        for size_mm in (3.0, 2.7, 2.4, 2.1, 1.9)
-        if len(broken_lines(face.name, tag.width, size_mm, bold=True)) <= 2
-    )
-    y = pen.paragraph(
-        0, -tag.picture_mm - 0.8, tag.width, face.name, next(fitting_sizes, 1.7), bold=True
-    )
+    # the name in at most two lines, or in the smallest size
+    for size_mm in _NAME_SIZES_MM:
+        if len(broken_lines(face.name, tag.width, size_mm, bold=True)) <= 2:
+            break
+    y = pen.paragraph(0, -tag.picture_mm - 0.8, tag.width, face.name, size_mm, bold=True)
     markers = " + ".join(str(marker) for _, marker in tag.faces)
     words = say("id {marker}, {height:g} mm high", marker=markers, height=face.height_mm)
     pen.text(0, y - 2.6, words, 2.6, max_width_mm=tag.width)
@@ -270,7 +271,7 @@ def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
 
 
 def _draw_spine(pen: Pen, tag: Tag) -> None:
-    """Draw the spine between two faces that are glued around a piece, with its fold lines.
+    """Draw the spine between two faces that are glued around a block, with its fold lines.
 
     It is the front of the piece. If it is high enough, it shows the first face's front drawing.
     """
