@@ -28,7 +28,7 @@ _CLASS_NAMES = {
 }
 
 
-def has_opponent(game: str) -> bool:
+def has_bot(game: str) -> bool:
     """Return whether there is an opponent for this game."""
     return game in _CLASS_NAMES
 
@@ -47,7 +47,7 @@ def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed:
     from companion.core.errors import Malformed  # noqa: PLC0415
     from companion.games import game_named  # noqa: PLC0415
 
-    if not has_opponent(game):
+    if not has_bot(game):
         raise Malformed(
             f"There is no opponent for {game[:60]}: known are {', '.join(_CLASS_NAMES)}"
         )

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from companion.bots import bot_for, has_opponent
+from companion.bots import bot_for, has_bot
 from companion.bots.base import LEVELS, Bot, Choice
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import Sentence
@@ -185,7 +185,7 @@ def limit_process(pid: int, memory_bytes: int) -> None:
 
 def run_bot(game: str, level: int, seed: int) -> int:
     """Play a seat over standard input and output until the input ends. Return the exit status."""
-    if not has_opponent(game):
+    if not has_bot(game):
         raise Malformed(f"There is no opponent for {game}")
     limit_process(os.getpid(), MAX_OWN_MEMORY_BYTES)
     serve_lines(BotEngine(game, level, seed), sys.stdin.buffer, sys.stdout.buffer)

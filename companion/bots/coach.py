@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from companion.bots import has_opponent
+from companion.bots import has_bot
 from companion.bots.base import LEVELS, Verdict
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
 from companion.bots.machine_players import DECISION_TIMEOUT_S, START_TIMEOUT_S
@@ -121,7 +121,7 @@ class Coach:
             return self._answer(turn, action, spell)
 
     def _require_known(self, game: str | None) -> None:
-        if game is None or not has_opponent(game):
+        if game is None or not has_bot(game):
             raise Illegal(Refusal.NO_GAME, say("The coach does not know this game"))
 
     @contextmanager

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from companion.bots import has_opponent
+from companion.bots import has_bot
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
 from companion.bots.characters import CHARACTERS, Character, all_characters
@@ -236,7 +236,7 @@ class _MachinePlayer:
             return Choice(turn.lesson_action, 0)
         character = self._setting.characters.get(turn.name)
         is_external = character is not None and bool(character.command)
-        if not is_external and not has_opponent(turn.game):
+        if not is_external and not has_bot(turn.game):
             self._complain(
                 say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             )

@@ -10,7 +10,7 @@ import sys
 import pytest
 from bot_tools import ask
 
-from companion.bots import bot_for, has_opponent
+from companion.bots import bot_for, has_bot
 from companion.bots.base import Bot, Choice
 from companion.bots.bot_engine import MAX_LINE_BYTES, BotEngine, serve_lines
 from companion.core.errors import Malformed
@@ -131,8 +131,8 @@ def test_lines_in_lines_out() -> None:
 
 
 def test_who_is_known() -> None:
-    assert {game for game in GAMES if has_opponent(game)} >= {"outbuffered"}
-    assert not has_opponent("chess")
+    assert {game for game in GAMES if has_bot(game)} >= {"outbuffered"}
+    assert not has_bot("chess")
     with pytest.raises(Malformed, match="no opponent for chess"):
         bot_for("chess", Seat.SOUTH, {}, 1, 1)
     with pytest.raises(Malformed, match="no level 4"):

@@ -308,7 +308,7 @@ def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None
 def test_a_game_that_it_does_not_know_it_plays_by_chance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine_players, "has_opponent", lambda game: game != "outbuffered")
+    monkeypatch.setattr(machine_players, "has_bot", lambda game: game != "outbuffered")
     with machines(tmp_path) as opened:
         opened.played.begin()
         opened.round()

@@ -180,7 +180,7 @@ def try_chance(state: State) -> float:
     runners = [
         piece
         for piece in able_pieces(state)
-        if abs(goal - rank_of(state.square_of[piece])) < SPEED[piece]
+        if abs(goal - rank_of(state.piece_squares[piece])) < SPEED[piece]
     ]
     carrier = state.carrier
     if not runners or state.opposing_carrier != EMPTY:
@@ -202,10 +202,10 @@ def _pass_chances(state: State, carrier: int) -> dict[int, float]:
     chances = {carrier: 1.0}
     # passes go back, so start with the foremost piece
     foremost_first = sorted(
-        TEAMS[state.seat], key=lambda piece: ranks_ahead(state.square_of[piece], 0, state.seat)
+        TEAMS[state.seat], key=lambda piece: ranks_ahead(state.piece_squares[piece], 0, state.seat)
     )
     for giver in foremost_first:
-        if giver not in chances or state.turns_down[giver]:
+        if giver not in chances or state.turns_to_miss[giver]:
             continue
         for taker in foremost_first:
             chance = _pass_chance(state, giver, taker, chances[giver])
@@ -225,9 +225,9 @@ def _pass_chance(state: State, giver: int, taker: int, chance: float) -> float:
 
     :param chance: chance that the giver has the ball
     """
-    start = state.square_of[giver]
-    end = state.square_of[taker]
-    if state.turns_down[taker] or not is_pass(state.seat, start, end):
+    start = state.piece_squares[giver]
+    end = state.piece_squares[taker]
+    if state.turns_to_miss[taker] or not is_pass(state.seat, start, end):
         return 0.0
     # each standing opponent on the way costs a face-off
     for square in squares_between(start, end):
@@ -244,7 +244,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     by square, and have the chance of the likeliest path. Each round extends the paths of the one
     before by a step.
     """
-    start = state.square_of[runner]
+    start = state.piece_squares[runner]
     loose_ball = state.ball if state.carrier == EMPTY else EMPTY
     # the other side's carrier is tackled and never run into (ruling)
     forbidden = state.ball if state.opposing_carrier != EMPTY else EMPTY
@@ -295,7 +295,7 @@ def _quiet_value(state: State) -> float:
     """Return the quiet value of a state: cards, fallen pieces, and who has or gets the ball."""
     seat = state.seat
     points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
-    for piece, turns in enumerate(state.turns_down):
+    for piece, turns in enumerate(state.turns_to_miss):
         if turns:
             loss = _DOWN_COST if turns == 1 else 1.5 * _DOWN_COST
             points += -loss if SEAT_OF[piece] == seat else loss
@@ -328,8 +328,8 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
     file = file_of(state.ball)
     points = _POSSESSION + _ground(rank_of(state.ball), owner)
     # opponents in the way cost points, team-mates that can take a pass are worth some
-    for piece, square in enumerate(state.square_of):
-        if state.turns_down[piece]:
+    for piece, square in enumerate(state.piece_squares):
+        if state.turns_to_miss[piece]:
             continue
         ranks_behind_ball = ranks_ahead(square, state.ball, owner)
         if SEAT_OF[piece] != owner:
@@ -355,7 +355,7 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     attacks = [
         ROLE_OF[piece].attack
         for piece in able_pieces(state)
-        if steps_apart(state.square_of[piece], ball) <= SPEED[piece]
+        if steps_apart(state.piece_squares[piece], ball) <= SPEED[piece]
     ]
     if not attacks:
         return 0.0, 0.0
@@ -377,15 +377,15 @@ def _loose_value(state: State) -> float:
     ball = state.ball
     # turns that each seat needs to the ball, at most 9
     seat_turns = [9.0, 9.0]
-    for piece, square in enumerate(state.square_of):
+    for piece, square in enumerate(state.piece_squares):
         steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
-        turns_down = state.turns_down[piece]
+        turns_to_miss = state.turns_to_miss[piece]
         # rounded up, with the distance as tie-break
         turns = ceil(steps / SPEED[piece]) + 0.1 * steps / SPEED[piece]
         # a piece that is down waits, and one of the other side slightly less
-        if turns_down:
-            turns += turns_down if owner == seat else turns_down - 0.4
+        if turns_to_miss:
+            turns += turns_to_miss if owner == seat else turns_to_miss - 0.4
         seat_turns[owner] = min(seat_turns[owner], turns)
     lead = seat_turns[1 - seat] - seat_turns[seat]
     # the seat on turn is first if both need nearly the same time

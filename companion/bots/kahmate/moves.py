@@ -53,14 +53,14 @@ def state_of(view: Mapping[str, Any]) -> State:
     """
     pieces = view["pieces"]
     south, north = SEATS
-    square_of = tuple(_square(piece["square"]) for piece in pieces)
+    piece_squares = tuple(_square(piece["square"]) for piece in pieces)
     return State(
         _OPTIONS,
-        square_of=square_of,
-        turns_down=tuple(piece["rounds_down"] for piece in pieces),
+        piece_squares=piece_squares,
+        turns_to_miss=tuple(piece["rounds_down"] for piece in pieces),
         ball=_square(view["ball"]["square"]),
         seat=SEATS.index(view["seat"]),
-        ran=tuple(square_of.index(NUMBERS[name]) for name in view["ran"]),
+        ran=tuple(piece_squares.index(NUMBERS[name]) for name in view["ran"]),
         cards=(tuple(view["cards"][south]), tuple(view["cards"][north])),
     )
 
@@ -71,23 +71,21 @@ def _square(name: str) -> int:
 
 def key_of(state: State) -> tuple[object, ...]:
     """Return what two states must have in common to count as a repetition. Cards do not count."""
-    return (state.square_of, state.turns_down, state.ball, state.seat, state.ran)
+    return (state.piece_squares, state.turns_to_miss, state.ball, state.seat, state.ran)
 
 
 # ---- states after a play -------------------------------------------------------------------------
 
 
-def end_turn(state: State, **changes: Any) -> State:
+def end_turn(state: State) -> State:
     """Return the state at the start of the other seat's turn.
 
     A piece has one turn less to miss at the end of each turn of its own side, and stands up at 0.
-
-    :param changes: fields of `State` that the last play of the turn changes first
     """
-    down = list(changes.pop("turns_down", state.turns_down))
+    turns_to_miss = list(state.turns_to_miss)
     for piece in TEAMS[state.seat]:
-        down[piece] = max(0, down[piece] - 1)
-    return replace(state, seat=1 - state.seat, ran=(), turns_down=tuple(down), **changes)
+        turns_to_miss[piece] = max(0, turns_to_miss[piece] - 1)
+    return replace(state, seat=1 - state.seat, ran=(), turns_to_miss=tuple(turns_to_miss))
 
 
 def state_if_won(state: State, course: Course, lead: int = 1) -> State:
@@ -95,20 +93,15 @@ def state_if_won(state: State, course: Course, lead: int = 1) -> State:
 
     A tackle ends the turn.
     """
-    hands = _hands_after(state, course)
-    mover = course.mover
-    down = _down_after(state, [face_off.defender for face_off in course.face_offs])
-    if course.kind is Kind.TACKLE:
-        # only a clear lead gives the ball to the tackler
-        ball = state.square_of[mover] if lead > CLEAR_LEAD else course.ball
-        return end_turn(state, cards=hands, ball=ball, turns_down=down)
-    if course.kind is not Kind.RUN:
-        return replace(state, cards=hands, ball=course.ball)
-    square_of = _squares_after(state, mover, course.end)
-    ran = (*state.ran, mover)
-    return replace(
-        state, cards=hands, ball=course.ball, square_of=square_of, turns_down=down, ran=ran
-    )
+    state = _refill_hands(state, course)
+    defenders = [face_off.defender for face_off in course.face_offs]
+    if course.kind is Kind.RUN:
+        return _end_run(state, course.mover, course.end, course.ball, defenders)
+    if course.kind is not Kind.TACKLE:
+        return replace(state, ball=course.ball)
+    # only a clear lead gives the ball to the tackler
+    ball = state.piece_squares[course.mover] if lead > CLEAR_LEAD else course.ball
+    return end_turn(replace(state, ball=ball, turns_to_miss=_turn_over(state, defenders)))
 
 
 def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
@@ -116,47 +109,47 @@ def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
 
     A tackle ends the turn.
     """
-    hands = _hands_after(state, course)
-    down = _down_after(state, course.movers)
-    if course.kind is Kind.TACKLE:
-        return end_turn(state, cards=hands, turns_down=down)
-    if course.kind is Kind.PASS:
-        return replace(state, cards=hands, ball=face_off.ball_if_lost)
-    square_of = _squares_after(state, course.mover, face_off.stop_if_lost)
-    ran = (*state.ran, course.mover)
+    state = _refill_hands(state, course)
+    ball = face_off.ball_if_lost
+    if course.kind is Kind.RUN:
+        return _end_run(state, course.mover, face_off.stop_if_lost, ball, course.movers)
+    if course.kind is not Kind.TACKLE:
+        return replace(state, ball=ball)
+    return end_turn(replace(state, turns_to_miss=_turn_over(state, course.movers)))
+
+
+def _refill_hands(state: State, course: Course) -> State:
+    """Return the state with the cards that both seats have after the face-offs of a course.
+
+    Which cards these cost is unknown, so hands stay as they are. But after the last cards both
+    hands are full again.
+    """
+    if course.face_offs and len(state.cards[0]) == 1:
+        return replace(state, cards=(FULL_HAND, FULL_HAND))
+    return state
+
+
+def _end_run(
+    state: State, runner: int, square: int, ball: int, turned_over: Iterable[int]
+) -> State:
+    """Return the state after a run that ends on a square, and turns pieces over."""
     return replace(
         state,
-        cards=hands,
-        ball=face_off.ball_if_lost,
-        square_of=square_of,
-        turns_down=down,
-        ran=ran,
+        ball=ball,
+        piece_squares=(*state.piece_squares[:runner], square, *state.piece_squares[runner + 1 :]),
+        turns_to_miss=_turn_over(state, turned_over),
+        ran=(*state.ran, runner),
     )
 
 
-def _hands_after(state: State, course: Course) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the cards that both seats still have after a course.
-
-    Which cards it costs is unknown, so hands stay as they are. But after the last cards both hands
-    are full again.
-    """
-    if course.face_offs and len(state.cards[0]) == 1:
-        return FULL_HAND, FULL_HAND
-    return state.cards
-
-
-def _squares_after(state: State, piece: int, square: int) -> tuple[int, ...]:
-    return (*state.square_of[:piece], square, *state.square_of[piece + 1 :])
-
-
-def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
-    """Return for how many turns of its owner each piece is down, once these are turned over."""
-    down = list(state.turns_down)
+def _turn_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
+    """Return `State.turns_to_miss` once these pieces are turned over."""
+    turns_to_miss = list(state.turns_to_miss)
     for piece in pieces:
-        # It misses one whole turn. The end of the present turn, if it is its own side's, counts
-        # down, too, so that one is added.
-        down[piece] = 2 if piece in TEAMS[state.seat] else 1
-    return tuple(down)
+        # A piece misses one whole turn. The present turn, if it is its own side's, also counts as
+        # one when it ends.
+        turns_to_miss[piece] = 2 if piece in TEAMS[state.seat] else 1
+    return tuple(turns_to_miss)
 
 
 # ---- the plays of a turn -------------------------------------------------------------------------

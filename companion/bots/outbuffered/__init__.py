@@ -101,8 +101,7 @@ class OutbufferedBot(Bot):
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Return the lead of the best buffer over this one, against the equilibrium."""
         game = self._turn_game(self._turns.position(view), view)
-        _, theirs, _ = equilibrium(game.payoff)
-        gains = game.payoff @ theirs
+        gains = game.payoff @ equilibrium(game.payoff).theirs
         row = game.row_of(BUFFERS.index(action))
         # values range from -1 to 1, so half the difference is a share of a game
         return max(0.0, float(gains.max() - gains[row]) / 2)
@@ -156,9 +155,10 @@ class OutbufferedBot(Bot):
     def _value(self, position: Position) -> float:
         """Return the value of a position for South, from -1 (lost) to 1 (won)."""
         if self._table is not None:
-            south, north, south_flag, north_flag = position
+            south_robot, north_robot, south_flag, north_flag = position
             # index 0 of a flag is `CARRIED`, which is -1
-            return int(self._table[south, north, south_flag + 1, north_flag + 1]) / SCALE
+            indexes = (south_robot, north_robot, south_flag + 1, north_flag + 1)
+            return int(self._table[indexes]) / SCALE
         # the lead is in steps. A hyperbolic tangent keeps values below 1, and the factors were
         # chosen by eye: about 5 steps ahead are most of a win
         return 0.9 * math.tanh(0.22 * lead(self._turns.state(position)))
@@ -170,17 +170,18 @@ class OutbufferedBot(Bot):
 
         The strategy deviates towards the best answer to what people tend to play.
         """
-        mine, theirs, value = equilibrium(game.payoff)
-        guess = likely_mix(game, theirs)
-        best = mine
+        balanced = equilibrium(game.payoff)
+        guess = likely_mix(game, balanced.theirs)
+        best = balanced.mine
         reason = _BALANCED_REASON
-        answer = theirs
-        best_gain = float(mine @ game.payoff @ guess)
+        answer = balanced.theirs
+        best_gain = float(best @ game.payoff @ guess)
         for trust in _TRUST_LEVELS:
-            exploiting_mix, _, safe_value = equilibrium(game.payoff, guess, trust)
+            exploiting = equilibrium(game.payoff, guess, trust)
             # mix with the equilibrium so that the risk is at most `_MAX_RISK`
-            share = np.float32(min(1.0, _MAX_RISK / max(1e-6, value - safe_value)))
-            safe_mix = share * exploiting_mix + (1 - share) * mine
+            risk = balanced.guaranteed - exploiting.guaranteed
+            share = np.float32(min(1.0, _MAX_RISK / max(1e-6, risk)))
+            safe_mix = share * exploiting.mine + (1 - share) * balanced.mine
             gain = float(safe_mix @ game.payoff @ guess)
             if gain > best_gain:
                 best = safe_mix
@@ -199,7 +200,8 @@ class OutbufferedBot(Bot):
 
         The noise depends only on the seed, the position, and the number of times that it occurred.
         """
-        rng = Random(f"{self.seed} {position} {self._visits[position]}")
+        # a plain tuple, because the text of a named one is different
+        rng = Random(f"{self.seed} {tuple(position)} {self._visits[position]}")
         noise = [rng.gauss(0, _NOISE[self.level]) for _ in game.ends]
         game = game.with_noise(np.array(noise, np.float32))
         uniform = np.full(len(game.columns), 1 / len(game.columns), np.float32)

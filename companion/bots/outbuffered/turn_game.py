@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class TurnGame:
 
     def with_noise(self, noise: Vector) -> TurnGame:
         """Return the same turn with noise on all values except those of finished games."""
-        is_over = np.array([position in VALUE_OF for position, _ in self.ends])
+        is_over = np.array([end.position in VALUE_OF for end in self.ends])
         # noise must not make a position look like a finished game
         noisy = np.clip(self.values + noise, -0.99, 0.99)
         values = np.where(is_over, self.values, noisy).astype(np.float32)
@@ -81,10 +82,19 @@ def _distinct_rows(table: NDArray[np.int32]) -> list[int]:
     return list(first_rows.values())
 
 
-def equilibrium(
-    payoff: Matrix, guess: Vector | None = None, trust: float = 0.0
-) -> tuple[Vector, Vector, float]:
-    """Return both sides' mixed strategies by regret matching+, and the rows' guaranteed value.
+class Equilibrium(NamedTuple):
+    """Mixed strategies of both sides."""
+
+    mine: Vector
+    """Shares of the rows."""
+    theirs: Vector
+    """Shares of the columns."""
+    guaranteed: float
+    """Value of `mine` for the own side against the best answer to it."""
+
+
+def equilibrium(payoff: Matrix, guess: Vector | None = None, trust: float = 0.0) -> Equilibrium:
+    """Return both sides' mixed strategies by regret matching+.
 
     The other side plays `guess` with probability `trust`, and freely otherwise. Averages are
     weighted by round (Tammelin, 2014). `mixed_strategies` does the same without numpy, for
@@ -114,7 +124,7 @@ def equilibrium(
         their_sum += number * theirs
     mine = my_sum / my_sum.sum()
     theirs = their_sum / their_sum.sum()
-    return mine, theirs, float((payoff_by_column @ mine).min())
+    return Equilibrium(mine, theirs, float((payoff_by_column @ mine).min()))
 
 
 def _match_regrets(regret: Vector, change: Vector) -> Vector:

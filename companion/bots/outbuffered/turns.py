@@ -1,11 +1,8 @@
 """Turns of Outbuffered: positions as tuples, and all 216 by 216 pairs of buffers at once.
 
 A buffer is the three commands that a side hands in for a turn. Here it is an index in `BUFFERS`, as
-its owner writes it. A turn has three steps, in each of which both sides carry out one command.
-
-A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, and
-`CARRIED` is a flag that the other side carries. A turn ends in a position, or in one of `WON`,
-`LOST` and `DRAWN` from South's point of view.
+its owner writes it. A turn has three steps, in each of which both sides carry out one command. A
+turn ends in a position, or in one of `WON`, `LOST` and `DRAWN` from South's point of view.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +20,32 @@ from companion.core.kit import SEATS
 from companion.games.outbuffered.board import SOUTH, terrain_of
 from companion.games.outbuffered.turn import OutbufferedOptions, State, carry_out
 
-Position = tuple[int, int, int, int]
-# A position, and whether on the way to it a flag was taken or a robot hit.
-End = tuple[Position, bool]
 
+class Position(NamedTuple):
+    """The squares of robots and flags, as numbers (indexes in `Turns.squares`)."""
+
+    south_robot: int
+    north_robot: int
+    south_flag: int
+    """Square of South's own flag, or `CARRIED`."""
+    north_flag: int
+    """Square of North's own flag, or `CARRIED`."""
+
+
+class End(NamedTuple):
+    """A possible end of a turn or of a step."""
+
+    position: Position
+    is_eventful: bool
+    """Whether on the way to it a flag was taken or a robot hit."""
+
+
+# Stands for the square of a flag that the other side carries.
 CARRIED = -1
-WON: Position = (-2, 0, 0, 0)
-LOST: Position = (-3, 0, 0, 0)
-DRAWN: Position = (-4, 0, 0, 0)
+# Ends of a game. They have no squares.
+WON = Position(-2, 0, 0, 0)
+LOST = Position(-3, 0, 0, 0)
+DRAWN = Position(-4, 0, 0, 0)
 # Value for South of a finished game.
 VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
 
@@ -65,21 +80,21 @@ class Turns:
         return self._position(robots, [Square.parse(name) if name else None for name in names])
 
     def _position(self, robots: Sequence[Square], flags: Sequence[Square | None]) -> Position:
-        south, north, south_flag, north_flag = map(self._numbers.__getitem__, (*robots, *flags))
-        return south, north, south_flag, north_flag
+        return Position(*map(self._numbers.__getitem__, (*robots, *flags)))
 
     def state(self, position: Position) -> State:
         """Return the game's state of a position, at the beginning of the first turn."""
-        robots = self.squares[position[0]], self.squares[position[1]]
+        robots = self.squares[position.south_robot], self.squares[position.north_robot]
         south_flag, north_flag = (
-            None if flag == CARRIED else self.squares[flag] for flag in position[2:]
+            None if flag == CARRIED else self.squares[flag]
+            for flag in (position.south_flag, position.north_flag)
         )
         return State(self._options, self._terrain, robots, (south_flag, north_flag))
 
     def _step_results(self, position: Position) -> list[End]:
         """Return the results of one step, for each of the 36 pairs of commands, South's first."""
         if position in VALUE_OF:
-            return [(position, False)] * COMMANDS**2
+            return [End(position, is_eventful=False)] * COMMANDS**2
         state = self.state(position)
         results = []
         for pair in product(_LETTERS, _LETTERS):
@@ -91,7 +106,7 @@ class Turns:
                 end = DRAWN
                 if winners:
                     end = WON if SEATS[SOUTH] in winners else LOST
-            results.append((end, after.quiet == 0))
+            results.append(End(end, is_eventful=after.quiet == 0))
         return results
 
     def ends_of_turn(self, position: Position) -> tuple[list[End], NDArray[np.int32]]:
@@ -99,8 +114,9 @@ class Turns:
 
         The array has 216 rows for South and 216 columns for North.
         """
-        # each step has a table: for each state before it and pair of commands the state after it
-        numbers: dict[End, int] = {(position, False): 0}
+        # Each step has a table. Its rows are the numbered ends of the step before, its columns the
+        # pairs of commands, and its entries the numbers of the ends of this step.
+        numbers = {End(position, is_eventful=False): 0}
         tables = []
         for _ in range(3):
             numbers_before = numbers
@@ -108,7 +124,7 @@ class Turns:
             table = np.empty((len(numbers_before), COMMANDS * COMMANDS), np.int32)
             for (before, was_eventful), row in numbers_before.items():
                 for pair, (after, is_eventful) in enumerate(self.step_results(before)):
-                    end = (after, was_eventful or is_eventful)
+                    end = End(after, was_eventful or is_eventful)
                     table[row, pair] = numbers.setdefault(end, len(numbers))
             tables.append(table)
         first, second, third = tables

@@ -113,7 +113,7 @@ class Kahmate(Game[State, Action]):
         """
         if state.is_placing:
             return None
-        return layout_of(state.square_of, state.turns_down, state.ball)
+        return layout_of(state.piece_squares, state.turns_to_miss, state.ball)
 
     def is_checked(self, state: State) -> bool:
         """Return False in placings and face-offs: hands may already have moved pieces."""

@@ -55,17 +55,16 @@ SIDE_NAMES = tuple(side.name for side in SIDES.values())
 
 
 class Role(NamedTuple):
-    """The role of a piece with its strengths (rulebook, "Beginning of the game").
-
-    `speed` is the maximum number of steps of a run. `attack` or `defence` is added to the card in a
-    face-off.
-    """
+    """The role of a piece with its strengths (rulebook, "Beginning of the game")."""
 
     letter: str
     name: str
     speed: int
+    """Maximum number of steps of a run."""
     attack: int
+    """Strength that is added to the card of an attacker in a face-off."""
     defence: int
+    """Strength that is added to the card of a defender in a face-off."""
 
 
 _REGULAR = Role("R", say("regular"), 3, 0, 0)

@@ -222,13 +222,13 @@ def _check_runner(state: State, square: int, kind: str) -> int:
             "round",
             square,
         )
-    if state.turns_down[piece]:
+    if state.turns_to_miss[piece]:
         parts = {**names_of(piece, square), "side": SIDE_NAMES[state.seat]}
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
         # The turn in which it was turned over does not count.
-        if state.turns_down[piece] > 1:
+        if state.turns_to_miss[piece] > 1:
             sentence = say(
                 "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next "
                 "turn.",
@@ -336,7 +336,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     if other in (EMPTY, piece):
         return
     names = names_of(other, last)
-    if state.turns_down[other]:
+    if state.turns_to_miss[other]:
         _refuse(
             Reason.STOPS_ON_TURNED_OVER,
             say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **names),
@@ -414,7 +414,7 @@ def _check_pass(state: State, action: Pass) -> None:
             "{piece!c} is on {square}: a pass goes to a team-mate.",
             **names_of(receiver, action.end),
         )
-    elif state.turns_down[receiver]:
+    elif state.turns_to_miss[receiver]:
         sentence = say(
             "{piece!c} on {square} is turned over: it cannot receive a pass.",
             **names_of(receiver, action.end),
@@ -430,7 +430,7 @@ def _check_kick(state: State, action: Kick) -> None:
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     # No team-mate may be ahead of the kicker, even if turned over (ruling).
     for mate in TEAMS[state.seat]:
-        square = state.square_of[mate]
+        square = state.piece_squares[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
             _refuse(
                 Reason.TEAM_MATE_AHEAD,
@@ -562,11 +562,11 @@ def _attempted_action(state: State, seen: FacesSeen) -> BallPlay | None:
 
     None unless one piece or the ball has moved.
     """
-    tops = changed_tops(layout_of(state.square_of, state.turns_down, state.ball), seen)
+    tops = changed_tops(layout_of(state.piece_squares, state.turns_to_miss, state.ball), seen)
     # The top face of each changed square now, or None for a square that has become empty.
     now = {NUMBER_OF[square]: face for square, (_, face) in tops.items() if square in NUMBER_OF}
     emptied = {square for square, face in now.items() if face is None}
-    moved = [piece for piece in PIECES if state.square_of[piece] in emptied]
+    moved = [piece for piece in PIECES if state.piece_squares[piece] in emptied]
     faces = {BALL}
     if moved:
         faces = {PIECE_NAMES[moved[0]], DOWN_NAMES[moved[0]]}
@@ -587,7 +587,7 @@ def _attempted_run(state: State, piece: int, end: int) -> Run | Tackle:
 
     The path is the shortest legal one, or a straight one if none is legal.
     """
-    straight_path = _straight_path(state.square_of[piece], end)
+    straight_path = _straight_path(state.piece_squares[piece], end)
     if end == state.ball and state.opposing_carrier != EMPTY:
         path = next(paths_to_carrier(state, piece), straight_path[:-1])
         return Tackle((path,), end)

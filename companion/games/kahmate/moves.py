@@ -160,12 +160,12 @@ def as_laid(state: State, action: Action) -> Layout | None:
         return None
     course = course_of(state, action)
     if course.kind is not Kind.TACKLE:
-        square_of = list(state.square_of)
-        square_of[course.mover] = course.end
-        return layout_of(square_of, state.turns_down, course.ball)
-    layout = layout_of(state.square_of, state.turns_down, state.ball)
+        piece_squares = list(state.piece_squares)
+        piece_squares[course.mover] = course.end
+        return layout_of(piece_squares, state.turns_to_miss, course.ball)
+    layout = layout_of(state.piece_squares, state.turns_to_miss, state.ball)
     for piece in course.movers:
-        del layout[SQUARES[state.square_of[piece]]]
+        del layout[SQUARES[state.piece_squares[piece]]]
     target = SQUARES[state.ball]
     layout[target] = (*layout[target], *(PIECE_NAMES[piece] for piece in course.movers))
     return layout
@@ -225,7 +225,7 @@ def able_pieces(state: State) -> list[int]:
     return [
         piece
         for piece in TEAMS[state.seat]
-        if not state.turns_down[piece] and piece not in state.ran
+        if not state.turns_to_miss[piece] and piece not in state.ran
     ]
 
 
@@ -239,7 +239,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
     forbidden = state.opposing_carrier
     # No square has the number IN_GOAL, so without a loose ball nothing is picked up.
     loose_ball = ball if state.carrier == EMPTY else IN_GOAL
-    start = state.square_of[piece]
+    start = state.piece_squares[piece]
     # Each path comes with whether the runner has the ball at its end.
     paths: list[tuple[Path, bool]] = [((start,), start == ball)]
     for _ in range(speed):
@@ -266,11 +266,11 @@ def passes(state: State) -> Iterator[Pass]:
     if state.carrier not in TEAMS[state.seat]:
         return
     for mate in TEAMS[state.seat]:
-        end = state.square_of[mate]
+        end = state.piece_squares[mate]
         ranks_back = ranks_ahead(end, state.ball, state.seat)
         files_aside = abs(file_of(state.ball) - file_of(end))
         is_in_reach = 1 <= ranks_back <= PASS_REACH and files_aside <= PASS_REACH
-        if is_in_reach and not state.turns_down[mate]:
+        if is_in_reach and not state.turns_to_miss[mate]:
             yield Pass(state.ball, end)
 
 
@@ -281,7 +281,7 @@ def kicks(state: State) -> Iterator[Kick]:
     if state.carrier not in mates:
         return
     # A team-mate ahead forbids kicks, even if turned over (ruling).
-    if any(ranks_ahead(ball, state.square_of[mate], state.seat) > 0 for mate in mates):
+    if any(ranks_ahead(ball, state.piece_squares[mate], state.seat) > 0 for mate in mates):
         return
     file = file_of(ball)
     files = range(max(0, file - KICK_REACH), min(FILES, file + KICK_REACH + 1))
@@ -297,7 +297,7 @@ def paths_to_carrier(state: State, piece: int) -> Iterator[Path]:
     """Yield every path of a piece to a square next to the opponent's carrier, by length."""
     if state.opposing_carrier == EMPTY:
         return
-    paths: list[Path] = [(state.square_of[piece],)]
+    paths: list[Path] = [(state.piece_squares[piece],)]
     for _ in range(SPEED[piece]):
         longer_paths = []
         for path in paths:

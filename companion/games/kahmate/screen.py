@@ -130,12 +130,12 @@ def _duel(state: State, course: Course) -> Duel:
     attacking_piece = course.mover
     attacker = Duellist(
         PIECE_NAMES[attacking_piece],
-        SQUARES[state.square_of[attacking_piece]],
+        SQUARES[state.piece_squares[attacking_piece]],
         _attack_text(state, course),
         tuple(ROLE_OF[piece].attack for piece in course.movers),
     )
     piece = course.face_offs[state.face_offs_won].defender
-    square = SQUARES[state.square_of[piece]]
+    square = SQUARES[state.piece_squares[piece]]
     text = say("is in the way on {square}", square=square)
     if course.kind is Kind.TACKLE:
         text = say("has the ball on {square}", square=square)
@@ -149,7 +149,7 @@ def _duel(state: State, course: Course) -> Duel:
 
 def _attack_text(state: State, course: Course) -> str:
     """Return the action of the attacker in a face-off."""
-    start = NAMES[state.square_of[course.mover]]
+    start = NAMES[state.piece_squares[course.mover]]
     if course.kind is Kind.TACKLE:
         return say("tackles from {start}", start=start)
     if course.kind is Kind.PASS:
@@ -196,7 +196,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     key = ""
     taps: tuple[Square, ...] = ()
     squares_met = tuple(
-        SQUARES[state.square_of[face_off.defender]] for face_off in course.face_offs
+        SQUARES[state.piece_squares[face_off.defender]] for face_off in course.face_offs
     )
     match action:
         case Run(path=squares):
@@ -224,7 +224,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
 
 def label_of(state: State, course: Course) -> str:
     """Return what a course does in words, without the opponents on its way."""
-    origin = state.square_of[course.mover]
+    origin = state.piece_squares[course.mover]
     start = NAMES[origin]
     ball = NAMES[course.ball]
     match course.kind:
@@ -233,7 +233,7 @@ def label_of(state: State, course: Course) -> str:
         case Kind.KICK:
             return say("Kick {start} to {end}", start=start, end=ball)
         case Kind.TACKLE:
-            starts = listed(NAMES[state.square_of[piece]] for piece in course.movers)
+            starts = listed(NAMES[state.piece_squares[piece]] for piece in course.movers)
             parts = {"square": NAMES[state.ball], "starts": starts}
             # On the goal line the ball goes to a side, which the first tackler decides.
             if rank_of(course.ball) == rank_of(state.ball):

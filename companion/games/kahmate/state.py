@@ -107,10 +107,10 @@ class State:
     """A position between two decisions, without any secrets. Pairs are (South, North)."""
 
     options: KahmateOptions
-    square_of: tuple[int, ...] = ()
+    piece_squares: tuple[int, ...] = ()
     """Square of each piece, by its number. Empty before the pieces are placed."""
-    turns_down: tuple[int, ...] = (0,) * len(PIECES)
-    """For each piece how many more turns of its owner, this one included, it lies turned over.
+    turns_to_miss: tuple[int, ...] = (0,) * len(PIECES)
+    """Number of turns of its owner, this one included, for which each piece still lies turned over.
 
     0 for a standing piece.
     """
@@ -137,7 +137,7 @@ class State:
         """Return the piece on each square, or EMPTY."""
         # The last entry, at the index IN_GOAL, is never read.
         board = [EMPTY] * (AREA + 1)
-        for piece, square in enumerate(self.square_of):
+        for piece, square in enumerate(self.piece_squares):
             board[square] = piece
         return board
 
@@ -147,7 +147,7 @@ class State:
         if self.ball == IN_GOAL:
             return EMPTY
         piece = self.board[self.ball]
-        if piece == EMPTY or self.turns_down[piece]:
+        if piece == EMPTY or self.turns_to_miss[piece]:
             return EMPTY
         return piece
 
@@ -161,12 +161,12 @@ class State:
 
     def is_standing_opponent(self, piece: int) -> bool:
         """Return whether a piece, or EMPTY, is a standing opponent of the seat on turn."""
-        return piece != EMPTY and not self.turns_down[piece] and SEAT_OF[piece] != self.seat
+        return piece != EMPTY and not self.turns_to_miss[piece] and SEAT_OF[piece] != self.seat
 
     @property
     def is_placing(self) -> bool:
         """Return whether the pieces are not placed yet."""
-        return not self.square_of
+        return not self.piece_squares
 
     @property
     def quiet_turns(self) -> int:
@@ -191,25 +191,25 @@ def first_state(options: KahmateOptions) -> State:
         raise Malformed(
             say("Write six squares for Blue, a slash, six for Pink, a slash, and the ball’s square")
         )
-    square_of = tuple(NUMBER_OF[square] for team in teams for square in team)
+    piece_squares = tuple(NUMBER_OF[square] for team in teams for square in team)
     return State(
         options,
-        square_of,
+        piece_squares,
         ball=NUMBER_OF[ball],
         seat=SEATS.index(Seat(options.starter or Seat.SOUTH)),
     )
 
 
 def layout_of(
-    square_of: Sequence[int], turns_down: Sequence[int], ball: int
+    piece_squares: Sequence[int], turns_to_miss: Sequence[int], ball: int
 ) -> dict[Square, tuple[str, ...]]:
     """Return the layout of pieces and ball, where the ball is on top of the piece on its square.
 
     Pieces and ball in goal are left out.
     """
     layout: dict[Square, tuple[str, ...]] = {
-        SQUARES[square]: (DOWN_NAMES[piece] if turns_down[piece] else PIECE_NAMES[piece],)
-        for piece, square in enumerate(square_of)
+        SQUARES[square]: (DOWN_NAMES[piece] if turns_to_miss[piece] else PIECE_NAMES[piece],)
+        for piece, square in enumerate(piece_squares)
         if square != IN_GOAL
     }
     if ball != IN_GOAL:
@@ -252,15 +252,15 @@ def view_details(state: State) -> dict[str, Any]:
                 "seat": SEATS[SEAT_OF[piece]],
                 "role": ROLE_OF[piece].letter,
                 "square": "goal" if square == IN_GOAL else NAMES[square],
-                "rounds_down": state.turns_down[piece],
+                "rounds_down": state.turns_to_miss[piece],
             }
-            for piece, square in enumerate(state.square_of)
+            for piece, square in enumerate(state.piece_squares)
         ],
         "ball": _plain_ball(state),
         "ran": [
-            NAMES[state.square_of[piece]]
+            NAMES[state.piece_squares[piece]]
             for piece in state.ran
-            if state.square_of[piece] != IN_GOAL
+            if state.piece_squares[piece] != IN_GOAL
         ],
         "runs_left": state.runs_left,
         "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.cards, strict=True)},
@@ -286,8 +286,8 @@ def _plain_face_off(state: State) -> dict[str, Any] | None:
     face_off = course.face_offs[state.face_offs_won]
     return {
         "kind": course.kind,
-        "attackers": [NAMES[state.square_of[piece]] for piece in course.movers],
-        "defender": NAMES[state.square_of[face_off.defender]],
+        "attackers": [NAMES[state.piece_squares[piece]] for piece in course.movers],
+        "defender": NAMES[state.piece_squares[face_off.defender]],
         "won": state.face_offs_won,
         "of": len(course.face_offs),
     }

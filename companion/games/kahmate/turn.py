@@ -87,8 +87,8 @@ class _ActionLog(TurnLog):
         super().__init__()
         self.state = state
         self.ball = state.ball
-        self.square_of = list(state.square_of)
-        self.turns_down = list(state.turns_down)
+        self.piece_squares = list(state.piece_squares)
+        self.turns_to_miss = list(state.turns_to_miss)
         self.tallies: tuple[Tally, ...] = ()
         """Sums to show with the next stage."""
         self.changes: dict[str, Any] = {}
@@ -99,7 +99,9 @@ class _ActionLog(TurnLog):
 
         Unless `is_decided` it expects no layout, because hands may already have moved pieces.
         """
-        layout = layout_of(self.square_of, self.turns_down, self.ball) if is_decided else None
+        layout = (
+            layout_of(self.piece_squares, self.turns_to_miss, self.ball) if is_decided else None
+        )
         self.add_stage(title, layout, tallies=self.tallies)
         self.tallies = ()
 
@@ -113,12 +115,12 @@ class _ActionLog(TurnLog):
         self.ball = square
         seat = None
         text = say("The ball lies on {square}.", square=NAMES[square])
-        if square in self.square_of:
-            piece = self.square_of.index(square)
+        if square in self.piece_squares:
+            piece = self.piece_squares.index(square)
             seat = SEAT_OF[piece]
             text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
             # A turned-over piece does not have the ball, which lies on its square.
-            if self.turns_down[piece] or piece in fallen:
+            if self.turns_to_miss[piece] or piece in fallen:
                 text = say(
                     "The ball lies with {piece}, turned over on {square}.",
                     **names_of(piece, square),
@@ -130,9 +132,9 @@ class _ActionLog(TurnLog):
         why = say("It stands up at the end of its side’s next turn.")
         for piece in pieces:
             seat = SEAT_OF[piece]
-            square = self.square_of[piece]
+            square = self.piece_squares[piece]
             # The present turn does not count for its own side (ruling).
-            self.turns_down[piece] = 2 if seat == self.state.seat else 1
+            self.turns_to_miss[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
             self.add(KahmateEvent.TURNED_OVER, seat, text, "turned-over", at=NAMES[square], why=why)
         if pieces:
@@ -145,11 +147,11 @@ class _ActionLog(TurnLog):
         """
         seat = self.state.seat
         self.add(KahmateEvent.ROUND_END, seat, text, "round")
-        standing_up = [piece for piece in TEAMS[seat] if self.turns_down[piece] == 1]
+        standing_up = [piece for piece in TEAMS[seat] if self.turns_to_miss[piece] == 1]
         for piece in TEAMS[seat]:
-            self.turns_down[piece] = max(0, self.turns_down[piece] - 1)
+            self.turns_to_miss[piece] = max(0, self.turns_to_miss[piece] - 1)
         for piece in standing_up:
-            square = self.square_of[piece]
+            square = self.piece_squares[piece]
             text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
             if self.ball == square:
                 text = say(
@@ -183,8 +185,8 @@ class _ActionLog(TurnLog):
         changes: dict[str, Any] = {
             "course": None,
             "face_offs_won": 0,
-            "square_of": tuple(self.square_of),
-            "turns_down": tuple(self.turns_down),
+            "piece_squares": tuple(self.piece_squares),
+            "turns_to_miss": tuple(self.turns_to_miss),
             "ball": self.ball,
             "outcome": self.outcome,
         }
@@ -198,7 +200,7 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
     card = options.ball_card or rng.randint(1, 6)
     starter = SEATS.index(Seat(options.starter or rng.choice(SEATS)))
     for seat, placement in enumerate(placements):
-        log.square_of += placement.squares
+        log.piece_squares += placement.squares
         placed = zip(ROLES, placement.squares, strict=True)
         pieces = joined(", ", (joined(" ", (role.name, NAMES[square])) for role, square in placed))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
@@ -221,11 +223,12 @@ def _report_action(log: _ActionLog, course: Course) -> None:
     """Report the action and the opponents on its way."""
     state = log.state
     mover = course.mover
-    start = state.square_of[mover]
+    start = state.piece_squares[mover]
     parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
     defenders = [
         say(
-            "{piece} on {square}", **names_of(face_off.defender, state.square_of[face_off.defender])
+            "{piece} on {square}",
+            **names_of(face_off.defender, state.piece_squares[face_off.defender]),
         )
         for face_off in course.face_offs
     ]
@@ -270,7 +273,7 @@ def _complete(log: _ActionLog, course: Course) -> None:
         log.move_ball(course.ball, course.kind)
         log.finish_stage(title)
         return
-    log.square_of[mover] = course.end
+    log.piece_squares[mover] = course.end
     log.changes["ran"] = (*state.ran, mover)
     # If the ball moves with a runner that is not the carrier, it was loose.
     if course.ball != state.ball and mover != state.carrier:
@@ -434,10 +437,10 @@ def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     beaten = tuple(previous.defender for previous in course.face_offs[: state.face_offs_won])
     fallen = (*beaten, mover)
     stop = face_off.stop_if_lost
-    log.square_of[mover] = stop
+    log.piece_squares[mover] = stop
     log.changes["ran"] = (*state.ran, mover)
     text = say("{piece!c} stops on {square}.", **names_of(mover, stop))
-    start = NAMES[state.square_of[mover]]
+    start = NAMES[state.piece_squares[mover]]
     log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=NAMES[stop])
     # Whether the runner brought the ball along or picked it up on its way.
     had_ball = mover == state.carrier or face_off.ball_if_lost != state.ball
@@ -471,7 +474,7 @@ def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int
         square = course.ball
         why = say("{number} ahead: it takes more than 2 to win the ball.", number=lead)
         if lead > CLEAR_LEAD:
-            square = state.square_of[course.mover]
+            square = state.piece_squares[course.mover]
             why = say("{number} ahead: {side} wins the ball.", number=lead, side=side)
         log.move_ball(square, "tackled-ball", (carrier,), why)
         log.finish_stage(_BALL_TITLE)

@@ -13,7 +13,7 @@ from math import sqrt
 
 from bench.bots.costs import keeps_costs
 from bench.bots.matches import Pairing, play_game
-from companion.bots import has_opponent
+from companion.bots import has_bot
 from companion.bots.base import LEVELS
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -58,9 +58,7 @@ def bench_bots(only: str, quick: bool) -> bool:
     A quick look fails only where a bar is known to be missed.
     """
     games = QUICK_GAMES if quick else GAMES_EACH
-    known = [
-        name for name in GAMES if has_opponent(name) and name.startswith(only.partition(" ")[0])
-    ]
+    known = [name for name in GAMES if has_bot(name) and name.startswith(only.partition(" ")[0])]
     good = True
     for name in known:
         good &= keeps_costs(name, quick)

@@ -346,7 +346,7 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
 def test_what_hands_did_is_told_with_the_rule_it_breaks(
     state: State, changed: dict[str, str | None], message: str | None, square: str | None
 ) -> None:
-    seen = laid(state, changed) if state.square_of else {}
+    seen = laid(state, changed) if state.piece_squares else {}
     found = GAME.why_not(state, SOUTH, seen)
     if message is None:
         assert found is None
