@@ -1,10 +1,15 @@
-"""Opponents: programs that play a seat and know only that seat's view.
+"""Bots, which play a seat and know only that seat's view, and the machine players that use them.
 
-The opponent of a game is a `Bot`. On a table each one runs in a separate process (`bot_process`),
-which `machine_players` asks for a seat's actions and `coach` for advice.
+- A *bot* chooses the actions of one seat. Each game has one, a subclass of `Bot`. On pages and in
+  docs/ it is called an opponent.
+- A *bot process* (`bot_process`) runs a bot outside the service. The program in it is either our
+  own (`bot_engine`) or an *engine* of the settings, which speaks the same protocol.
+- A *character* (`characters`) is the name and strength under which players choose a bot.
+- A *machine player* (`machine_players`) is a free seat that a character plays. It asks a bot
+  process for each action. The `coach` asks one for advice to a person.
 
 May import `core`, `games`, `vision`, `table` and `storage`. Importing this package loads only the
-standard library. `bot_for` then loads the module of one game, so that the process of an opponent
+standard library. `bot_for` then loads the module of one game, so that the process of a bot
 stays small.
 """
 
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
     from companion.bots.base import Bot
     from companion.core.kit import Seat
 
-# Name of the opponent's class for each game. Its module in this package has the game's name.
+# Name of the subclass of `Bot` for each game. Its module in this package has the game's name.
 _CLASS_NAMES = {
     "outbuffered": "OutbufferedBot",
     "scouts": "ScoutsBot",
@@ -29,19 +34,19 @@ _CLASS_NAMES = {
 
 
 def has_bot(game: str) -> bool:
-    """Return whether there is an opponent for this game."""
+    """Return whether there is a bot for this game."""
     return game in _CLASS_NAMES
 
 
 def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> Bot:
-    """Return a new opponent for a seat.
+    """Return a new bot for a seat.
 
-    Raises `Malformed` for a game without an opponent, for an unknown level, and for options that
+    Raises `Malformed` for a game without a bot, for an unknown level, and for options that
     the game refuses.
 
     :param options: options of the game
     :param level: one of `LEVELS`
-    :param seed: seed of all random choices of this opponent
+    :param seed: seed of all random choices of this bot
     """
     from companion.bots.base import LEVELS  # noqa: PLC0415 - imported late: it needs `core`
     from companion.core.errors import Malformed  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The opponent for Robot Arena: it solves each turn as a small matrix game of plans.
+"""The bot for Robot Arena: it solves each turn as a small matrix game of plans.
 
 Both sides order their robots at the same time. A plan is one order for each robot of a side: to
 move or attack in one of four directions, to defend, to self-destruct, or nothing. With these 11
@@ -72,7 +72,7 @@ STRENGTHS = {
 Plan = tuple[str, ...]
 # Plans of a side with their shares.
 Mix = list[tuple[Plan, float]]
-# The two sides in the search: the side of the opponent itself, and the one that it plays against.
+# The two sides in the search: the side of the bot itself, and the one that it plays against.
 # Either can be South.
 _OWN = 0
 _OTHER = 1

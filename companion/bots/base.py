@@ -1,7 +1,7 @@
-"""The interface of an opponent, which gets one seat's view and returns an action in notation.
+"""The interface of a bot, which gets one seat's view and returns an action in notation.
 
-The view of a seat holds only what the player there may know. This module also makes the sentences
-in which all opponents give their reasons.
+The view of a seat holds only what the player there may know. The functions here make the sentences
+in which all bots give their reasons.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from companion.core.i18n import joined, say
 from companion.core.kit import Seat
 
-# Beginner, club player, and maximum strength.
+# Levels of strength: beginner, club player, and maximum strength.
 LEVELS = (1, 2, 3)
 
 # Minimum probability of an expected reply to be mentioned. Chosen by eye: one below it is hardly
@@ -26,7 +26,7 @@ _CERTAIN_PERCENT = 95
 
 
 class Choice(NamedTuple):
-    """An action that an opponent chose."""
+    """An action that a bot chose."""
 
     action: str
     """The action in the game's notation."""

@@ -1,14 +1,14 @@
-"""The opponent for BINMAT: Monte Carlo playouts on random deals of the hidden cards.
+"""The bot for BINMAT: Monte Carlo playouts on random deals of the hidden cards.
 
 The attacker wins by combats that take more cards than a lane has left, the defender by lasting
 until the turns run out. A wall is a stack of the defender.
 
-The opponent deals the hidden cards at random many times, tries an action on each deal, and plays
+The bot deals the hidden cards at random many times, tries an action on each deal, and plays
 the game out. Both sides of a playout follow rules of thumb. It tries the most promising legal
 actions in rounds, and each round keeps the better half (sequential halving: Karnin, Koren and
 Somekh, 2013). All actions of a round are tried on the same deals. The value of an action is its
 mean result, from 0 (every playout is lost) to 1 (won), and a little of its points by the rules of
-thumb. The opponent also remembers which cards the other side was seen to draw.
+thumb. The bot also remembers which cards the other side was seen to draw.
 """
 
 from __future__ import annotations

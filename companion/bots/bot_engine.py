@@ -1,9 +1,14 @@
-"""An opponent as JSON lines: the program behind a seat that the machine plays.
+"""A bot as JSON lines on standard input and output: the program of our own bot processes.
 
-It reads one request a line and writes one reply a line. `new` begins a game with a seat and
-options. `see` shows the view after a turn, and its events. `choose` asks for an action in a view in
-which the seat has to act. `judge` asks how good an action is in such a view. docs/interfaces.md
-describes the messages. A request that is wrong gets an `error` and changes nothing.
+It reads one request a line and writes one reply a line:
+
+- `new` begins a game with a seat and options.
+- `see` shows the view after a turn, and the events of that turn.
+- `choose` asks for an action in a view in which the seat has to act.
+- `judge` asks how good an action is in such a view.
+
+docs/interfaces.md describes the messages. A request that is wrong gets an `error` and changes
+nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +33,13 @@ from companion.games import game_named
 # Maximum size of a request or a reply, so that a faulty program cannot fill the other's memory.
 MAX_LINE_BYTES = 1_000_000
 
-# Maximum private memory of a built-in opponent: about three times the peak of one.
+# Maximum private memory of a built-in bot: about three times the peak of one.
 MAX_OWN_MEMORY_BYTES = 192 << 20
 
 # Priority of the process (nice(2)), lower than that of the table's own threads.
 NICENESS = 10
 
-# Maximum number of the user's processes and threads at which an opponent may still start one. It is
+# Maximum number of the user's processes and threads at which a bot may still start one. It is
 # lower than the service's limit (`TasksMax`), so that the table always gets its own.
 MAX_TASKS = 1000
 
@@ -50,14 +55,13 @@ class _NewGame(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Turn(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `see`, `choose` and `judge`.
-
-    `events` led to the view, and are only in `see`. `action` is only in `judge`.
-    """
+    """The body of `see`, `choose` and `judge`."""
 
     view: dict[str, Any]
     events: list[dict[str, Any]] = []
+    """What led to the view. Only in `see`."""
     action: str = ""
+    """The action to judge, in notation. Only in `judge`."""
 
 
 _Verb = Literal["new", "see", "choose", "judge"]
@@ -68,7 +72,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class BotEngine:
-    """The opponent of one seat of a game, which answers requests. `answer` never raises.
+    """The bot of one seat of a game, which answers requests. `answer` never raises.
 
     >>> BotEngine("outbuffered", level=1, seed=7).answer(b'{"new": {"seat": "south"}}')
     b'{"ready":true}'

@@ -1,7 +1,7 @@
-"""Run an opponent in a separate process, which gets only one seat's views over two pipes.
+"""A bot in a separate process, which gets only one seat's views over two pipes.
 
-`machine_players` and `coach` use it. The program behind the pipes is `bot_engine`, or one from
-outside that speaks the same protocol.
+`machine_players` and `coach` use it. The program behind the pipes is `bot_engine`, or an engine of
+the settings, a program from outside that speaks the same protocol.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from companion.core.kit import Seat
 from companion.core.names import is_printable
 from companion.core.ports import Closeable
 
-# Maximum private memory of any opponent. Built-in ones set a lower limit for themselves.
+# Maximum private memory of any bot. Built-in ones set a lower limit for themselves.
 MAX_MEMORY_BYTES = 512 << 20
 
 # Maximum length of an action, far longer than any game has.
 _MAX_ACTION_CHARS = 10_000
 
-# Maximum number of reasons that are shown. Built-in opponents give up to six.
+# Maximum number of reasons that are shown. Built-in bots give up to six.
 _MAX_REASONS = 12
 
 # Maximum length of a reason, so that it does not fill a phone.
@@ -52,23 +52,29 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
 class BotFailure(CompanionError, RuntimeError):
-    """The opponent was killed, hung, answered late, or sent an invalid answer.
+    """The bot was killed, hung, answered late, or sent an invalid answer.
 
-    The message says which of these, but never the opponent's action.
+    The message says which of these, but never the bot's action.
     """
 
     kind = "bot"
 
 
 class _Reply(msgspec.Struct):
-    """Any reply of an opponent: `ready` to `new`, `ok` to `see`, the rest to the others."""
+    """Any reply of a bot. Each kind of request is answered by some of the fields."""
 
     ready: bool = False
+    """True in an answer to `new`."""
     ok: bool = False
+    """True in an answer to `see`."""
     action: str = ""
+    """Best action in notation, in an answer to `choose` or `judge`."""
     nodes: int = 0
+    """Number of positions that were searched for it."""
     why: list[Any] = []
+    """Reasons for it, as sentences or as objects that `sentence_of` reads."""
     loss: float | None = None
+    """How much worse the action to `judge` is, as a share of a game. None if it is not known."""
 
 
 _decode = msgspec.json.Decoder(_Reply).decode
@@ -83,12 +89,12 @@ _BUILT_IN_PROGRAM = [sys.executable, "-m", "companion.bots.bot_engine"]
 
 
 def bot_command(game: str, level: int, seed: int) -> list[str]:
-    """Return the command that starts a built-in opponent."""
+    """Return the command that starts a built-in bot."""
     return [*_BUILT_IN_PROGRAM, game, "--level", str(level), "--seed", str(seed)]
 
 
 class BotProcess(Closeable):
-    """One opponent and its process, the child. A context manager.
+    """One bot and its process, the child. A context manager.
 
     Every failure kills the child and raises `BotFailure`. After that, and after `close`, every call
     fails. Calls are serialised. `close` may be called from another thread and ends a call that is
@@ -188,7 +194,7 @@ class BotProcess(Closeable):
                 self.child.wait()
 
     def _fail(self, predicate: str) -> NoReturn:
-        """Kill the child and raise `BotFailure`. The predicate says what the opponent did."""
+        """Kill the child and raise `BotFailure`. The predicate says what the bot did."""
         self._kill()
         raise BotFailure(f"The opponent {predicate}")
 
@@ -210,7 +216,7 @@ class BotProcess(Closeable):
         if not answer.endswith(b"\n"):
             is_too_long = len(answer) > MAX_LINE_BYTES
             self._fail("answered a line that is too long" if is_too_long else "has ended")
-        # `{"error": …` at the beginning, with white space or without
+        # an answer that begins with `{"error": …`, with white space or without
         if b'"error"' in answer[:12]:
             self._fail("refused a request")
         try:
@@ -219,11 +225,12 @@ class BotProcess(Closeable):
             self._fail("answered nonsense")
 
     def _exchange(self, line: bytes, deadline_s: float) -> bytes:
-        """Send a line to the child and return its answer, without an end of line if it has ended.
+        """Send a line to the child and return its answer.
 
-        Raises `TimeoutError` at the deadline, which is on the monotonic clock. Every access waits
-        for the pipe with this timeout first. A plain read could wait for good, even after the child
-        has ended, because a process that it started may keep the pipe open.
+        The answer ends with a newline, unless the child has ended or the line is too long. Raises
+        `TimeoutError` at the deadline, which is on the monotonic clock. Every access waits for the
+        pipe with this timeout first. A plain read could wait for good, even after the child has
+        ended, because a process that it started may keep the pipe open.
         """
         to_child, from_child = self._pipes
         remaining = memoryview(line)
@@ -252,7 +259,7 @@ def _wait_for(pipe: IO[bytes], event: int, deadline_s: float) -> None:
 
 
 def sentence_of(reason: Any) -> Any:
-    """Return a reason of a built-in opponent, or a part of one, as a translatable sentence.
+    """Return a reason of a built-in bot, or a part of one, as a translatable sentence.
 
     `bot_engine` writes it as a number, a plain sentence, or a pattern with its parts.
     """

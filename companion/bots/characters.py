@@ -1,6 +1,7 @@
-"""The characters of the machine: three built-in ones, one for each level, and external engines.
+"""The characters of machine players: three built-in ones, one for each level, and the engines.
 
-Players choose a character by its name when they let the machine play a seat.
+A character is the name and strength of a bot. Players choose one to play a free seat. An engine is
+a program from outside that the settings name.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from companion.core.i18n import say
 
 @dataclass(frozen=True)
 class Character:
-    """An opponent as players see it."""
+    """A bot as players see it."""
 
     name: str
     level: int
-    """One of `LEVELS`, or 0 for an external engine, whose strength is unknown."""
+    """One of `LEVELS`, or 0 for an engine, whose strength is unknown."""
     style: str
     """How it plays, in a few words."""
     drawing: str
     """Name of its picture."""
     command: tuple[str, ...] = ()
-    """Program of an external engine with its arguments, empty for a built-in one."""
+    """Program of an engine with its arguments. Empty for a built-in bot."""
 
 
 # The built-in characters, by rising level.

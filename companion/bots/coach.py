@@ -1,8 +1,8 @@
-"""The coach: the strongest opponent, which gives advice from the learner's own view.
+"""The coach: the strongest bot, which gives advice from the learner's own view.
 
 Each question runs in a separate process (`bot_process`). It gets a `MachineTurn`, the same data as
-a machine at that seat. Its answer goes to that seat only. Pages ask about the present turn, the
-last action, or the reasons of a machine, and replays about a turn of a finished game.
+a machine player at that seat. Its answer goes to that seat only. Pages ask about the present turn,
+the last action, or the reasons of a machine player, and replays about a turn of a finished game.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 2
 
 # Maximum loss, as a share of a game, of an action that counts as good as the best. Chosen by eye: a
-# smaller difference is within the error of the opponents' evaluations.
+# smaller difference is within the error of the bots' evaluations.
 _MAX_GOOD_LOSS = 0.02
 
 # Maximum loss, as a share of a game, of an action that is called fine. Chosen by eye.
 _MAX_FAIR_LOSS = 0.08
 
-# Returns an action in words, from the seat, the moment and the action in notation. Raises
-# `Malformed` or `Illegal` if it is not legal there.
+# Returns an action in words, from the seat, the moment (the decision's number, such as `3.2`) and
+# the action in notation. Raises `Malformed` or `Illegal` if it is not legal there.
 Speller = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
 
 
@@ -51,10 +51,10 @@ class CoachFailure(CompanionError, RuntimeError):
 
 @dataclass(frozen=True)
 class Hint:
-    """The coach's answer: the best action, or the reasons of a machine for its own."""
+    """The coach's answer: the best action, or the reasons of a machine player for its own."""
 
     action: str
-    """The best action in notation. With `is_theirs`, what the machine has done."""
+    """The best action in notation. With `is_theirs`, what the machine player has done."""
     orders: tuple[SpelledOrder, ...]
     """The same action in words."""
     why: tuple[str, ...]
@@ -66,7 +66,7 @@ class Hint:
     is_best: bool = False
     """Whether the action that was taken is as good as the best."""
     is_theirs: bool = False
-    """Whether this is about the machine at the other seat."""
+    """Whether this is about the machine player at the other seat."""
 
 
 class Coach:
@@ -76,7 +76,7 @@ class Coach:
     always gets the same answer.
 
     :param key: the installation's secret, from which the seeds are derived
-    :param open_process: opens the process of a command. Tests replace it
+    :param open_process: starts a bot process by its command. Tests replace it
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Coach:
 
     def ask(self, seat: Seat, moment: str, about: CoachSubject) -> Hint:
         """Return advice about the action that is due (`now`) or the seat's last one (`last`), or
-        the machine's reasons for its last one (`theirs`).
+        the machine player's reasons for its last one (`theirs`).
 
         Raises a `CompanionError` with a sentence for the player.
         """

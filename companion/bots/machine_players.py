@@ -1,8 +1,8 @@
-"""Plays the seats of machines: asks a process for each action, and hands it in like a player.
+"""Machine players: free seats whose actions a bot chooses, and which hand in like people.
 
-Each seat has a thread and, during a game, a separate process (`bot_process`). The process gets only
-the data of `MachineTurn`, which is what the seat may know. If it fails too often, the action is
-random, so that the game goes on.
+Each seat has a thread and, while a machine player has it in a game, a bot process (`bot_process`).
+That process gets only the data of a `MachineTurn`, which is what the seat may know. If it fails too
+often, the action is random, so that the game goes on.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 
-# Range of the minimum delay of a decision in seconds, at the pace of a person. Chosen by eye.
-TEMPO_S = (1.0, 3.0)
+# Range in seconds from which the minimum delay of each decision is drawn, so that a machine player
+# has the pace of a person. Chosen by eye.
+DELAY_RANGE_S = (1.0, 3.0)
 
 # Timeout in seconds for one decision, with or without a clock. After it the process is restarted.
-# It is many times what any opponent takes (docs/measurements.md).
+# It is many times what any bot takes (docs/measurements.md).
 DECISION_TIMEOUT_S = 8.0
 
 # Timeout in seconds for a process to start and to process past turns. It is longer, since starting
 # Python takes seconds on a busy machine.
 START_TIMEOUT_S = 15.0
 
-# Maximum number of attempts for one decision, each with a new process. Then it is random.
+# Maximum number of attempts for one decision, each with a new process. Then the action is random.
 MAX_ATTEMPTS = 3
 
 # Timeout in seconds for all attempts together, so that a person need not wait longer for a random
@@ -57,35 +58,35 @@ _JOURNAL_PAUSE_S = 2.0
 
 
 class _Plan(NamedTuple):
-    """What a machine will hand in for a moment."""
+    """What a machine player will hand in, and when."""
 
     moment: str
+    """The decision by its number in the game, such as `3.2`."""
     choice: Choice | None
     """The action, or None for a random one."""
     earliest_s: float
     """Earliest time to hand it in, on the monotonic clock."""
 
 
-class _MachineSetting(NamedTuple):
-    """What the machines of both seats have in common: the characters by name, and arguments of
-    `MachinePlayers`.
-    """
+class _SharedSettings(NamedTuple):
+    """What both machine players have in common. All but the characters is from `MachinePlayers`."""
 
     characters: Mapping[str, Character]
+    """The characters by name."""
     key: bytes
-    tempo_s: tuple[float, float]
+    delay_range_s: tuple[float, float]
     open_process: Callable[[Sequence[str]], BotProcess]
 
 
 class MachinePlayers(Closeable):
-    """The machines of both seats. A context manager. `close` may be called twice.
+    """The machine players of both seats. A context manager. `close` may be called twice.
 
     Without `start` the caller has to call `step`, which blocks while a process is thinking.
 
-    :param key: a secret of this installation, from which the seeds of the opponents are derived
+    :param key: a secret of this installation, from which the seeds of the bots are derived
     :param engines: the engines of the settings (`NAME=COMMAND`)
-    :param tempo_s: range of the minimum delay of a decision in seconds
-    :param open_process: opens the process of a command. Tests replace it
+    :param delay_range_s: range in seconds from which the minimum delay of each decision is drawn
+    :param open_process: starts a bot process by its command. Tests replace it
     """
 
     def __init__(
@@ -95,13 +96,13 @@ class MachinePlayers(Closeable):
         key: bytes,
         engines: Iterable[str] = (),
         *,
-        tempo_s: tuple[float, float] = TEMPO_S,
+        delay_range_s: tuple[float, float] = DELAY_RANGE_S,
         open_process: Callable[[Sequence[str]], BotProcess] = BotProcess,
     ) -> None:
         self.characters = all_characters(engines)
         characters_by_name = {character.name: character for character in self.characters}
-        setting = _MachineSetting(characters_by_name, key, tempo_s, open_process)
-        self._players = {seat: _MachinePlayer(seat, table, clock, setting) for seat in SEATS}
+        settings = _SharedSettings(characters_by_name, key, delay_range_s, open_process)
+        self._players = {seat: _MachinePlayer(seat, table, clock, settings) for seat in SEATS}
         self._followers = [
             Follower(table, f"machine at {seat}", player.step, STEP_INTERVAL_S)
             for seat, player in self._players.items()
@@ -129,16 +130,16 @@ class MachinePlayers(Closeable):
 
 
 class _MachinePlayer:
-    """The machine of one seat. It reads the table's state anew at each step."""
+    """The machine player of one seat. It reads the table's state anew at each step."""
 
-    def __init__(self, seat: Seat, table: Table, clock: Clock, setting: _MachineSetting) -> None:
+    def __init__(self, seat: Seat, table: Table, clock: Clock, settings: _SharedSettings) -> None:
         self._seat = seat
         self._table = table
         self._clock = clock
-        self._setting = setting
+        self._settings = settings
         self._process: BotProcess | None = None
-        # the last turn that was sent to the process
-        self._known_turn: MachineTurn | None = None
+        # what the process was told last, so that it need not be told all of the game again
+        self._turn_told: MachineTurn | None = None
         self._plan: _Plan | None = None
         # present complaint about the program, as the pages show it
         self._complaint = ""
@@ -152,7 +153,7 @@ class _MachinePlayer:
         """
         turns = (turn for turn in self._table.machines.turns() if turn.seat is self._seat)
         turn = next(turns, None)
-        # no machine plays this seat any more
+        # no machine player has this seat any more
         if turn is None:
             self.close()
             self._complain("")
@@ -181,7 +182,7 @@ class _MachinePlayer:
         """Stop the process. A later step starts a new one."""
         process = self._process
         self._process = None
-        self._known_turn = self._plan = None
+        self._turn_told = self._plan = None
         if process is not None:
             process.close()
 
@@ -205,7 +206,7 @@ class _MachinePlayer:
             return _JOURNAL_PAUSE_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
-            name = Verbatim(self._known_turn.name if self._known_turn else "")
+            name = Verbatim(self._turn_told.name if self._turn_told else "")
             self._complain(
                 say("{name}’s program played against the rules: its move was random.", name=name)
             )
@@ -221,7 +222,7 @@ class _MachinePlayer:
 
         It is at most a third of the time that is left on the clock.
         """
-        low_s, high_s = self._setting.tempo_s
+        low_s, high_s = self._settings.delay_range_s
         delay_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
         if turn.due_s is None:
             return delay_s
@@ -234,9 +235,9 @@ class _MachinePlayer:
         """
         if turn.lesson_action is not None:
             return Choice(turn.lesson_action, 0)
-        character = self._setting.characters.get(turn.name)
-        is_external = character is not None and bool(character.command)
-        if not is_external and not has_bot(turn.game):
+        character = self._settings.characters.get(turn.name)
+        is_engine = character is not None and bool(character.command)
+        if not is_engine and not has_bot(turn.game):
             self._complain(
                 say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             )
@@ -249,7 +250,7 @@ class _MachinePlayer:
             if remaining_s <= 0 or self._is_closing:
                 break
             try:
-                process = self._informed_process(turn, min(START_TIMEOUT_S, remaining_s))
+                process = self._process_for(turn, min(START_TIMEOUT_S, remaining_s))
                 return process.choose(turn.view, min(DECISION_TIMEOUT_S, remaining_s))
             except BotFailure as error:
                 log.warning("%s at %s, restarted: %s", turn.name, self._seat, error.message)
@@ -269,39 +270,42 @@ class _MachinePlayer:
             self._complaint = sentence
             self._table.set_notice("machines", sentence)
 
-    def _informed_process(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
-        """Return the process, once it has got every turn up to this one. Raises `BotFailure`."""
-        last_turn = self._known_turn
-        # not for another game or character, or after a turn was taken back
-        is_continued = (
-            last_turn is not None
-            and last_turn.number == turn.number
-            and (last_turn.name, last_turn.game) == (turn.name, turn.game)
-            and turn.events[: len(last_turn.events)] == last_turn.events
+    def _process_for(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
+        """Return a process that knows the events of the game up to this turn.
+
+        It is the present process if that has played this game so far, or else a new one. Raises
+        `BotFailure`.
+        """
+        told = self._turn_told
+        # False for another game or character, and after a turn was taken back
+        is_same_game = (
+            told is not None
+            and told.number == turn.number
+            and (told.name, told.game) == (turn.name, turn.game)
+            and turn.events[: len(told.events)] == told.events
         )
         process = self._process
-        if not is_continued or process is None:
+        if not is_same_game or process is None:
             self.close()
-            self._process = process = self._setting.open_process(self._command(turn))
+            self._process = process = self._settings.open_process(self._command(turn))
             process.new(self._seat, turn.options, timeout_s)
-            last_turn = None
-        # send only the turns that the process does not know yet
-        known_turns = len(last_turn.events) if last_turn else 0
-        new_turns = turn.events[known_turns:]
+            told = None
+        # `events` has one entry for each turn. Send only those of turns that are new to the process
+        new_turns = turn.events[len(told.events) :] if told else turn.events
         if new_turns:
             events = [event for turn_events in new_turns for event in turn_events]
             process.see(turn.view, events, timeout_s)
-        self._known_turn = turn
+        self._turn_told = turn
         return process
 
     def _command(self, turn: MachineTurn) -> list[str]:
-        """Return the command of the external engine, or of a built-in opponent.
+        """Return the command of an engine, or of a built-in bot.
 
-        A built-in opponent's seed is the same after a restart.
+        A built-in bot's seed is the same after a restart.
         """
         # a name that the settings no longer have is played by the middle character
-        character = self._setting.characters.get(turn.name, CHARACTERS[1])
+        character = self._settings.characters.get(turn.name, CHARACTERS[1])
         if character.command:
             return [*character.command, turn.game]
-        seed = seed_of(self._setting.key, f"{turn.game} {turn.number} {turn.seat}")
+        seed = seed_of(self._settings.key, f"{turn.game} {turn.number} {turn.seat}")
         return bot_command(turn.game, character.level, seed)

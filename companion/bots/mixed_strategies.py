@@ -2,7 +2,7 @@
 
 In a matrix game both sides choose at once, one a row and the other a column. A mixed strategy gives
 each choice a share, the probability to play it. This module is plain Python, so that the process of
-an opponent that needs nothing else does not load numpy.
+a bot that needs nothing else does not load numpy.
 """
 
 from __future__ import annotations

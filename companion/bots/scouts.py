@@ -1,4 +1,4 @@
-"""The opponent for Scouts: an alpha-beta search of whole turns of both sides.
+"""The bot for Scouts: an alpha-beta search of whole turns of both sides.
 
 A turn is up to two plays, each of another scout, and perhaps a rock. A position allows thousands of
 turns, so only the most promising ones are searched: first many turns one ply deep, then the best of
@@ -39,11 +39,11 @@ from companion.games.screen import Play
 # Minimum value of a game that is won. A win in a later turn is worth slightly less than `WIN`.
 _SURE_WIN = WIN / 2
 
-# The numbers below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
+# The numbers below were chosen by hand. Matches against other bots (`tests/bench/bots`) judge
 # all of them together.
 
 # Penalty in ranks for each earlier turn of this game that led to the same position. Lower: two
-# opponents wander about for longer. Higher: they give up good squares sooner.
+# bots wander about for longer. Higher: they give up good squares sooner.
 _REPETITION_COST = 2.0
 
 # Assumed maximum gain in ranks of a second play over the best first one. Lower: faster, but it may

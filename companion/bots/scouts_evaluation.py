@@ -1,4 +1,4 @@
-"""Values of positions and plays of Scouts, for the search of its opponent.
+"""Values of positions and plays of Scouts, for the search of its bot.
 
 A scout walks from its home rank to the far rank, gathers intel there, and wins by bringing it home.
 A play is what players call a move: a dash or a chain of jumps of one scout. A stack is two scouts
@@ -29,7 +29,7 @@ WIN = 10_000.0
 # Number of ranks from the home rank to the far rank and back, which a scout has to go.
 JOURNEY_RANKS = 2 * (RANKS - 1)
 
-# The weights below were chosen by hand. Matches against other opponents (`tests/bench/bots`) judge
+# The weights below were chosen by hand. Matches against other bots (`tests/bench/bots`) judge
 # all of them together.
 
 # Value of being home with intel, in addition to the ranks walked. Higher: one scout runs alone.

@@ -1,7 +1,7 @@
-"""The opponent for Kahmate: a beam search for turns (`search`), and mixed strategies for cards.
+"""The bot for Kahmate: a beam search for turns (`search`), and mixed strategies for cards.
 
 In a face-off, each side secretly plays one of its cards. That is a matrix game of the cards in
-hand, solved by regret matching. A quiet turn is one without a face-off. To keep two opponents from
+hand, solved by regret matching. A quiet turn is one without a face-off. To keep two bots from
 passing the ball forever, repetitions cost points, and idle turns cost more points the longer it has
 been quiet.
 """
@@ -50,7 +50,7 @@ _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 
 # Added probability of a random card, for each card that this seat has played in a face-off. Without
-# it two equal opponents would tie forever. Chosen by eye: higher ends ties sooner, lower plays
+# it two equal bots would tie forever. Chosen by eye: higher ends ties sooner, lower plays
 # better cards.
 _RANDOM_CARD_SHARE = 0.06
 
@@ -80,7 +80,7 @@ class KahmateBot(Bot):
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
-        self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
+        self.rng = Random(f"{seed} {seat}")  # bots with the same seed differ
         # how often each position was on the board at the start of a turn, by `key_of`
         self._visits: Counter[tuple[object, ...]] = Counter()
         # number of cards of this seat in the present face-off

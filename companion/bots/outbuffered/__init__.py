@@ -1,4 +1,4 @@
-"""The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers.
+"""The bot for Outbuffered: each turn is a matrix game of 216 by 216 buffers.
 
 A buffer is the three commands that a side hands in for a turn. Pairs of buffers are valued by the
 position after the turn, which is looked up in a table that `tests/bench/bots/solve.py` computed. On
@@ -76,7 +76,7 @@ class OutbufferedBot(Bot):
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
-        self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
+        self.rng = Random(f"{seed} {seat}")  # bots with the same seed differ
         self._options = OutbufferedOptions(**options)
         self._turns = Turns(self._options)
         self._visits: Counter[Position] = Counter()
