@@ -4,12 +4,18 @@ Both sides order their robots at the same time. A plan is one order for each rob
 move or attack in one of four directions, to defend, to self-destruct, or nothing. With these 11
 orders, five robots have 161,051 plans, which are too many to compare.
 
-So each side begins with two plans. A plan is answered robot by robot: each robot gets its best
-order while the others keep theirs, until nothing improves. The answers become plans, too. The small
-matrix of plans against plans is solved with mixed strategies by regret matching (double oracle:
-McMahan, Gordon and Blum, 2003). With a certain probability, the other side is assumed to play its
-typical plan (restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Every pair of plans
-is played by the game's own rules.
+So each side begins with two plans: a typical one, and one in which all robots defend. Then each
+round does this (double oracle: McMahan, Gordon and Blum, 2003):
+
+1. Solve the small matrix of all plans against all plans by regret matching. The result is a mix for
+   each side: a share, the probability to be played, for each of its plans.
+2. Find an answer of each side to the other side's mix, robot by robot: each robot gets its best
+   order while the others keep theirs, until nothing improves.
+3. Add these answers to the plans.
+
+With a certain probability, the trust, the other side is assumed to play its typical plan
+(restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Every pair of plans is played by
+the game's own rules.
 """
 
 from __future__ import annotations
@@ -49,7 +55,7 @@ class Strength(NamedTuple):
     """Parameters of a level."""
 
     rounds: int
-    """Maximum number of rounds in which both sides add an answer."""
+    """Maximum number of rounds. Without any, the best answer to a side that stays is played."""
     sweeps: int
     """Maximum number of passes over the robots in the search for an answer."""
     noise: float
@@ -77,7 +83,8 @@ Mix = list[tuple[Plan, float]]
 _OWN = 0
 _OTHER = 1
 
-# Maximum number of turns played for one decision. 7000 gave no more wins in 24 games.
+# Maximum number of turns, each for a pair of plans, that are played for one decision. 7000 gave no
+# more wins in 24 games.
 MAX_NODES = 1000
 
 # Value of a game that is won, far above any sum of the weights below.
@@ -138,7 +145,7 @@ class ArenaBot(Bot):
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return orders for every robot, drawn from the mixed strategy with the turn's own seed."""
         search, plan = self._search(view)
-        return search.choice(plan)
+        return search.explain(plan)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Return how much less these orders are worth than the best plan, as a share of a game.
@@ -149,10 +156,13 @@ class ArenaBot(Bot):
         return share_of_game(search.loss(search.plan_of(action)), _DECISIVE_LEAD)
 
     def _search(self, view: Mapping[str, Any]) -> tuple[_Search, Plan]:
-        """Return the search of a turn, and the plan that it draws with the turn's own seed."""
+        """Return the finished search of a turn, and the plan that it draws.
+
+        The draw has the turn's own seed.
+        """
         state = self._evaluation.state_of(view)
         search = _Search(self._evaluation, state, self._strength)
-        return search, search.plan(Random(f"{self.seed}/{state.turn}"))
+        return search, search.draw_plan(Random(f"{self.seed}/{state.turn}"))
 
 
 class _Evaluation:
@@ -166,7 +176,7 @@ class _Evaluation:
         self.weights = weights
         self.seat = seat
         self.terrain = terrain_of(options.board)
-        # number of steps between each two places, ignoring robots
+        # number of steps between each two places (indexes of squares), ignoring robots
         self.steps = [self._steps_to(place) for place in range(len(self.terrain.squares))]
 
     def _steps_to(self, goal: int) -> list[int]:
@@ -235,7 +245,11 @@ class _Evaluation:
 
 
 class _Search:
-    """The search for the plan of one turn, as a matrix game. Pairs are (`_OWN`, `_OTHER`)."""
+    """The search for the plan of one turn, as a matrix game.
+
+    `draw_plan` makes the search. What else is asked of it relies on the plans that it has found.
+    Pairs are (`_OWN`, `_OTHER`).
+    """
 
     def __init__(self, evaluation: _Evaluation, state: State, strength: Strength) -> None:
         self.evaluation = evaluation
@@ -249,6 +263,7 @@ class _Search:
         self.plans: tuple[list[Plan], list[Plan]] = ([], [])
         # value for the own side of each pair of plans that was played
         self.values: dict[tuple[Plan, Plan], float] = {}
+        # for each side, the orders of each robot that a search for an answer tries
         self._orders = self._useful_orders(_OWN), self._useful_orders(_OTHER)
 
     # ---- values of plans ----
@@ -277,7 +292,7 @@ class _Search:
 
     # ---- the plan to play ----
 
-    def plan(self, rng: Random) -> Plan:
+    def draw_plan(self, rng: Random) -> Plan:
         """Return the plan to play: a sure win, or else a plan drawn from the mixed strategy."""
         for side in (_OWN, _OTHER):
             self._add(side, self.typical_plan(side))
@@ -316,7 +331,7 @@ class _Search:
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float]) -> Mix:
-        """Return a side's likeliest plans with their shares.
+        """Return a side's likeliest plans with their shares, after trust.
 
         :param shares: shares of all plans of this side in the solution of the matrix
         """
@@ -402,31 +417,39 @@ class _Search:
 
     def typical_plan(self, side: int) -> Plan:
         """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy."""
-        steps_between = self.evaluation.steps
         enemy_points = {robot.place: robot.points for robot in self.robots[1 - side]}
+        # places of own robots, before and after their moves
         occupied = {robot.place for robot in self.robots[side]}
         plan = []
         for robot in self.robots[side]:
-            ahead = list(zip(DIRECTIONS, self.state.terrain.ahead[robot.place], strict=True))
-            # hit the weakest neighbour
-            hits = [(enemy_points[place], way) for way, place in ahead if place in enemy_points]
-            if hits:
-                _, direction = min(hits)
-                plan.append(f"a{direction}")
-                continue
-            # otherwise move one step towards the nearest enemy
-            steps = []
-            for direction, place in ahead:
-                if place is not None and place not in occupied:
-                    nearest_steps = min(steps_between[place][enemy] for enemy in enemy_points)
-                    steps.append((nearest_steps, direction, place))
-            if not steps:
-                plan.append(DEFEND)
-                continue
-            _, direction, place = min(steps)
+            order, place = self._typical_order(robot, enemy_points, occupied)
             occupied.add(place)
-            plan.append(direction)
+            plan.append(order)
         return tuple(plan)
+
+    def _typical_order(
+        self, robot: Robot, enemy_points: Mapping[int, int], occupied: set[int]
+    ) -> tuple[str, int]:
+        """Return the order of a robot in a typical plan, and its place after that order.
+
+        :param enemy_points: hit points of the enemies by their places
+        :param occupied: places that the robot must not enter
+        """
+        steps_between = self.evaluation.steps
+        ahead = list(zip(DIRECTIONS, self.state.terrain.ahead[robot.place], strict=True))
+        hits = [(enemy_points[place], way) for way, place in ahead if place in enemy_points]
+        if hits:
+            _, direction = min(hits)
+            return f"a{direction}", robot.place
+        moves = []
+        for direction, place in ahead:
+            if place is not None and place not in occupied:
+                nearest_steps = min(steps_between[place][enemy] for enemy in enemy_points)
+                moves.append((nearest_steps, direction, place))
+        if not moves:
+            return DEFEND, robot.place
+        _, direction, place = min(moves)
+        return direction, place
 
     def _useful_orders(self, side: int) -> list[list[str]]:
         """Return for each robot of a side the orders that can have an effect."""
@@ -468,7 +491,7 @@ class _Search:
         best_value = max(self._value_against(_OWN, other, mix) for other in self.plans[_OWN])
         return best_value - self._value_against(_OWN, plan, mix)
 
-    def choice(self, plan: Plan) -> Choice:
+    def explain(self, plan: Plan) -> Choice:
         """Return a plan of the own side in notation, with the reasons for it."""
         nodes = self.nodes  # turns played for the reasons do not count
         reasons = (*self._reasons(plan), *self._outlook(plan))

@@ -1,9 +1,9 @@
 """The bot for Scouts: an alpha-beta search of whole turns of both sides.
 
-A turn is up to two plays, each of another scout, and perhaps a rock. A position allows thousands of
-turns, so only the most promising ones are searched: first many turns one ply deep, then the best of
-these deeper. The last turn of each line is not played out. Its best pair of plays is estimated from
-the gain of each play.
+A turn is up to two plays, each of another scout, and perhaps a rock. A play is a dash or a chain of
+jumps. A position allows thousands of turns, so only the most promising ones are searched: first
+many turns one ply deep, then the best of these deeper. A ply is a turn of one side. The last turn of
+each line is not played out. Its best pair of plays is estimated from the gain of each play.
 
 Nothing is hidden in this game, so the bot remembers only the turn that it has begun, and which
 positions its turns have led to. Values are in ranks that a scout walks (see `scouts_evaluation`),
@@ -31,9 +31,15 @@ from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, NAMES, NUMBERS, RANKS, SQUARES, squares_in
-from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest_chains
+from companion.games.scouts.moves import (
+    RockPlacing,
+    decisions,
+    rock_decision,
+    rock_placings,
+    shortest_chains,
+)
 from companion.games.scouts.screen import play_of
-from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, parse, pass_turn
+from companion.games.scouts.state import Position, lay_rock, move_scout, parse, pass_turn
 from companion.games.screen import Play
 
 # Minimum value of a game that is won. A win in a later turn is worth slightly less than `WIN`.
@@ -99,10 +105,8 @@ STRENGTHS = {
     3: Strength(widths=((80,), (30, 10), (10, 10, 6)), noise=0.0),
 }
 
-# Plays of one turn, each by the numbers of its origin and target.
+# Plays of one turn, each by the numbers of its origin and target squares.
 Plays = tuple[tuple[int, int], ...]
-# Kind of a rock, and the mask of the squares that it covers.
-RockPlacing = tuple[Kind, int]
 
 
 class Turn(NamedTuple):
@@ -165,7 +169,7 @@ class ScoutsBot(Bot):
         if not position.plays_due:
             values = []
             for other in (decision, parse("."), parse(best)):
-                rock = (other.kind, other.covered) if other.covered else None
+                rock = RockPlacing(other.kind, other.covered) if other.covered else None
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
         turn = search.best(position)
@@ -262,9 +266,9 @@ class _Search:
         for _, plays, after in turns[: widths[0]]:
             reply = pass_turn(after)
             repetition_cost = _REPETITION_COST * self.visits.get(_scout_masks(after), 0)
-            reply_value = self.evaluation.value(reply)
+            estimate = self.evaluation.value(reply)
             window = (-inf, -alpha - repetition_cost)
-            value = -self._turn_value(reply, reply_value, widths[1:], window) - repetition_cost
+            value = -self._search(reply, estimate, widths[1:], window) - repetition_cost
             ranked.append(Turn(value, plays, after))
             alpha = max(alpha, value)
         return sorted(ranked, key=_value_of, reverse=True)
@@ -279,8 +283,8 @@ class _Search:
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
-        # plain tuples, because there are thousands of them. The position is that after the first
-        # play. `_distinct_turns` carries out the second one only for the turns that stay
+        # value, plays and the position after the first play. They are plain tuples, because there
+        # are thousands. `_distinct_turns` carries out the second play only for the turns that stay
         turns: list[tuple[float, Plays, Position]] = []
         for gain, origin, target in rated_plays(position):
             first = (origin, target)
@@ -298,28 +302,28 @@ class _Search:
         turns.sort(key=itemgetter(0), reverse=True)
         return _distinct_turns(turns)
 
-    def _turn_value(
+    def _search(
         self,
         position: Position,
-        value: float,
+        estimate: float,
         widths: tuple[int, ...],
         window: tuple[float, float],
     ) -> float:
-        """Return the value of a position for the side that begins a whole turn.
+        """Search a position. Return its value for the side that begins a whole turn.
 
-        :param value: first estimate of it
+        :param estimate: first estimate of this value
         :param widths: number of turns searched in each further ply
-        :param window: alpha and beta
+        :param window: alpha and beta: values outside of it need not be exact
         """
         alpha, beta = window
         if not widths:
-            return self._last_turn_value(position, value, beta)
+            return self._last_turn_value(position, estimate, beta)
         best = -inf
-        for estimate, _, after in self._turns(position, value)[: widths[0]]:
-            if estimate >= WIN:
+        for turn_estimate, _, after in self._turns(position, estimate)[: widths[0]]:
+            if turn_estimate >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            turn_value = -self._turn_value(pass_turn(after), -estimate, widths[1:], reply_window)
+            turn_value = -self._search(pass_turn(after), -turn_estimate, widths[1:], reply_window)
             # prefer early wins and late losses
             if turn_value > _SURE_WIN:
                 turn_value -= 1
@@ -328,14 +332,15 @@ class _Search:
             best = max(best, turn_value)
             if best >= beta:
                 break
-        return best if best > -inf else value
+        return best if best > -inf else estimate
 
     def _last_turn_value(self, position: Position, value: float, beta: float) -> float:
-        """Return the value of the last turn of a line.
+        """Return the value of a position for the side that begins the last turn of a line.
 
-        It is that of the best pair of plays. The second play is not carried out.
+        It is the value after the best pair of plays. The second play is not carried out.
 
         :param value: value of the position before the turn
+        :param beta: a value from which on it need not be exact
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
@@ -369,11 +374,11 @@ class _Search:
             return None
         zone = reduce(or_, [AROUND[number] for number in squares_in(runners)])
         # a rock can stop a scout with intel only if it is beside it
-        placings = [placing for placing in rock_placings(position) if placing[1] & zone]
-        placings.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
+        rocks = [rock for rock in rock_placings(position) if rock.covered & zone]
+        rocks.sort(key=lambda rock: (rock.covered & zone).bit_count(), reverse=True)
         best = None
         best_value = self.value_of_rock(position, None)
-        for rock in placings[:_MAX_ROCKS]:
+        for rock in rocks[:_MAX_ROCKS]:
             value = self.value_of_rock(position, rock)
             if value > best_value:
                 best = rock

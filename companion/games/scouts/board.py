@@ -10,6 +10,7 @@ unless a name says otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from companion.core.grid import Square
 from companion.core.i18n import say, say_n
@@ -84,14 +85,25 @@ def _around(square: Square) -> int:
     return sum(square_mask(square.file + files, square.rank + ranks) for files, ranks in steps)
 
 
-def _jumps(square: Square) -> tuple[tuple[int, int, int], ...]:
-    """Return the jumps from a square, as `JUMPS` holds them."""
+class Jump(NamedTuple):
+    """A jump from a square, along its file or rank."""
+
+    over: int
+    """Mask of the square jumped over."""
+    landing: int
+    """Mask of the landing square."""
+    target: int
+    """Number of the landing square."""
+
+
+def _jumps(square: Square) -> tuple[Jump, ...]:
+    """Return the jumps from a square that stay on the board."""
     jumps = []
     for files, ranks in ((0, 1), (1, 0), (0, -1), (-1, 0)):
         over = square_mask(square.file + files, square.rank + ranks)
         landing = square_mask(square.file + 2 * files, square.rank + 2 * ranks)
         if landing:
-            jumps.append((over, landing, landing.bit_length() - 1))
+            jumps.append(Jump(over, landing, landing.bit_length() - 1))
     return tuple(jumps)
 
 
@@ -106,8 +118,7 @@ def _boulder(corner: Square) -> int:
 
 # Mask of the up to eight neighbours of each square.
 AROUND = tuple(map(_around, SQUARES))
-# Jumps from each square within the board: mask of the square jumped over, and mask and number of
-# the landing square.
+# Jumps from each square that stay on the board.
 JUMPS = tuple(map(_jumps, SQUARES))
 # Mask of the up to four orthogonal neighbours of each square.
 NEIGHBOURS = tuple(neighbours_of(1 << number) for number in range(FILES * RANKS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
+from typing import NamedTuple
 
 from companion.core.kit import Seat
 from companion.games.scouts.board import (
@@ -139,15 +140,23 @@ def rock_first_squares(position: Position) -> tuple[int, int]:
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 
 
-def rock_placings(position: Position) -> Iterator[tuple[Kind, int]]:
-    """Yield every legal boulder and rock: its kind, and the mask of the squares it covers."""
+class RockPlacing(NamedTuple):
+    """A boulder or a rock in the narrow sense, and where it is laid."""
+
+    kind: Kind
+    covered: int
+    """Mask of the squares that it covers."""
+
+
+def rock_placings(position: Position) -> Iterator[RockPlacing]:
+    """Yield every legal boulder and rock of the seat on turn."""
     if has_rock(position, Kind.BOULDER):
         for corner in squares_in(boulder_corners(position)):
-            yield Kind.BOULDER, BOULDERS[corner]
+            yield RockPlacing(Kind.BOULDER, BOULDERS[corner])
     if has_rock(position, Kind.ROCK):
         for first_squares, step in zip(rock_first_squares(position), (1, FILES), strict=True):
             for number in squares_in(first_squares):
-                yield Kind.ROCK, 1 << number | 1 << number + step
+                yield RockPlacing(Kind.ROCK, 1 << number | 1 << number + step)
 
 
 # ---- all decisions -------------------------------------------------------------------------------
