@@ -428,7 +428,7 @@ class _Search:
         return tuple(plan)
 
     def _typical_order(
-        self, robot: Robot, enemy_points: Mapping[int, int], occupied: set[int]
+        self, robot: Robot, enemy_points: dict[int, int], occupied: set[int]
     ) -> tuple[str, int]:
         """Return the order of a robot in a typical plan, and its place after that order.
 

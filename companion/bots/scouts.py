@@ -2,8 +2,8 @@
 
 A turn is up to two plays, each of another scout, and perhaps a rock. A play is a dash or a chain of
 jumps. A position allows thousands of turns, so only the most promising ones are searched: first
-many turns one ply deep, then the best of these deeper. A ply is a turn of one side. The last turn of
-each line is not played out. Its best pair of plays is estimated from the gain of each play.
+many turns one ply deep, then the best of these deeper. A ply is a turn of one side. The last turn
+of each line is not played out. Its best pair of plays is estimated from the gain of each play.
 
 Nothing is hidden in this game, so the bot remembers only the turn that it has begun, and which
 positions its turns have led to. Values are in ranks that a scout walks (see `scouts_evaluation`),

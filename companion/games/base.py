@@ -79,37 +79,36 @@ View = Mapping[str, Any]
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened in a game. Pages show it, the voice says it, and replays list it.
-
-    `text` is the sentence for people and `why` the reason, a second sentence. `rule` is the id of
-    the `Rule` behind it. `seat` is the side that it concerns, None if it is not one side alone.
-
-    `square` is where it happened and `to` the square that it points to, both as text such as `c4`.
-    `edge` is the direction (files, ranks) of a move that was blocked, from `square`.
-    """
+    """One thing that happened in a game. Pages show it, the voice says it, and replays list it."""
 
     kind: EventKind
     text: str
+    """What happened, as a sentence for people."""
     seat: Seat | None = None
+    """Side that it concerns. None if it is not one side alone."""
     square: str | None = None
+    """Square where it happened, such as `c4`."""
     to: str | None = None
+    """Square that it points to, such as the target of a move."""
     edge: tuple[int, int] | None = None
+    """Direction (files, ranks) from `square` of a move that was blocked."""
     why: str | None = None
+    """Reason, as a second sentence."""
     rule: str | None = None
+    """Id of the `Rule` behind it."""
 
 
 class Order(msgspec.Struct, frozen=True):
-    """One revealed order of a seat: its letter in the notation and its drawings.
-
-    `drawing` names the drawing of the order as its owner gave it, where up is away from the owner.
-    `on_board` names that for a picture of the board with South below. `initial` is the letter in
-    the players' language, or empty if it is that of the notation.
-    """
+    """One revealed order of a seat."""
 
     letter: str
+    """Letter in the notation."""
     drawing: str
+    """Name of the drawing of the order as its owner gave it, where up is away from the owner."""
     on_board: str
+    """Name of its drawing for a picture of the board with South below."""
     initial: str = ""
+    """Letter in the players' language, or empty if it is `letter`."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +170,7 @@ class OptionRow:
     """Field of the game's `Options`."""
     title: str
     sentence: str
+    """What the option changes."""
     choices: tuple[tuple[str, Any], ...]
     """Pairs (label, value). The first one is the default."""
     house_rule: bool = False
@@ -190,9 +190,10 @@ def figures(*numbers: int) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True)
 class Preset:
-    """A one-tap start of a game: the label of its key and its options."""
+    """A one-tap start of a game."""
 
     label: str
+    """Text on its key."""
     options: Mapping[str, Any]
 
 
@@ -201,7 +202,6 @@ class Example:
     """An illustration of a paragraph of the rules.
 
     It is given as a short game and played by the rules, so that the picture cannot contradict them.
-    `files` and `ranks` limit the picture to a part of the board from a1 on, and 0 shows all.
     """
 
     actions: tuple[str, ...]
@@ -211,19 +211,19 @@ class Example:
     stage: int = 0
     """Stage of the last decision after which the picture is taken, counted from 0."""
     files: int = 0
+    """Number of files from a on that the picture shows. 0 for all."""
     ranks: int = 0
+    """Number of ranks from 1 on that the picture shows. 0 for all."""
     caption: str = ""
     """Text below the picture. If it is empty, the sentences of that stage."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A paragraph of the rules page, with an optional picture.
-
-    Events and refusals refer to it by `id`.
-    """
+    """A paragraph of the rules page, with an optional picture."""
 
     id: str
+    """Name by which events and refusals refer to it."""
     title: str
     text: str
     example: Example | None = None

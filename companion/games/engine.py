@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from random import Random
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,15 @@ class _New(msgspec.Struct, forbid_unknown_fields=True):
 
     options: dict[str, Any] = {}
     seed: int = 0
+
+
+class _Request(NamedTuple):
+    """A request, such as `{"legal": "south", "limit": 10}`."""
+
+    verb: str
+    argument: Any
+    limit: int | None
+    """Maximum number of actions that `legal` returns. None without one."""
 
 
 # Type of the argument of each verb. `limit` stands beside `legal` in the same request.
@@ -66,24 +75,25 @@ class Engine:
         try:
             if len(line) > _MAX_LINE_BYTES:
                 raise Malformed(f"A request has at most {_MAX_LINE_BYTES} bytes")
-            return _encode(self._reply(*_read(line)))
+            return _encode(self._reply(_read(line)))
         except CompanionError as error:
             return _encode({"error": _plain_error(error)})
 
-    def _reply(self, verb: str, request: Any, limit: int | None) -> Reply:
-        if verb == "new":
-            return self._new(request)
+    def _reply(self, request: _Request) -> Reply:
+        argument = request.argument
+        if request.verb == "new":
+            return self._new(argument)
         if self._state is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
-        match verb:
+        match request.verb:
             case "legal":
-                return self._legal(request, limit)
+                return self._legal(argument, request.limit)
             case "is_legal":
-                return self._is_legal(request)
+                return self._is_legal(argument)
             case "apply":
-                return self._apply(request)
+                return self._apply(argument)
             case "view":
-                return {"view": self._game.view(self._state, request)}
+                return {"view": self._game.view(self._state, argument)}
         # Only `state` is left. Its argument, a boolean, has no meaning.
         return {"state": self._game.dump(self._state)}
 
@@ -138,8 +148,8 @@ class Engine:
         return {seat: self._game.parse(text) for seat, text in texts.items()}
 
 
-def _read(line: bytes) -> tuple[str, Any, int | None]:
-    """Return the verb, its argument and the `limit` if there is one. Raises `Malformed`."""
+def _read(line: bytes) -> _Request:
+    """Parse a request. Raises `Malformed`."""
     try:
         # The type of the argument depends on the verb, so the argument is decoded second.
         raw = _decode(line, type=dict[str, msgspec.Raw])
@@ -149,8 +159,8 @@ def _read(line: bytes) -> tuple[str, Any, int | None]:
         ((verb, text),) = raw.items()
         if limit is not None and verb != "legal":
             raise Malformed("limit goes with legal")
-        request = _decode(text, type=_ARGUMENT_TYPES[verb])
-        return verb, request, None if limit is None else _decode(limit, type=int)
+        argument = _decode(text, type=_ARGUMENT_TYPES[verb])
+        return _Request(verb, argument, None if limit is None else _decode(limit, type=int))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"Not a request: {error}") from None
 

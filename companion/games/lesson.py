@@ -18,11 +18,7 @@ from companion.games.events import EventKind
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One decision of a lesson: the action of every seat that must act.
-
-    `told` is the older name of `tasks`, kept for games written for version 1.0. It is only a
-    parameter: its value goes to `tasks`.
-    """
+    """One decision of a lesson: the action of every seat that must act."""
 
     title: str
     """Title of its part of the lesson. Consecutive steps with the same title form one part."""
@@ -39,6 +35,7 @@ class LessonStep:
     shows: tuple[EventKind, ...] = ()
     """Kinds of the events that must occur, each as often as it must occur."""
     told: InitVar[Mapping[Seat, str] | None] = None
+    """Older name of `tasks`, only a parameter. Kept for games written for version 1.0."""
 
     def __post_init__(self, told: Mapping[Seat, str] | None) -> None:
         if told is not None:
@@ -55,6 +52,7 @@ class Lesson:
     """A whole lesson: its goal in words and as a picture, its steps, and its game's options."""
 
     goal: str
+    """How the game is won, in a sentence."""
     picture: tuple[Tile, ...]
     """Tiles of the picture of the goal, from left to right."""
     steps: tuple[LessonStep, ...]

@@ -295,14 +295,13 @@ class Possible:
 
 @dataclass(frozen=True)
 class Count:
-    """The big counter of a table screen: `number` of `total` are left, such as 63 of 110 turns.
-
-    `label` says what is counted, such as “turns left”.
-    """
+    """The big counter of a table screen, such as 63 of 110 turns left."""
 
     number: int
+    """How many are left."""
     total: int
     label: str
+    """What is counted, such as “turns left”."""
 
 
 # Cards in a pile from bottom to top. None for a card of which the viewer sees only the back.

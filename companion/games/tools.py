@@ -12,17 +12,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Command:
-    """A command `companion NAME`. In a plug-in, NAME begins with that of the game and a hyphen.
-
-    `help` is its line in the list of commands. `add` adds its arguments to a parser. `run` carries
-    it out and returns the exit status, where None means 0. If `run` raises a `CompanionError`, its
-    message is printed as one line.
-    """
+    """A command `companion NAME`."""
 
     name: str
+    """Its NAME. In a plug-in it begins with the name of the game and a hyphen."""
     help: str
+    """Its line in the list of commands."""
     add: Callable[[ArgumentParser], None]
+    """Adds its arguments to a parser."""
     run: Callable[[Namespace], int | None]
+    """Carries it out and returns the exit status, where None means 0.
+
+    The message of a `CompanionError` that it raises is printed as one line.
+    """
 
 
 def parse_count(text: str) -> int:

@@ -110,7 +110,7 @@ def opened(
         codes = dict(actions[seat].by_robot)
         orders = []
         for robot in robots:
-            title, order = _ORDER_DISPLAYS[codes.get(robot.number, NOTHING)]
+            title, order = _REVEALED_ORDERS[codes.get(robot.number, NOTHING)]
             if not is_last_stage and title not in shown_titles:
                 order = _BLANK_ORDER
             orders.append(replace(order, unit=str(robot.number)))
@@ -118,30 +118,33 @@ def opened(
     return opened_orders
 
 
+def _directed_order(kind: OrderKind, code: str, direction: int, degrees_north: int) -> UnitOrder:
+    """Return a revealed move or attack, whose drawing is turned by `degrees_north` for north."""
+    words = joined(" ", (kind.label, DIRECTION_WORDS[direction]))
+    return UnitOrder("", code, words, kind.drawing, degrees_north + 90 * direction)
+
+
 # What is shown of an order before its stage. A robot's number replaces the empty `unit`.
 _BLANK_ORDER = UnitOrder("")
-# For each order the title of the stage that carries it out, and what is then shown of it. The loop
-# below adds moves and attacks.
-_ORDER_DISPLAYS = {
+# For each order the title of the stage that reveals it, and what is then shown of it.
+_REVEALED_ORDERS = {
     DEFEND: (DEFEND_STAGE, UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
     NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
+    # The arrow is drawn pointing up, so north needs no rotation.
+    **{code: (MOVE_STAGE, _directed_order(_MOVE, code, index, 0)) for code, index in MOVES.items()},
+    # The blade is drawn pointing right, so north is rotated back by a quarter turn.
+    **{
+        code: (ATTACK_STAGE, _directed_order(_ATTACK, code, index, -90))
+        for code, index in ATTACKS.items()
+    },
 }
-for _codes, _title, _kind, _degrees_north in (
-    # the arrow is drawn pointing up, so north needs no rotation
-    (MOVES, MOVE_STAGE, _MOVE, 0),
-    # the blade is drawn pointing right, so north is rotated back by a quarter turn
-    (ATTACKS, ATTACK_STAGE, _ATTACK, -90),
-):
-    for _code, _index in _codes.items():
-        _words = joined(" ", (_kind.label, DIRECTION_WORDS[_index]))
-        _degrees = _degrees_north + 90 * _index
-        _ORDER_DISPLAYS[_code] = _title, UnitOrder("", _code, _words, _kind.drawing, _degrees)
 
 
 def order_words(number: int, code: str) -> str:
     """Return the order of a robot in words, such as “2: attack north”."""
-    return say("{unit}: {order}", unit=str(number), order=_ORDER_DISPLAYS[code][1].words)
+    _, order = _REVEALED_ORDERS[code]
+    return say("{unit}: {order}", unit=str(number), order=order.words)
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:

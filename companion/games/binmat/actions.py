@@ -118,10 +118,6 @@ class Reason(StrEnum):
     OTHER_WAY = "other_way"
 
 
-# Reason, message and rule id of a refusal.
-_Refusal = tuple[Reason, str, str]
-
-
 def legal_actions(state: State, seat: Seat) -> list[str]:
     """Return all legal actions of the seat on turn.
 
@@ -149,11 +145,12 @@ def check_action(state: State, seat: Seat, action: str) -> None:
             say("The full game has no such action: draw, play, declare combat or pass"),
             "turns",
         )
-    if refusal := _refusal(state, seat, parts):
-        raise Illegal(*refusal)
+    refusal = _refusal(state, seat, parts)
+    if refusal:
+        raise refusal
 
 
-def _refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal | None:
+def _refusal(state: State, seat: Seat, parts: ActionParts) -> Illegal | None:
     """Return why an action is not legal, or None if it is."""
     kind = parts.kind
     if kind == DRAW:
@@ -175,21 +172,21 @@ def has_combat_stack(state: State, lane: int) -> bool:
     return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
 
 
-def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal | None:
+def _draw_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
     """Return why a seat may not draw (rulebook, "Drawing a Card").
 
     The defender draws from any lane, the attacker from undefended lanes and the attacker deck.
     """
     if lane == ATTACKER_PILE:
         if seat is DEFENDER:
-            return (
+            return Illegal(
                 Reason.ATTACKER_ONLY,
                 say("Only the attacker draws from the attacker deck"),
                 "drawing",
             )
         if state.attacker_deck or state.attacker_discard:
             return None
-        return (
+        return Illegal(
             Reason.NOTHING_TO_DRAW,
             say("The attacker deck and its discard pile are empty"),
             "reshuffle",
@@ -201,7 +198,7 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal | None:
     if may_draw:
         return None
     if seat is ATTACKER and state.defence[lane]:
-        return (
+        return Illegal(
             Reason.LANE_DEFENDED,
             say(
                 "A defender stack lies in front of the deck of lane {lane}: draw from a lane "
@@ -210,17 +207,17 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal | None:
             ),
             "drawing",
         )
-    return (
+    return Illegal(
         Reason.NOTHING_TO_DRAW,
         say("The deck and the discard pile of lane {lane} are empty", lane=lane),
         "reshuffle",
     )
 
 
-def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal | None:
+def _combat_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
     """Return why a seat may not declare combat (rulebook, "Combat", and rulings)."""
     if seat is DEFENDER and state.is_hackmud:
-        return (
+        return Illegal(
             Reason.ATTACKER_ONLY,
             say("Only the attacker declares combat in the hackmud edition"),
             "combat",
@@ -231,25 +228,25 @@ def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal | None:
         text = say("Lane {lane} has no stack: combat needs one", lane=lane)
     else:
         text = say("Lane {lane} has no attacker stack: combat needs one", lane=lane)
-    return Reason.NO_ATTACKER_STACK, text, "combat"
+    return Illegal(Reason.NO_ATTACKER_STACK, text, "combat")
 
 
-def _hand_refusal(state: State, seat: Seat, card: str) -> _Refusal | None:
+def _hand_refusal(state: State, seat: Seat, card: str) -> Illegal | None:
     if card in state.hands[seat.number]:
         return None
-    return (
+    return Illegal(
         Reason.NOT_IN_HAND,
         say("{card} is not in your hand", card=CARD_TEXTS[card]),
         f"playing-{'attacker' if seat is ATTACKER else 'defender'}",
     )
 
 
-def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal | None:
+def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> Illegal | None:
     """Return why a card of the hand may not be played (rulebook, "Playing a Card")."""
     is_attacker = seat is ATTACKER
     stack = (state.attack if is_attacker else state.defence)[parts.lane]
     if parts.card[0] == BREAK and not stack:
-        return (
+        return Illegal(
             Reason.STACK_EMPTY,
             say(
                 "Your stack in lane {lane} is empty: a BREAK needs a card below it", lane=parts.lane
@@ -261,7 +258,7 @@ def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal | No
     return _defender_play_refusal(state, parts, stack)
 
 
-def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal | None:
+def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> Illegal | None:
     """Return why the attacker may not play a card with this face.
 
     Every card may be played face down. The hackmud edition also allows every card face up, except
@@ -270,7 +267,7 @@ def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     is_face_up = parts.kind == PLAY_UP
     value = parts.card[0]
     if is_face_up and value == BOUNCE and stack:
-        return (
+        return Illegal(
             Reason.STACK_NOT_EMPTY,
             say(
                 "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty "
@@ -280,7 +277,7 @@ def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
             "bounce-up",
         )
     if is_face_up and value not in (BOUNCE, BREAK) and not state.is_hackmud:
-        return (
+        return Illegal(
             Reason.WRONG_FACE,
             say("The attacker plays only BOUNCE and BREAK face up"),
             "playing-attacker",
@@ -288,7 +285,7 @@ def _attacker_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     return None
 
 
-def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _Refusal | None:
+def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> Illegal | None:
     """Return why the defender may not play a card with this face.
 
     A card takes the face of its stack. A BREAK may also be played face up, which begins combat.
@@ -298,7 +295,7 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     if parts.kind == PLAY_DOWN:
         if not is_stack_open:
             return None
-        return (
+        return Illegal(
             Reason.WRONG_FACE,
             say("Your stack in lane {lane} lies face up: play face up there", lane=lane),
             "playing-defender",
@@ -308,19 +305,19 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
         # (ruling).
         if is_stack_open or (state.is_hackmud and not stack):
             return None
-        return (
+        return Illegal(
             Reason.WRONG_FACE,
             say("Your stack in lane {lane} does not lie face up: play face down there", lane=lane),
             "playing-defender",
         )
     if not state.attack[lane]:
-        return (
+        return Illegal(
             Reason.NO_ATTACKER_STACK,
             say("Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane),
             "break-up",
         )
     if is_stack_open and any(card[0] == BREAK for card in stack):
-        return (
+        return Illegal(
             Reason.BREAK_LIES_OPEN,
             say("A BREAK lies face up in your stack in lane {lane} already", lane=lane),
             "break-up",
@@ -328,25 +325,25 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> _R
     return None
 
 
-def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal | None:
+def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> Illegal | None:
     """Return why a seat may not discard a card, which only the hackmud edition allows (rulings).
 
     The defender discards to a lane. The attacker discards to the attacker discard and draws two.
     """
     if not state.is_hackmud:
-        return (
+        return Illegal(
             Reason.OTHER_EDITION,
             say("Cards are discarded only in the hackmud edition"),
             "discarding",
         )
     if seat is DEFENDER and parts.lane == ATTACKER_PILE:
-        return (
+        return Illegal(
             Reason.OTHER_PILE,
             say("The defender discards to a lane: expected 0 to 5 after the card"),
             "discarding",
         )
     if seat is ATTACKER and parts.lane != ATTACKER_PILE:
-        return (
+        return Illegal(
             Reason.OTHER_PILE,
             say("The attacker discards to the attacker discard: expected a after the card"),
             "discarding",
@@ -354,7 +351,7 @@ def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> _Refusal |
     if refusal := _hand_refusal(state, seat, parts.card):
         return refusal
     if seat is ATTACKER and not (state.attacker_deck or state.attacker_discard):
-        return (
+        return Illegal(
             Reason.NOTHING_TO_DRAW,
             say(
                 "The attacker deck and its discard pile are empty: there is nothing to draw for it"

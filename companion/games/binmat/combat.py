@@ -46,18 +46,20 @@ _TRAPS_TITLE = say("Traps")
 
 @dataclass(frozen=True)
 class CombatSetup:
-    """The two stacks of a lane before a combat, bottom first, and how the combat began.
+    """The two stacks of a lane before a combat, and how the combat began.
 
-    The attacker stack may be empty only in the hackmud edition, and only if the defender stack is
-    not. Raises `Malformed` if a card appears twice.
-
-    A stack is open if it lay face up before the combat, so that its TRAPs do not spring. A card
-    that begins the combat because it is played face up is the top of its stack, and does not count
-    as open.
+    A card or a stack is open if it lay face up before the combat, so that its TRAPs do not spring.
+    A card that begins the combat because it is played face up is the top of its stack, and does not
+    count as open. Raises `Malformed` if a card appears twice.
     """
 
     attacker: Cards
+    """Attacker stack, bottom first.
+
+    It may be empty only in the hackmud edition, and only if the defender stack is not.
+    """
     defender: Cards
+    """Defender stack, bottom first."""
     initiator: Seat = ATTACKER
     """Seat that began the combat. Its TRAPs spring first."""
     is_defender_open: bool = False

@@ -97,28 +97,18 @@ class _Turn(TurnLog):
         self.robots = list(state.robots)
         self.flags = list(state.flags)
         self.off_board = False
+        self.last_eventful = state.last_eventful
 
 
 def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
     """Carry out South's and North's buffer, pair by pair (rulebook, section 3)."""
     turn = _Turn(state)
-    last_eventful = state.last_eventful
     for step_number, letters in enumerate(zip(*buffers, strict=True), start=1):
-        _move(turn, letters)
-        _check_homecoming(turn)
-        # A flag brought home ends the game before the shots of the step (ruling).
-        if turn.outcome is None and "S" in letters:
-            _shoot(turn, letters)
-        if any(event.kind in _EVENTFUL for event in turn.fresh_events):
-            last_eventful = state.turn
+        _carry_out_step(turn, letters)
         # The limits count whole turns.
         if step_number == 3 and turn.outcome is None:
-            _end_at_limit(turn, state.turn - last_eventful)
-        turn.headlines.sort(key=lambda headline: _SCENES_IN_SEQUENCE.index(headline.scene))
-        if turn.outcome:
-            turn.headlines.append(_end_headline(turn, turn.outcome))
-        elif not turn.headlines and letters == ("I", "I"):
-            turn.headlines.append(Headline(say("Both wait")))
+            _end_at_limit(turn, state.turn - turn.last_eventful)
+        _sort_headlines(turn, letters)
         # If a robot cannot return to the board, there is no layout to check.
         layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
         orders = {seat: _order(state, index, letters[index]) for index, seat in enumerate(SEATS)}
@@ -133,9 +123,29 @@ def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
         turn=state.turn + 1,
         outcome=turn.outcome,
         off_board=turn.off_board,
-        last_eventful=last_eventful,
+        last_eventful=turn.last_eventful,
     )
     return turn.step_to(after)
+
+
+def _carry_out_step(turn: _Turn, letters: tuple[str, str]) -> None:
+    """Carry out one pair of orders: first the moves, then the shots."""
+    _move(turn, letters)
+    _check_homecoming(turn)
+    # A flag brought home ends the game before the shots of the step (ruling).
+    if turn.outcome is None and "S" in letters:
+        _shoot(turn, letters)
+    if any(event.kind in _EVENTFUL for event in turn.fresh_events):
+        turn.last_eventful = turn.state.turn
+
+
+def _sort_headlines(turn: _Turn, letters: tuple[str, str]) -> None:
+    """Put the headlines of a step in sequence, and add one for the end or for no event at all."""
+    turn.headlines.sort(key=lambda headline: _SCENES_IN_SEQUENCE.index(headline.scene))
+    if turn.outcome:
+        turn.headlines.append(_end_headline(turn, turn.outcome))
+    elif not turn.headlines and letters == ("I", "I"):
+        turn.headlines.append(Headline(say("Both wait")))
 
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
