@@ -19,7 +19,7 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -29,6 +29,7 @@ from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import Sentence
 from companion.core.kit import Seat
 from companion.games import game_named
+from companion.games.engine import serve_lines
 
 # Maximum size of a request or a reply, so that a faulty program cannot fill the other's memory.
 MAX_LINE_BYTES = 1_000_000
@@ -153,14 +154,6 @@ def _sentence_json(sentence: object) -> object:
     return sentence if isinstance(sentence, int) else str(sentence)
 
 
-def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer requests line by line until the source ends. Blank lines are ignored."""
-    for line in source:
-        if request := line.strip():
-            sink.write(engine.answer(request) + b"\n")
-            sink.flush()
-
-
 def limit_process(pid: int, memory_bytes: int) -> None:
     """Lower a process's priority, limit its memory and tasks, and disable core dumps.
 
@@ -192,7 +185,7 @@ def run_bot(game: str, level: int, seed: int) -> int:
     if not has_bot(game):
         raise Malformed(f"There is no opponent for {game}")
     limit_process(os.getpid(), MAX_OWN_MEMORY_BYTES)
-    serve_lines(BotEngine(game, level, seed), sys.stdin.buffer, sys.stdout.buffer)
+    serve_lines(BotEngine(game, level, seed).answer, sys.stdin.buffer, sys.stdout.buffer)
     return 0
 
 

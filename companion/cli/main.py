@@ -265,9 +265,9 @@ def _check_game(name: str) -> int:
     argument("game", choices=GAMES),
 )
 def engine(options: argparse.Namespace) -> None:
-    from companion.games.engine import serve_lines  # noqa: PLC0415
+    from companion.games.engine import Engine, serve_lines  # noqa: PLC0415
 
-    serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
+    serve_lines(Engine(game_named(options.game)).answer, sys.stdin.buffer, sys.stdout.buffer)
 
 
 @command("bot", "an opponent as JSON lines on standard input and output", bot_engine.add_options)

@@ -8,7 +8,7 @@ docs/interfaces.md. A bad request gets an `error` reply and changes nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, BinaryIO, NamedTuple
 
@@ -177,10 +177,12 @@ def _plain_error(error: CompanionError) -> Reply:
     return plain
 
 
-def serve_lines(game: AnyGame, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer requests line by line until the source ends. Blank lines are skipped."""
-    engine = Engine(game)
+def serve_lines(answer: Callable[[bytes], bytes], source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer requests line by line until the source ends. Blank lines are skipped.
+
+    :param answer: returns the reply to a request, both without a newline
+    """
     for line in source:
         if request := line.strip():
-            sink.write(engine.answer(request) + b"\n")
+            sink.write(answer(request) + b"\n")
             sink.flush()

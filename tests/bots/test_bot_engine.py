@@ -12,10 +12,11 @@ from bot_tools import ask
 
 from companion.bots import bot_for, has_bot
 from companion.bots.base import Bot, Choice
-from companion.bots.bot_engine import MAX_LINE_BYTES, BotEngine, serve_lines
+from companion.bots.bot_engine import MAX_LINE_BYTES, BotEngine
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
+from companion.games.engine import serve_lines
 
 OPENING = {
     "to_act": ["north", "south"],
@@ -125,7 +126,7 @@ def test_lines_in_lines_out() -> None:
         + json.dumps({"see": {"view": START}}).encode()
     )
     sink = io.BytesIO()
-    serve_lines(BotEngine("outbuffered", 1, 1), io.BytesIO(lines), sink)
+    serve_lines(BotEngine("outbuffered", 1, 1).answer, io.BytesIO(lines), sink)
     answers = [json.loads(line) for line in sink.getvalue().splitlines()]
     assert [set(answer) for answer in answers] == [{"ready"}, {"error"}, {"ok"}]
 

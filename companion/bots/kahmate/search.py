@@ -12,7 +12,6 @@ one without a face-off.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from random import Random
@@ -234,14 +233,22 @@ class Search:
         for number in range(depth):
             unfinished: list[Unfinished] = []
             may_run_into_any = all_face_offs and number == 0
-            for first, before, course in _next_plays(beam, all_face_offs=may_run_into_any):
+            next_plays = (
+                (turn, play)
+                for turn in beam
+                for play in plays(turn.state, all_face_offs=may_run_into_any)
+            )
+            for turn, play in next_plays:
+                first = turn.first or play
+                course = play.course
+                assert course is not None
                 if course.face_offs:
-                    candidates.append(self._face_off_turn(first, before, course))
+                    candidates.append(self._face_off_turn(first, turn.state, course))
                     continue
                 # nothing is better than a certain try
                 if course.kind is Kind.RUN and course.end == IN_GOAL:
                     return [Candidate(first, (End(1.0, None),), TRY)]
-                after = state_if_won(before, course)
+                after = state_if_won(turn.state, course)
                 key = key_of(after)
                 if key in visited:
                     continue
@@ -269,19 +276,6 @@ class Search:
         # see `outcomes` for the order: a tackle is won in two of its ends
         odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
         return Candidate(first, ends, value, has_face_off=True, odds=odds)
-
-
-def _next_plays(
-    beam: Iterable[Unfinished], *, all_face_offs: bool
-) -> Iterator[tuple[Play, State, Course]]:
-    """Yield all continuations: the turn's first play, the state before the new play, its course.
-
-    :param all_face_offs: as for `plays`
-    """
-    for turn in beam:
-        for play in plays(turn.state, all_face_offs=all_face_offs):
-            assert play.course is not None
-            yield turn.first or play, turn.state, play.course
 
 
 def outcomes(before: State, course: Course) -> tuple[End, ...]:
