@@ -118,9 +118,8 @@ class BotProcess(Closeable):
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        for name in ("PATH", "VIRTUAL_ENV"):
-            if name in os.environ:
-                environment[name] = os.environ[name]
+        for name in {"PATH", "VIRTUAL_ENV"} & os.environ.keys():
+            environment[name] = os.environ[name]
         try:
             self.child = subprocess.Popen(
                 list(command),

@@ -155,15 +155,14 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     :param may_stack: whether the options let a scout land on another one
     """
     seat = Seat(view["to_act"][0])
-    scouts = dict.fromkeys(product(SEATS, ("upper", "lower")), 0)
-    intel = {"upper": 0, "lower": 0}
-    for owner in SEATS:
-        for piece in view["scouts"][owner]["pieces"]:
-            level = piece["level"]
-            bit = 1 << NUMBERS[piece["square"]]
-            scouts[owner, level] |= bit
-            if piece["intel"]:
-                intel[level] |= bit
+    mine = view["scouts"][seat]
+    theirs = view["scouts"][seat.other]
+    # square and level of each scout with intel, upper or lower
+    with_intel = [
+        (piece["square"], piece["level"])
+        for piece in (*mine["pieces"], *theirs["pieces"])
+        if piece["intel"]
+    ]
     south, north = (view["rocks"][owner] for owner in SEATS)
     rocks = (
         _mask(south.get("boulder", ())),
@@ -172,12 +171,12 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
         _mask(north.get("rock", ())),
     )
     return Position(
-        own=scouts[seat, "upper"],
-        foe=scouts[seat.other, "upper"],
-        own_low=scouts[seat, "lower"],
-        foe_low=scouts[seat.other, "lower"],
-        intel=intel["upper"],
-        low_intel=intel["lower"],
+        own=_mask(mine["upper"]),
+        foe=_mask(theirs["upper"]),
+        own_low=_mask(mine["lower"]),
+        foe_low=_mask(theirs["lower"]),
+        intel=_mask(name for name, level in with_intel if level == "upper"),
+        low_intel=_mask(name for name, level in with_intel if level == "lower"),
         seat=seat.number,
         plays_due=view["due"],
         last_mover=_mask(view["played"]),

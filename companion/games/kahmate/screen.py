@@ -201,11 +201,9 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     match action:
         case Run(path=squares):
             taps = _run_taps(state, action)
-        case Pass(start=start, end=end):
+        case Pass(start=start, end=end) | Kick(start=start, end=end):
             squares = (start, end)
-        case Kick(start=start, end=end):
-            squares = (start, end)
-            key = "kick"
+            key = "kick" if course.kind is Kind.KICK else ""
         case Tackle(paths=paths, target=target):
             squares = (*itertools.chain(*paths), target)
             # The carrier is already the target.

@@ -108,7 +108,7 @@ def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
         # The limits count whole turns.
         if step_number == 3 and turn.outcome is None:
             _end_at_limit(turn, state.turn - turn.last_eventful)
-        _sort_headlines(turn, letters)
+        _complete_headlines(turn, letters)
         # If a robot cannot return to the board, there is no layout to check.
         layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
         orders = {seat: _order(state, index, letters[index]) for index, seat in enumerate(SEATS)}
@@ -139,7 +139,7 @@ def _carry_out_step(turn: _Turn, letters: tuple[str, str]) -> None:
         turn.last_eventful = turn.state.turn
 
 
-def _sort_headlines(turn: _Turn, letters: tuple[str, str]) -> None:
+def _complete_headlines(turn: _Turn, letters: tuple[str, str]) -> None:
     """Put the headlines of a step in sequence, and add one for the end or for no event at all."""
     turn.headlines.sort(key=lambda headline: _SCENES_IN_SEQUENCE.index(headline.scene))
     if turn.outcome:
