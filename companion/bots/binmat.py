@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from random import Random
 from typing import Any, NamedTuple
 
@@ -68,7 +69,7 @@ _MAX_PLAYOUT_TURNS = 110
 # Gain in a playout of a build that wins the game, above every other gain.
 _WINNING_GAIN = 100.0
 
-# Gain below every real one, from which a search for the best action or card starts.
+# Gain of an action that is taken only if there is no other, below every real one.
 _NO_GAIN = -9.0
 
 # Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
@@ -143,8 +144,10 @@ class BinmatBot(Bot):
         reasons: tuple[str, ...] = ()
         if self._strength.max_actions and len(ranked) > 1:
             candidates = _distinct_actions(playout, ranked)[: self._strength.max_actions]
-            best, playouts, reasons = self._best_by_halving(deals, rng, candidates, points)
-            nodes += playouts
+            choice = self._best_by_halving(deals, rng, candidates, points)
+            best = choice.action
+            nodes += choice.nodes
+            reasons = choice.why
         return Choice(best, nodes, (_reason(playout, ACTION_PARTS[best]), *reasons))
 
     def _noise(self, text: str) -> float:
@@ -160,8 +163,8 @@ class BinmatBot(Bot):
         rng: Random,
         candidates: list[str],
         points: Mapping[str, float],
-    ) -> tuple[str, int, tuple[str, ...]]:
-        """Return the best candidate, the number of playouts, and the reasons.
+    ) -> Choice:
+        """Return the best candidate. Each playout counts as a node.
 
         :param points: points of each candidate by the rules of thumb
         """
@@ -194,7 +197,7 @@ class BinmatBot(Bot):
             "It was tried out in {games} games in which what is hidden was dealt at random.",
             games=deals_done,
         )
-        return best, nodes, without_empty(effort, comparison)
+        return Choice(best, nodes, without_empty(effort, comparison))
 
     def _result(self, deal: State, text: str, seed: float) -> float:
         """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""
@@ -353,11 +356,10 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
     random = rng.random
     # value of one more card in hand, which is 0 from 8 cards on
     card_value = max(0.0, 1.2 - 0.15 * len(hand))
-    best = PASS_ACTION
-    best_gain = _NO_GAIN
+    # gain of each action that is considered
+    options = [(_NO_GAIN, PASS_ACTION)]
     if playout.attacker_deck or playout.attacker_discard:
-        best = (DRAW, "", ATTACKER_PILE)
-        best_gain = 0.4 * card_value + 0.3 * random()
+        options.append((0.4 * card_value + 0.3 * random(), (DRAW, "", ATTACKER_PILE)))
     breaks = [card for card in hand if card[0] == BREAK]
     attractions = []
     for lane in LANES:
@@ -368,10 +370,7 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
         attractions.append(weight + 0.4 * random() - 0.12 * len(wall))
         # a card drawn from a lane is a card of damage, too
         if not wall and cards_left:
-            gain = weight + card_value + 0.3 * random()
-            if gain > best_gain:
-                best = (DRAW, "", lane)
-                best_gain = gain
+            options.append((weight + card_value + 0.3 * random(), (DRAW, "", lane)))
         if not attack:
             continue
         attack_power = power(attack)
@@ -381,21 +380,17 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
         damage = damage_of(attack, attack_power, wall, wall_power, playout.is_hackmud)
         if damage > cards_left:
             return (COMBAT, "", lane)
-        gain = weight * damage + 0.3 * random()
-        if gain > best_gain:
-            best = (COMBAT, "", lane)
-            best_gain = gain
+        options.append((weight * damage + 0.3 * random(), (COMBAT, "", lane)))
         # with a BREAK the damage is the whole power
-        if wall and breaks and weight * attack_power > best_gain:
-            best = (PLAY_UP, breaks[0], lane)
-            best_gain = weight * attack_power
+        if wall and breaks:
+            options.append((weight * attack_power, (PLAY_UP, breaks[0], lane)))
     if hand:
         # build only in the most attractive lane
         lane = attractions.index(max(attractions))
-        card, gain = _best_build(playout, lane, bool(breaks), rng)
-        if card and gain > best_gain:
-            return (PLAY_DOWN, card, lane)
-    return best
+        gain, card = _best_build(playout, lane, bool(breaks), rng)
+        options.append((gain, (PLAY_DOWN, card, lane)))
+    _, action = max(options, key=itemgetter(0))
+    return action
 
 
 def _lane_weight(cards_left: int) -> float:
@@ -416,12 +411,11 @@ def _assumed_wall_power(playout: Playout, lane: int, random: Callable[[], float]
     return max(0, int(random() * 5.5 - 1.5))
 
 
-def _best_build(
-    playout: Playout, lane: int, has_break: bool, rng: Random
-) -> tuple[str | None, float]:
-    """Return the best card to play in a lane, and its gain per turn.
+def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tuple[float, str]:
+    """Return the gain per turn of the best card to play in a lane, and that card.
 
-    It considers one or two cards, and the turn of the combat.
+    It considers one or two cards, and the turn of the combat. If no card leads to a combat, the
+    gain is `_NO_GAIN`.
     """
     wall = playout.defence[lane]
     cards_left = _cards_left(playout, lane) + len(wall)
@@ -431,8 +425,7 @@ def _best_build(
     # with a BREAK the damage is the whole power, otherwise the difference plus one
     blocked = 0 if has_break and wall else wall_power - 1
     cards = [(card, STACK_VALUES[card]) for card in playout.hands[ATTACKER] if card[0] != BREAK]
-    best = None
-    best_gain = _NO_GAIN
+    options = [(_NO_GAIN, "")]
     for index, (card, value) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
         builds = [(before + value, 2)]
@@ -442,10 +435,8 @@ def _best_build(
             if attack_power >= wall_power:
                 damage = attack_power - blocked
                 gain = _WINNING_GAIN if damage > cards_left else weight * damage / turns
-                if gain > best_gain:
-                    best = card
-                    best_gain = gain
-    return best, best_gain
+                options.append((gain, card))
+    return max(options, key=itemgetter(0))
 
 
 def defender_move(playout: Playout, rng: Random) -> Action:
@@ -493,19 +484,14 @@ def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
 
     BREAKs are kept in hand, and BOUNCEs and TRAPs are rather kept.
     """
-    best = None
-    best_value = _NO_GAIN
     before = sum([STACK_VALUES[card] for card in wall])
-    for card in hand:
-        if card[0] == BREAK:
-            continue
+
+    def value_of(card: str) -> float:
         value = power_of(before + STACK_VALUES[card]) + 0.5 * rng.random()
-        if card[0] in (BOUNCE, TRAP):
-            value -= 0.8
-        if value > best_value:
-            best = card
-            best_value = value
-    return best
+        return value - 0.8 if card[0] in (BOUNCE, TRAP) else value
+
+    candidates = [card for card in hand if card[0] != BREAK]
+    return max(candidates, key=value_of, default=None)
 
 
 def _reason(playout: Playout, action: Action) -> str:

@@ -376,14 +376,8 @@ class _Search:
         # a rock can stop a scout with intel only if it is beside it
         rocks = [rock for rock in rock_placings(position) if rock.covered & zone]
         rocks.sort(key=lambda rock: (rock.covered & zone).bit_count(), reverse=True)
-        best = None
-        best_value = self.value_of_rock(position, None)
-        for rock in rocks[:_MAX_ROCKS]:
-            value = self.value_of_rock(position, rock)
-            if value > best_value:
-                best = rock
-                best_value = value
-        return best
+        # no rock comes first, so that a rock has to be better
+        return max((None, *rocks[:_MAX_ROCKS]), key=lambda rock: self.value_of_rock(position, rock))
 
     def value_of_rock(self, position: Position, rock: RockPlacing | None) -> float:
         """Return the value of a turn after its plays, if it ends with this rock or without one."""

@@ -172,22 +172,17 @@ class OutbufferedBot(Bot):
         """
         balanced = equilibrium(game.payoff)
         guess = likely_mix(game, balanced.theirs)
-        best = balanced.mine
-        reason = _BALANCED_REASON
-        answer = balanced.theirs
-        best_gain = float(best @ game.payoff @ guess)
+        mixes = [balanced.mine]
         for trust in _TRUST_LEVELS:
             exploiting = equilibrium(game.payoff, guess, trust)
             # mix with the equilibrium so that the risk is at most `_MAX_RISK`
             risk = balanced.guaranteed - exploiting.guaranteed
             share = np.float32(min(1.0, _MAX_RISK / max(1e-6, risk)))
-            safe_mix = share * exploiting.mine + (1 - share) * balanced.mine
-            gain = float(safe_mix @ game.payoff @ guess)
-            if gain > best_gain:
-                best = safe_mix
-                reason = _BEST_REASON
-                answer = guess
-                best_gain = gain
+            mixes.append(share * exploiting.mine + (1 - share) * balanced.mine)
+        best = max(mixes, key=lambda mix: float(mix @ game.payoff @ guess))
+        reason, answer = _BEST_REASON, guess
+        if best is balanced.mine:
+            reason, answer = _BALANCED_REASON, balanced.theirs
         shares = np.where(best < _MIN_PLAYED_SHARE, 0, best)
         row = self.rng.choices(range(len(shares)), shares.tolist())[0]
         why = self._reason_lines(game, row, answer, reason)

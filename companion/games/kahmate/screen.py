@@ -201,9 +201,11 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     match action:
         case Run(path=squares):
             taps = _run_taps(state, action)
-        case Pass(start=start, end=end) | Kick(start=start, end=end):
+        case Pass(start=start, end=end):
             squares = (start, end)
-            key = "kick" if course.kind is Kind.KICK else ""
+        case Kick(start=start, end=end):
+            squares = (start, end)
+            key = "kick"
         case Tackle(paths=paths, target=target):
             squares = (*itertools.chain(*paths), target)
             # The carrier is already the target.
