@@ -22,7 +22,7 @@ from companion.bots.base import (
     share_of_game,
     without_empty,
 )
-from companion.bots.kahmate.evaluation import PIP, TRY, card_matrix, lead_of
+from companion.bots.kahmate.evaluation import PIP, TRY, FaceOffEnds, card_matrix, strength_ahead
 from companion.bots.kahmate.moves import key_of, state_of
 from companion.bots.kahmate.search import STRENGTHS, SURE_TRY, Candidate, Search
 from companion.bots.mixed_strategies import solve
@@ -30,6 +30,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import (
     Action,
+    BallPlay,
     EndTurn,
     Kick,
     Pass,
@@ -124,9 +125,7 @@ class KahmateBot(Bot):
             return share_of_game(max(gains) - gains[game.hand.index(int(action))], TRY)
         state = state_of(view)
         parsed = parse(action)
-        course = None
-        if isinstance(parsed, Run | Pass | Kick | Tackle):
-            course = course_of(state, parsed)
+        course = course_of(state, parsed) if isinstance(parsed, BallPlay) else None
         points = Search(STRENGTHS[self.level], self.seed).loss(state, course)
         return None if points is None else share_of_game(points, TRY)
 
@@ -167,20 +166,19 @@ class _CardGame:
         state = state_of(view)
         face_off = view["face_off"]
         attackers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
-        lead = lead_of(attackers, state.board[NUMBERS[face_off["defender"]]])
-        self.hand = state.cards[state.seat]
-        self.other_hand = state.cards[1 - state.seat]
-        end_values = (_STAKE, _STAKE, -_STAKE)
-        # value for this seat of each pair of cards, own cards by rows
-        self.payoff = card_matrix(self.hand, self.other_hand, lead, end_values, PIP)
-        # mixed strategies of this seat and of the other one: a share for each card
-        self.own_mix, self.other_mix = solve(self.payoff, _CARD_ROUNDS[level])
-        # the seat on turn attacks. The other one defends, so swap the sides for it
+        ahead = strength_ahead(attackers, state.board[NUMBERS[face_off["defender"]]])
+        # the seat on turn attacks
+        attack, defence = state.cards[state.seat], state.cards[1 - state.seat]
+        payoff = card_matrix(attack, defence, ahead, FaceOffEnds(_STAKE, _STAKE, -_STAKE), PIP)
+        sides = list(zip((attack, defence), solve(payoff, _CARD_ROUNDS[level]), strict=True))
+        # for the defender the sides are swapped
         if seat is not SEATS[state.seat]:
-            self.hand, self.other_hand = self.other_hand, self.hand
-            self.own_mix, self.other_mix = self.other_mix, self.own_mix
-            columns = zip(*self.payoff, strict=True)
-            self.payoff = [[-value for value in column] for column in columns]
+            payoff = [[-value for value in column] for column in zip(*payoff, strict=True)]
+            sides.reverse()
+        # value for this seat of each pair of cards, own cards by rows
+        self.payoff = payoff
+        # cards of this seat and of the other one, each with a mixed strategy: a share for each card
+        (self.hand, self.own_mix), (self.other_hand, self.other_mix) = sides
 
 
 def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
 
 from companion.bots.kahmate.moves import steps_apart
 from companion.bots.mixed_strategies import solve
@@ -39,9 +40,18 @@ from companion.games.kahmate.state import EMPTY, FULL_HAND, State
 
 # Cards that a seat still has, as numbers of pips.
 Hand = tuple[int, ...]
-# A number for each end of a face-off, for the attack: won by more than `CLEAR_LEAD`, won by less,
-# lost.
-FaceOffEnds = tuple[float, float, float]
+
+
+class FaceOffEnds(NamedTuple):
+    """A value or a chance for each end of a face-off, from the side that attacks."""
+
+    by_much: float
+    """The attack wins by a lead of more than `CLEAR_LEAD`."""
+    by_little: float
+    """The attack wins by a smaller lead."""
+    loss: float
+    """The attack loses."""
+
 
 # Value of a try, which decides the game. All other weights are small beside it.
 TRY = 1000.0
@@ -100,38 +110,39 @@ def card_matrix(
     :param end_values: value of each end of the face-off for the attack
     :param pip_value: value of a pip that stays in hand
     """
-    by_much, by_little, loss = end_values
     rows = []
     for own in attack:
         row = []
         for other in defence:
             lead = own + ahead - other
             if lead > CLEAR_LEAD:
-                value = by_much
+                value = end_values.by_much
             elif lead > 0:
-                value = by_little
+                value = end_values.by_little
             elif lead < 0:
-                value = loss
+                value = end_values.loss
             else:
-                # after the last card both hands are full again
-                own_rest = tuple(card for card in attack if card != own) or FULL_HAND
-                other_rest = tuple(card for card in defence if card != other) or FULL_HAND
-                chance = plain_odds(own_rest, other_rest, ahead)
-                value = chance * by_little + (1 - chance) * loss
+                chance = plain_odds(
+                    _hand_without(attack, own), _hand_without(defence, other), ahead
+                )
+                value = chance * end_values.by_little + (1 - chance) * end_values.loss
             row.append(value - pip_value * (own - other))
         rows.append(row)
     return rows
 
 
+def _hand_without(hand: Hand, card: int) -> Hand:
+    """Return a hand after a card is played. After the last card it is full again."""
+    return tuple(other for other in hand if other != card) or FULL_HAND
+
+
 @lru_cache(maxsize=4096)
 def odds(attack: Hand, defence: Hand, ahead: int) -> FaceOffEnds:
-    """Return the attack's chances to win by more than 2, to win by less, and to lose.
-
-    Both sides play their mixed strategies.
+    """Return the chance of each end of a face-off if both sides play their mixed strategies.
 
     :param ahead: the attack's strength without cards, minus the defence's
     """
-    payoff = card_matrix(attack, defence, ahead, (1.0, 1.0, -1.0), _PIP_PRICE)
+    payoff = card_matrix(attack, defence, ahead, FaceOffEnds(1.0, 1.0, -1.0), _PIP_PRICE)
     mine, theirs = solve(payoff, _CARD_ROUNDS)
     by_much = by_little = tie = 0.0
     for own, share in zip(attack, mine, strict=True):
@@ -145,24 +156,24 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> FaceOffEnds:
             elif lead == 0:
                 tie += chance
     by_little += tie * plain_odds(attack, defence, ahead)
-    return by_much, by_little, max(0.0, 1 - by_much - by_little)
+    return FaceOffEnds(by_much, by_little, max(0.0, 1 - by_much - by_little))
 
 
-def lead_of(attackers: Sequence[int], defender: int) -> int:
+def strength_ahead(attackers: Sequence[int], defender: int) -> int:
     """Return the attackers' strength without cards, minus the defender's."""
     return sum(ROLE_OF[piece].attack for piece in attackers) - ROLE_OF[defender].defence
 
 
-def chance_of(state: State, attackers: Sequence[int], defender: int) -> FaceOffEnds:
-    """Return the odds of the seat on turn, which attacks, in a face-off between these pieces."""
+def chances_of(state: State, attackers: Sequence[int], defender: int) -> FaceOffEnds:
+    """Return the chance of each end of a face-off in which the seat on turn attacks."""
     seat = state.seat
-    return odds(state.cards[seat], state.cards[1 - seat], lead_of(attackers, defender))
+    return odds(state.cards[seat], state.cards[1 - seat], strength_ahead(attackers, defender))
 
 
 def _win_chance(state: State, attacker: int, defender: int) -> float:
     """Return the assumed chance of the seat on turn to win a face-off, at most `_MAX_CHANCE`."""
-    by_much, by_little, _ = chance_of(state, (attacker,), defender)
-    return min(_MAX_CHANCE, by_much + by_little)
+    chances = chances_of(state, (attacker,), defender)
+    return min(_MAX_CHANCE, chances.by_much + chances.by_little)
 
 
 # ---- chances of a try ----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from operator import attrgetter
 from random import Random
 from typing import NamedTuple
 
-from companion.bots.kahmate.evaluation import TRY, chance_of, try_chance, value_of
+from companion.bots.kahmate.evaluation import TRY, chances_of, try_chance, value_of
 from companion.bots.kahmate.moves import (
     END_TURN,
     Play,
@@ -286,7 +286,7 @@ def outcomes(before: State, course: Course) -> tuple[End, ...]:
     """
     if course.kind is Kind.TACKLE:
         face_off = course.face_offs[0]
-        by_much, by_little, loss = chance_of(before, course.movers, face_off.defender)
+        by_much, by_little, loss = chances_of(before, course.movers, face_off.defender)
         return (
             # a lead above `CLEAR_LEAD` also wins the ball
             End(by_much, state_if_won(before, course, CLEAR_LEAD + 1)),
@@ -297,7 +297,7 @@ def outcomes(before: State, course: Course) -> tuple[End, ...]:
     # chance that all face-offs so far are won
     chance = 1.0
     for face_off in course.face_offs:
-        by_much, by_little, loss = chance_of(before, course.movers, face_off.defender)
+        by_much, by_little, loss = chances_of(before, course.movers, face_off.defender)
         ends.append(_turn_end(chance * loss, state_if_lost(before, course, face_off)))
         chance *= by_much + by_little
     if course.kind is Kind.RUN and course.end == IN_GOAL:
