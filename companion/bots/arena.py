@@ -441,11 +441,12 @@ class _Search:
         if hits:
             _, direction = min(hits)
             return f"a{direction}", robot.place
-        moves = []
-        for direction, place in ahead:
-            if place is not None and place not in occupied:
-                nearest_steps = min(steps_between[place][enemy] for enemy in enemy_points)
-                moves.append((nearest_steps, direction, place))
+        # the steps that are then left to the nearest enemy, with the move
+        moves = [
+            (min(steps_between[place][enemy] for enemy in enemy_points), direction, place)
+            for direction, place in ahead
+            if place is not None and place not in occupied
+        ]
         if not moves:
             return DEFEND, robot.place
         _, direction, place = min(moves)

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from companion.core.kit import SEATS, Seat
-from companion.games.scouts.board import FILES, HOME, NUMBERS, RANKS, squares_in
+from companion.games.scouts.board import FILES, HOME, NUMBERS, RANKS, ROCK_KINDS, squares_in
 from companion.games.scouts.moves import dash_targets, jump_chains, movable_scouts
 from companion.games.scouts.state import Position
 
@@ -157,31 +157,24 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     seat = Seat(view["to_act"][0])
     mine = view["scouts"][seat]
     theirs = view["scouts"][seat.other]
-    # square and level of each scout with intel, upper or lower
-    with_intel = [
-        (piece["square"], piece["level"])
-        for piece in (*mine["pieces"], *theirs["pieces"])
-        if piece["intel"]
-    ]
-    south, north = (view["rocks"][owner] for owner in SEATS)
-    rocks = (
-        _mask(south.get("boulder", ())),
-        _mask(south.get("rock", ())),
-        _mask(north.get("boulder", ())),
-        _mask(north.get("rock", ())),
-    )
+    with_intel = [piece for piece in (*mine["pieces"], *theirs["pieces"]) if piece["intel"]]
+
+    def intel_on(level: str) -> int:
+        return _mask(piece["square"] for piece in with_intel if piece["level"] == level)
+
+    rocks = [_mask(view["rocks"][owner].get(kind, ())) for owner in SEATS for kind in ROCK_KINDS]
     return Position(
         own=_mask(mine["upper"]),
         foe=_mask(theirs["upper"]),
         own_low=_mask(mine["lower"]),
         foe_low=_mask(theirs["lower"]),
-        intel=_mask(name for name, level in with_intel if level == "upper"),
-        low_intel=_mask(name for name, level in with_intel if level == "lower"),
+        intel=intel_on("upper"),
+        low_intel=intel_on("lower"),
         seat=seat.number,
         plays_due=view["due"],
         last_mover=_mask(view["played"]),
         to_place=view["to_place"],
-        rocks=rocks,
+        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]),
         may_stack=may_stack,
     )
 
