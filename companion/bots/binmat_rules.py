@@ -29,10 +29,19 @@ from companion.games.binmat.actions import (
     PLAY_DOWN,
     PLAY_UP,
 )
-from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD, Cards
+from companion.games.binmat.cards import (
+    BOUNCE,
+    BREAK,
+    DECK,
+    NUMBERS,
+    TRAP,
+    WILD,
+    Cards,
+    separate_bounces,
+)
 from companion.games.binmat.state import HIDDEN, BinmatOptions, Edition, State
 
-# Kind, card and lane. It equals a `ActionParts` of the game, but is made faster.
+# Kind, card and lane, as in `ActionParts`. A plain tuple is made faster.
 Action = tuple[str, str, int]
 
 PASS_ACTION: Action = ACTION_PARTS[PASS]
@@ -142,11 +151,12 @@ class Playout:
         wall = self.defence[lane]
         if any(card[0] == BOUNCE for card in (*attack, *wall)):
             # BOUNCEs go to the opponent's discards, and other defender cards stay face up
-            self.discards[lane] += [card for card in attack if card[0] == BOUNCE]
-            self.attacker_discard += [card for card in attack if card[0] != BOUNCE]
-            self.attacker_discard += [card for card in wall if card[0] == BOUNCE]
-            self.defence[lane] = [card for card in wall if card[0] != BOUNCE]
-            self.defence_open[lane] = bool(self.defence[lane])
+            attacker_bounces, other_attacker_cards = separate_bounces(attack)
+            defender_bounces, remaining = separate_bounces(wall)
+            self.discards[lane] += attacker_bounces
+            self.attacker_discard += other_attacker_cards + defender_bounces
+            self.defence[lane] = list(remaining)
+            self.defence_open[lane] = bool(remaining)
             return
         attack_power = power(attack)
         wall_power = power(wall)

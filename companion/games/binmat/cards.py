@@ -7,7 +7,7 @@ up. Source: the rulebook's section "The Binmat Deck".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
@@ -88,7 +88,7 @@ def cards_text(cards: Cards) -> str:
     return " ".join([CARD_TEXTS[card] for card in cards])
 
 
-def separate_bounces(stack: Cards) -> tuple[Cards, Cards]:
+def separate_bounces(stack: Sequence[str]) -> tuple[Cards, Cards]:
     """Return the BOUNCEs of a stack, and its other cards.
 
     >>> separate_bounces(("5&", "?%", "?#"))

@@ -87,20 +87,16 @@ class Terrain:
 
         If walls block every path, the walls are ignored.
         """
-        reached = {origin}
-        frontier = {origin}
-        steps = 0
-        # Breadth-first search: `frontier` holds the squares at a distance of exactly `steps`.
-        while frontier:
-            if target in frontier:
-                return steps
-            next_squares = {
-                neighbour for square in frontier for neighbour in self._neighbours[square].values()
-            }
-            frontier = next_squares - reached
-            reached |= frontier
-            steps += 1
-        return abs(origin.file - target.file) + abs(origin.rank - target.rank)
+        steps = {origin: 0}
+        reached = [origin]
+        # Breadth-first search. The list grows during the loop.
+        for square in reached:
+            for neighbour in self._neighbours[square].values():
+                if neighbour not in steps:
+                    steps[neighbour] = steps[square] + 1
+                    reached.append(neighbour)
+        ignoring_walls = abs(origin.file - target.file) + abs(origin.rank - target.rank)
+        return steps.get(target, ignoring_walls)
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:

@@ -38,6 +38,8 @@ from companion.games.turn_log import TurnLog
 
 # Drawing of each direction on a picture with South below.
 _ARROWS = {step: ORDERS[letter].drawing for letter, step in STEPS.items()}
+# Names of each seat's side and of the other one, as parts of a sentence.
+_BOTH_NAMES = tuple({"side": NAMES[seat], "other": NAMES[1 - seat]} for seat in (SOUTH, NORTH))
 # Events that restart the count for `quiet_limit`.
 _EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 # Sequence in which the headlines of a step are read, by their scene.
@@ -165,7 +167,7 @@ def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
     if turn.off_board or not outcome.winners:
         return Headline(outcome.reason)
     (seat,) = map(SEATS.index, outcome.winners)
-    text = say("{side!c} brings {other}’s flag home", side=NAMES[seat], other=NAMES[1 - seat])
+    text = say("{side!c} brings {other}’s flag home", **_BOTH_NAMES[seat])
     return Headline(text, "taken", (ROBOTS[seat], FLAGS[1 - seat]))
 
 
@@ -308,7 +310,7 @@ def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
     """Return why a move onto the other robot bounces, if that robot stays."""
     other = 1 - seat
     why = say("{side!c} does not leave {square}.", side=NAMES[other], square=turn.robots[other])
-    text = say("{side!c} bumps into {other}", side=NAMES[seat], other=NAMES[other])
+    text = say("{side!c} bumps into {other}", **_BOTH_NAMES[seat])
     return _Bounce(why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other])))
 
 
@@ -340,11 +342,10 @@ def _pick_up(turn: _Turn, seat: int) -> None:
     if turn.flags[other] != here:
         return
     turn.flags[other] = None
-    sides = {"side": NAMES[seat], "other": NAMES[other]}
-    text = say("{side!c} takes {other}’s flag on {square}.", **sides, square=here)
+    text = say("{side!c} takes {other}’s flag on {square}.", **_BOTH_NAMES[seat], square=here)
     why = say("It stays under the robot and moves with it.")
     turn.add(OutbufferedEvent.FLAG_TAKEN, seat, text, "flags", at=here, why=why)
-    text = say("{side!c} takes {other}’s flag", **sides)
+    text = say("{side!c} takes {other}’s flag", **_BOTH_NAMES[seat])
     turn.headlines.append(Headline(text, "taken", (ROBOTS[seat], FLAGS[other])))
 
 
@@ -363,8 +364,7 @@ def _check_homecoming(turn: _Turn) -> None:
         seat = carriers_home[0]
         reason = say(
             "{side!c} brings {other}’s flag home to {square}.",
-            side=NAMES[seat],
-            other=NAMES[1 - seat],
+            **_BOTH_NAMES[seat],
             square=bases[seat],
         )
         short = say("Home with {other}’s flag.", other=NAMES[1 - seat])
@@ -387,8 +387,9 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
         there = turn.robots[1 - seat]
         if there in turn.terrain.lines_of_fire[here]:
             victims.append(1 - seat)
-            parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": there}
-            text = say("{side!c} shoots and hits {other} on {square}.", **parts)
+            text = say(
+                "{side!c} shoots and hits {other} on {square}.", **_BOTH_NAMES[seat], square=there
+            )
             turn.add(CommonEvent.SHOT, seat, text, "shots", at=here, to=there)
         else:
             text = say("{side!c} shoots and hits nobody.", side=NAMES[seat])
@@ -398,8 +399,7 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
     turn.headlines.append(_shots_headline(shooters, victims, is_flag_lost=bool(carriers)))
     for seat in carriers:
         here = turn.flags[1 - seat] = turn.robots[seat]
-        parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": here}
-        text = say("{side!c} drops {other}’s flag on {square}.", **parts)
+        text = say("{side!c} drops {other}’s flag on {square}.", **_BOTH_NAMES[seat], square=here)
         turn.add(OutbufferedEvent.FLAG_DROPPED, seat, text, "flags", at=here)
     _send_back(turn, sorted(victims))
 
@@ -410,11 +410,10 @@ def _shots_headline(shooters: list[int], victims: list[int], *, is_flag_lost: bo
         return Headline(say("Both are hit. Both start again."), "hit", ROBOTS)
     # The seat that has hit the other robot, or else the first that has shot.
     seat = 1 - victims[0] if victims else shooters[0]
-    sides = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     if victims:
-        text = say("{side!c} hits {other}", **sides)
+        text = say("{side!c} hits {other}", **_BOTH_NAMES[seat])
         if is_flag_lost:
-            text = say("{side!c} hits {other}. The flag drops.", **sides)
+            text = say("{side!c} hits {other}. The flag drops.", **_BOTH_NAMES[seat])
         return Headline(text, "hit", (ROBOTS[seat], ROBOTS[1 - seat]))
     if len(shooters) == 2:
         return Headline(say("Both shoot. Nobody is hit."))

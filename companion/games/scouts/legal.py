@@ -33,7 +33,7 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.moves import has_play, has_rock, jump_chains, rock_decision
-from companion.games.scouts.state import Decision, Kind, Position, State, is_stack, layout_of
+from companion.games.scouts.state import Decision, Kind, Position, State, layout_of
 
 
 class Reason(StrEnum):
@@ -200,7 +200,7 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
             "stacks",
             target,
         )
-    if is_stack(position, bit):
+    if position.stacks & bit:
         raise _refused_play(
             Reason.STACK_FULL,
             say("Two scouts are on {square}, and a stack has two at most.", square=name),
@@ -212,7 +212,7 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
     """Check each jump of a chain, and that the chain may go on after it (rulebook, "Jump")."""
     start = 1 << squares[0]
-    if is_stack(position, start):
+    if position.stacks & start:
         raise _refused_play(
             Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
         )
@@ -279,7 +279,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
             "jump",
             between,
         )
-    if is_stack(position, over):
+    if position.stacks & over:
         raise _refused_play(
             Reason.JUMP_OVER_STACK,
             say(

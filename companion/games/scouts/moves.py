@@ -47,7 +47,7 @@ def dash_targets(position: Position, square: int) -> int:
     A dash goes to any of the eight neighbours without a rock. It may end on a single scout, but not
     on a stack. If stacking is off, it ends on no scout (ruling, "Stacks").
     """
-    closed = position.own_low | position.foe_low if position.may_stack else position.scouts
+    closed = position.stacks if position.may_stack else position.scouts
     return AROUND[square] & ~(closed | position.rock_squares)
 
 
@@ -58,7 +58,7 @@ def jump_chains(position: Position, square: int) -> Iterator[Chain]:
     ends where the scout is turned over or wins.
     """
     start = 1 << square
-    stacks = position.own_low | position.foe_low
+    stacks = position.stacks
     scouts = position.scouts
     # Scouts that can be jumped over: single ones other than the jumping scout.
     single = scouts & ~(stacks | start)

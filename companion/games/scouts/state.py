@@ -95,6 +95,11 @@ class Position(NamedTuple):
         return self.own | self.foe
 
     @property
+    def stacks(self) -> int:
+        """Return the squares with two scouts."""
+        return self.own_low | self.foe_low
+
+    @property
     def rock_squares(self) -> int:
         """Return the squares covered by any rock."""
         return sum(self.rocks)
@@ -137,11 +142,6 @@ def first_state(options: ScoutsOptions) -> State:
     # White's first turn has one play.
     position = position._replace(own=masks[0], foe=masks[1], to_place=0, plays_due=1)
     return State(options, position, turn=1)
-
-
-def is_stack(position: Position, square: int) -> bool:
-    """Return whether there are two scouts on this square (a mask)."""
-    return bool((position.own_low | position.foe_low) & square)
 
 
 def place_scout(position: Position, square: int) -> Position:

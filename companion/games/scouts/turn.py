@@ -26,7 +26,6 @@ from companion.games.scouts.state import (
     Position,
     State,
     by_seat,
-    is_stack,
     lay_rock,
     layout_of,
     move_scout,
@@ -148,7 +147,7 @@ def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> 
         owner = position.seat if position.own & end else 1 - position.seat
         parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[target]}
         why.append(say("The {face} on {square} waits under it.", **parts))
-    if is_stack(position, start):
+    if position.stacks & start:
         owner = position.seat if position.own_low & start else 1 - position.seat
         parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[origin]}
         why.append(say("The {face} on {square} is free again.", **parts))
