@@ -60,7 +60,7 @@ class HalfTable:
 
     @property
     def game(self) -> RemoteGame:
-        game = self.table.remote.game
+        game = self.table.remote.remote_game
         assert game is not None
         return game
 

@@ -89,7 +89,7 @@ def _parse_message(block: Iterable[str]) -> Message:
             keyword, quoted = line.split(" ", 1)
             if keyword.startswith("msgstr"):
                 message.translations.append("")
-        # texts are quoted and escaped as in Python
+        # Texts are quoted and escaped as in Python.
         text = ast.literal_eval(quoted)
         if keyword == "msgid":
             message.one += text

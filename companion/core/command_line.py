@@ -30,6 +30,6 @@ def public_command(name: str) -> str:
     For pages that strangers see.
     """
     command = command_words(name)
-    # a quoted path begins with an apostrophe
+    # A quoted path begins with an apostrophe.
     has_path = command.startswith(("/", "'"))
     return f"companion {name}" if has_path else command

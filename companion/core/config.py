@@ -108,7 +108,7 @@ class PanelSettings(_Section, frozen=True):
     """Whether the system lamp is wired between 3V3 and its pin."""
     silent: bool = False
     """Whether the turn lamps show every tone instead of the buzzer."""
-    # shorter: one press of a worn key counts twice; longer: quick presses are lost
+    # Shorter: one press of a worn key counts twice; longer: quick presses are lost
     debounce_ms: Annotated[int, Meta(ge=1, le=200)] = 20
     """Milliseconds for which a key has to be up before it counts again."""
 
@@ -136,12 +136,12 @@ class CameraSettings(_Section, frozen=True):
     """Model of the camera, for its lens. `auto` asks the sensor."""
     field_of_view_deg: Annotated[float, Meta(ge=20, le=140)] | None = None
     """Horizontal angle of any other lens in degrees, from its data sheet."""
-    # more: a move is read sooner; fewer: less work for the processor
+    # More: a move is read sooner; fewer: less work for the processor
     fps: Annotated[float, Meta(ge=0.1, le=60)] = 10.0
     """Maximum number of pictures a second that are read."""
     mains_hz: Literal[50, 60] = 50
     """Frequency of the mains, whose lamps flicker."""
-    # some 6,600 turns of 30 kB each
+    # Some 6,600 turns of 30 kB each
     photographs_mb: Annotated[int, Meta(ge=0, le=100_000)] = 200
     """Megabytes that photographs of turns may take. With 0 none is taken."""
 
@@ -166,7 +166,7 @@ class WebSettings(_Section, frozen=True):
     """Address to listen on."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 8080
     """Port of the pages."""
-    # each takes an open connection and a share of every new page
+    # Each takes an open connection and a share of every new page.
     viewers: Annotated[int, Meta(ge=4, le=1000)] = 64
     """Maximum number of spectators."""
     join: Literal["open", "code"] = "open"
@@ -302,7 +302,7 @@ class MqttSettings(_Section, frozen=True):
         if self.topic:
             return self.topic
         name = socket.gethostname().partition(".")[0]
-        # characters such as + and # have a special meaning in a topic
+        # Characters such as + and # have a special meaning in a topic.
         return f"tabletop/{re.sub(r'[^A-Za-z0-9_-]', '-', name) or 'table'}"
 
 
@@ -356,7 +356,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        # some editors start a file with a byte order mark
+        # Some editors start a file with a byte order mark.
         text = read_file(path, MAX_TEXT_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
@@ -393,7 +393,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
 
     Retired settings are left out. Raises `ConfigError` that names the place.
     """
-    # copy the sections, because retired entries are removed from them
+    # Copy the sections, because retired entries are removed from them.
     current: dict[str, Any] = {
         key: dict(part) if isinstance(part, Mapping) else part for key, part in tree.items()
     }

@@ -436,7 +436,7 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
         "stop": "#B0250D",
         "on-stop": "#FFFFFF",
     }
-    # circles replace the pattern, then colours replace the variables
+    # Circles replace the pattern, then colours replace the variables.
     dots = _dots(colour, face)
     inner = _DOTTED_PATH.sub(lambda match: _cut_out(dots, match[1], match.start()), DRAWINGS[name])
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
@@ -459,7 +459,7 @@ def _dots(colour: str, face: str) -> str:
     """
     channels = zip(bytes.fromhex(colour[1:]), bytes.fromhex(face[1:]), strict=True)
     mixed = bytes((one + other) // 2 for one, other in channels)
-    # eleven rows, 9 apart, fill the height of 100
+    # Eleven rows, 9 apart, fill the height of 100.
     rows = "".join(f"M{_DOT_AT:g} {_DOT_AT + row * _DOT_PITCH:g}H100" for row in range(11))
     return (
         f'<path d="{rows}" fill="none" stroke="#{mixed.hex()}" stroke-width="{2 * _DOT_RADIUS:g}" '

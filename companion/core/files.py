@@ -58,7 +58,7 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
         flags |= os.O_NOFOLLOW
     descriptor = os.open(path, flags)
     try:
-        # the file may have been replaced since the check above
+        # The file may have been replaced since the check above.
         _require_regular(os.fstat(descriptor), path)
         return os.fdopen(descriptor, "rb")
     except BaseException:
@@ -72,7 +72,7 @@ def read_file(path: str | Path, max_bytes: int) -> bytes:
     Raises OSError, also for a longer file.
     """
     with open_file(path) as file:
-        # one byte more reveals a file that is too long
+        # One byte more reveals a file that is too long.
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
         words = f"Longer than {max_bytes} bytes"
@@ -111,7 +111,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise
-    # the new name must survive a power cut, too
+    # The new name must survive a power cut, too.
     sync_folder(path.parent)
 
 
@@ -127,7 +127,7 @@ def as_owner_of(folder: Path) -> Iterator[None]:
         yield
         return
     groups = os.getgroups()
-    # groups first: only root may change them
+    # Groups first: only root may change them.
     os.setgroups([])
     os.setegid(owner.st_gid)
     os.seteuid(owner.st_uid)

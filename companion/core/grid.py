@@ -121,7 +121,7 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
                     tiles=" ".join(allowed),
                 )
                 raise Malformed(message)
-            # the first line is the highest rank
+            # The first line is the highest rank.
             tiles[Square(file, len(rows) - 1 - line)] = tile
     return TextMap(len(rows[0]), len(rows), tiles)
 

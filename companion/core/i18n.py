@@ -161,7 +161,7 @@ def joined(separator: str, parts: Iterable[object]) -> str:
         name = f"p{len(named)}"
         named[name] = part
         placeholders.append(f"{{{name}}}")
-    # braces in a separator are literal, not parts of the pattern
+    # Braces in a separator are literal, not parts of the pattern.
     glue = separator.replace("{", "{{").replace("}", "}}")
     return _make_sentence(glue.join(placeholders), "", named) if named else ""
 
@@ -198,7 +198,7 @@ def translate(text: object, language: str | None = None) -> str:
         return str(text)
     language = _language.get() if language is None else language
     if language == "en" and not _side_names.get():
-        # nothing to replace: the sentence is its own translation
+        # Nothing to replace: the sentence is its own translation.
         return str.__str__(text)
     return _translate(text, language)
 
@@ -353,7 +353,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
 
 def _with_article(text: str, language: str) -> str:
     usual, other, nouns = _pattern_in(language, ARTICLES).split("|")
-    # every catalogue puts the noun first, followed by its adjectives
+    # Every catalogue puts the noun first, followed by its adjectives.
     noun = text.partition(" ")[0].lower()
     article = other if re.search(nouns, noun) else usual
     return article + text
@@ -364,7 +364,7 @@ def _contract(sentence: str, language: str) -> str:
     for pair in _pattern_in(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
-            # only whole words, between spaces
+            # Only whole words, between spaces
             sentence = sentence.replace(f" {long} ", f" {short} ")
     return sentence
 
@@ -377,7 +377,7 @@ def _make_sentence(pattern: str, many: str, parts: Mapping[str, object]) -> Sent
 
 
 def _translate(text: Sentence, language: str) -> str:
-    # the name of a side, as a sentence of its own, gives way to the player's name
+    # The name of a side, as a sentence of its own, gives way to the player's name.
     if not text.parts and (name := _side_names.get().get(text.pattern)):
         return name
     parts = {
@@ -450,12 +450,12 @@ def catalogue_of(language: str) -> _Catalogue:
     plural_rule = plural_of(Message())
     for message in read_catalogue(LOCALE / f"{language}.po"):
         if not message.one:
-            # the header
+            # The header
             plural_rule = plural_of(message)
         elif all(message.translations):
             forms[message.one] = tuple(message.translations)
             if any(path.endswith(".js") for path in message.files):
-                # scripts look up a plural by its own English pattern
+                # Scripts look up a plural by its own English pattern.
                 ids = (message.one, message.many) if message.many else (message.one,)
                 scripts |= dict(zip(ids, message.translations, strict=True))
     return _Catalogue(forms, scripts, c2py(plural_rule))
@@ -479,5 +479,5 @@ def decimal_mark(language: str | None = None) -> str:
     >>> decimal_mark("en"), decimal_mark("es")
     ('.', ',')
     """
-    # the translation of “0.5”, whose second character is the mark
+    # The translation of “0.5”, whose second character is the mark
     return _pattern_in(language or current_language(), DECIMAL)[1]

@@ -153,7 +153,7 @@ class Face:
 
         The turn is roughly a multiple of 90 degrees.
         """
-        # after an even number of quarter turns it covers the same squares
+        # After an even number of quarter turns it covers the same squares.
         is_across = round(turn_deg / 90) % 2 == 0
         return self.size if is_across else self.size[::-1]
 
@@ -248,7 +248,7 @@ class Board:
         0.5). `size` is the number of squares across and along.
         """
         zero_x, zero_y = self.middle_mm(Square(0, 0), size)
-        # offset from the position at a1, in squares
+        # Offset from the position at a1, in squares
         files = (x_mm - zero_x) / self.pitch_mm
         ranks = (y_mm - zero_y) / self.rank_pitch_mm
         first = Square(math.floor(files + 0.5), math.floor(ranks + 0.5))
@@ -371,7 +371,7 @@ class OrderTiles:
 
     def strip_x_mm(self, number: int) -> float:
         """Return the x of the middle of a marker of the strip, counted from 0. Its y is 0."""
-        # equal distances, with the outer markers at the ends of the row
+        # Equal distances, with the outer markers at the ends of the row
         reach = self.row_width_mm - self.strip_mm
         return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
 
@@ -472,7 +472,7 @@ class Kit:
                 # 9/7: seven modules of marker and border, and one of quiet zone on each side
                 with_rim = self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM
                 side = min(board.square_mm - _SQUARE_PLAY_MM, with_rim)
-            # a piece of several squares is that much smaller than its squares with their gaps
+            # A piece of several squares is that much smaller than its squares with their gaps.
             loose = board.gap_mm + LOOSE_MM
             large = across * board.pitch_mm - loose, along * board.rank_pitch_mm - loose
             tops[face.name] = (side, side) if face.size == (1, 1) else large
@@ -505,7 +505,7 @@ class Kit:
         anchors: dict[str, Square] = {}
         for square in sorted(layout):
             for face in layout[square]:
-                # sorted by file, then rank: the first square of a piece is its lower left
+                # Sorted by file, then rank: the first square of a piece is its lower left.
                 anchors.setdefault(face, square)
         anchored = {
             square: tuple(face for face in faces if face not in large or anchors[face] == square)

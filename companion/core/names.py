@@ -37,7 +37,7 @@ def is_visible(name: str) -> bool:
     >>> is_visible("Zoë"), is_visible("\\u3164"), is_visible("\\ufe0f")
     (True, False, False)
     """
-    # marks (M) are visible only on a letter, separators (Z) and controls (C) never
+    # Marks (M) are visible only on a letter, separators (Z) and controls (C) never.
     return any(
         character not in _BLANKS and unicodedata.category(character)[0] not in "MZC"
         for character in name

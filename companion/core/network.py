@@ -69,7 +69,7 @@ def host_key_text(secret: bytes) -> str:
     >>> host_key_text(bytes(32))
     'aaaaa-aaaaa'
     """
-    # base32 has five bits for each letter
+    # Base32 has five bits for each letter.
     text = base64.b32encode(secret)[:10].decode().lower()
     return f"{text[:5]}-{text[5:]}"
 
@@ -130,7 +130,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     """
     scheme, default_port = ("https", 443) if web.certificate else ("http", 80)
     own = addresses(web.host)
-    # a dictionary as an ordered set
+    # A dictionary as an ordered set
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
     end = "" if port == default_port else f":{port}"
     urls = list[str]()
@@ -211,7 +211,7 @@ def own_addresses() -> list[InterfaceAddress]:
     own = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
-            # struct ifreq (netdevice(7)): a name of up to 15 bytes, the address from byte 20 on
+            # `struct ifreq` (netdevice(7)): a name of up to 15 bytes, the address from byte 20 on
             request = struct.pack("256s", name.encode()[:15])
             try:
                 answer = fcntl.ioctl(probe, _SIOCGIFADDR, request)

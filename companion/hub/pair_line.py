@@ -330,7 +330,7 @@ class PairLine:
 
         If it could not begin, its only message is that this table has left.
         """
-        game = self._table.remote.game
+        game = self._table.remote.remote_game
         if game is not None and game.remote_seat.id == pair.id:
             return game
         if self._past_game is None:
@@ -376,7 +376,7 @@ class PairLine:
         """Fetch the other table's messages in order, until there is no further one."""
         other = pair.other_of(self._own_table)
         while not self._fault:
-            game = self._table.remote.game
+            game = self._table.remote.remote_game
             if game is None or game.remote_seat.id != pair.id:
                 return
             number = game.received_count + 1
@@ -412,7 +412,7 @@ class PairLine:
 
     def _trouble(self, lost: str) -> str:
         """Return what the table screen says about the line. Empty if there is nothing to say."""
-        game = self._table.remote.game
+        game = self._table.remote.remote_game
         if self._pair is None:
             return ""
         if game is None:

@@ -28,8 +28,8 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -97,10 +97,16 @@ Problems = tuple[Problem, ...]
 # all that a seat decides at once, in whatever type its game uses.
 ActionLayouts = Iterable[tuple[Any, tuple[Layout, ...]]]
 
-# Square and face of a piece.
-_Piece = tuple[Square | None, str]
-# Position of a piece that comes from beside the board, or goes there.
-_NOWHERE: _Piece = (None, "")
+
+class _Piece(NamedTuple):
+    """A piece as it lies: its square, and the face that is up."""
+
+    square: Square | None
+    face: str
+
+
+# A piece before it comes to the board, or after it has left it.
+_NOWHERE = _Piece(None, "")
 
 
 # ---- readings and layouts ------------------------------------------------------------------------
@@ -254,7 +260,7 @@ def _surplus(kit: Kit, layout: Layout, other: Layout) -> dict[str, list[_Piece]]
     for square in sorted(layout):
         extra = Counter(layout[square]) - Counter(other.get(square, ()))
         for face, count in extra.items():
-            surplus.setdefault(kit.kind(face), []).extend([(square, face)] * count)
+            surplus.setdefault(kit.kind(face), []).extend([_Piece(square, face)] * count)
     return surplus
 
 
@@ -265,7 +271,7 @@ def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_
     rest.
     """
     removed, added = list(removed), list(added)
-    for square_or_face in (itemgetter(0), itemgetter(1)):
+    for square_or_face in (attrgetter("square"), attrgetter("face")):
         for old in list(removed):
             wanted = square_or_face(old)
             new = next((piece for piece in added if square_or_face(piece) == wanted), None)
@@ -409,7 +415,7 @@ def _problem_off_square(
 def match_actions(
     candidates: ActionLayouts, reading: Reading, before: BoardBefore
 ) -> tuple[list[Any], list[Any]]:
-    """Return the actions that the reading shows, and those that it may show.
+    """Return the actions that the reading proves, and those that it may mean.
 
     Of the latter the reading shows only that a piece is gone. The piece may have left the board, or
     may lie under a carried piece such as a ball, or out of the camera's sight. Pieces that an
@@ -430,10 +436,11 @@ def match_actions(
 
 
 def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) -> bool:
-    """Return whether its marker proves every piece that is laid on one that looks the same.
+    """Return whether markers prove that every piece was laid that now covers one like itself.
 
-    True if there is no such piece. Without a marker from before nothing is proven, because the
-    piece may only have been straightened.
+    In a picture such a square looks as before, and only its marker is another one. True if there is
+    no such square. Without a marker from before nothing is proven, because the piece may only have
+    been straightened.
     """
     for square in lookalike_squares(before, after):
         new_marker, old_marker = reading.markers.get(square), before.markers.get(square)

@@ -20,7 +20,7 @@ from companion.table.lesson_progress import wanted_action
 from companion.table.prompts.sign import sign_of
 from companion.table.records import HandIn, StageDone
 from companion.table.remote.fold import advance
-from companion.table.session import BOTH, Phase, Session, Signals
+from companion.table.session import BOTH, Phase, Session, Signals, StageKey
 from companion.table.state import TableState, is_piece_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_stage, hand_in
@@ -47,8 +47,8 @@ class BoardFollower:
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._judged_stage_key: tuple[object, str] | None = None
-        """Step of the game, and who had paused it, for which the last reading was judged."""
+        self._judged_for: tuple[StageKey, str] | None = None
+        """The stage for which the last reading was judged, and `Session.paused_by` at that time."""
 
     def handle_reading(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
@@ -71,7 +71,7 @@ class BoardFollower:
         """
         live, session = self._store.live, self._store.session
         has_use_for_board = live.sees_board or session.is_between_games
-        if has_use_for_board and self._judged_stage_key != (session.stage_key, session.paused_by):
+        if has_use_for_board and self._judged_for != (session.stage_key, session.paused_by):
             self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self._end_finished_stage()
@@ -85,7 +85,7 @@ class BoardFollower:
         """
         live, session = self._store.live, before.session
         reading = live.reading
-        self._judged_stage_key = (session.stage_key, session.paused_by)
+        self._judged_for = (session.stage_key, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between_games else None
         # False while the camera does not see the board, because `still_reading` is then empty.
         is_action_due = live.still_reading.quiet and session.phase is Phase.ORDERS

@@ -1,7 +1,8 @@
 """The lobby between two games: which game begins next, and with which options.
 
-The words on the table screen are in `web/templates/_lobby.html`, and the sign's are in
-`prompts/sign.py`. Callers of the functions hold the table.
+The words on the table screen are in `web/templates/_lobby.html`, and the sign's (the one sentence
+that says what the table waits for) are in `prompts/sign.py`. Callers of the functions hold the
+table's lock (see `TableStore`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def begin_game(
 ) -> None:
     """Start a game with its set-up.
 
-    `seed` chooses its chance, `score` is that of the match so far. Raises `Malformed` for unknown
+    `options` are the chosen ones by name. The game fills in the others. With `seed` the owner
+    chooses what the game draws. `score` is the match so far. Raises `Malformed` for unknown
     games and options, `Illegal` during a game, and `JournalError` on a full disk.
     """
     _require_disk_space(store)

@@ -1,7 +1,18 @@
 """The records of the journal: one for every input that the table has accepted.
 
-The reducer says what each of them does. The tags and the names of the fields are the journal's
-format, so they stay as they are. Some are only in journals of older versions.
+`companion.table.reducer` says what each of them does. The tags and the names of the fields are the
+journal's format, so they stay as they are. Some are only in journals of older versions. The words
+(moment, door, stage, sealed) are explained in `companion.table.session`.
+
+Fields that several records share, with the same meaning:
+
+- `seat`: the seat that acts, or whose player changes.
+- `moment`: the id of the decision that the input is for, such as `3.2`. It is the number of the
+  game and a count of its decisions.
+- `by`: who or what made the input: a seat, `host` (the owner), `table` (the table screen or the
+  table's button), `camera` or `clock`. For a pause see `Pause`.
+- `now_s`: the monotonic time in seconds that counts for the turn's clock, such as that of a key's
+  edge. Such times are not comparable across a restart, so the clock stops in between.
 """
 
 from __future__ import annotations
@@ -27,11 +38,7 @@ GameOptions = Mapping[str, Any]
 class Record(
     msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Base class of all records.
-
-    `now_s` is the monotonic time that counts for the turn's clock, such as that of a key's edge.
-    Such times are not comparable across a restart of the service, so the clock stops in between.
-    """
+    """Base class of all records. In the journal, the key `is` has the tag of the record."""
 
 
 class TakeSeat(Record, frozen=True, tag="take_seat"):
@@ -39,77 +46,86 @@ class TakeSeat(Record, frozen=True, tag="take_seat"):
 
     seat: Seat
     name: str
+    """The player's name as typed. Empty for a guest."""
     nonce: str
-    """Random text that the seat's token must carry from now on."""
+    """Random text that the token of the player's phone must carry from now on."""
     door: str = "phone"
     """What the player plays by: `phone`, `pad` or `machine`."""
     card: str = ""
-    """The player's card of somebody who changes sides."""
+    """Id of the player's card at a hub, for somebody who changes sides. Empty without one."""
 
 
 class FreeSeat(Record, frozen=True, tag="free_seat"):
-    """A seat becomes free, and its token is no longer valid."""
+    """A seat becomes free, and its player's token is no longer valid."""
 
     seat: Seat
 
 
 class MoveSeat(Record, frozen=True, tag="move_seat"):
-    """The player of a seat continues through another door. A sealed action stays sealed.
-
-    An empty `nonce` keeps the token: the same person with the same phone. A new nonce means that
-    somebody at the seat's pad has let in a phone. That phone may take back an action that was
-    sealed before, but never sees it.
-    """
+    """The player of a seat continues through another door. A sealed action stays sealed."""
 
     seat: Seat
     door: str
+    """What the player plays by from now on: `phone` or `pad`."""
     nonce: str = ""
+    """Random text that the token of the player's phone must carry from now on.
+
+    Empty keeps the token: the same person with the same phone. A new one means that somebody at the
+    seat's pad has let in a phone. That phone may take back an action that was sealed before, but
+    never sees it.
+    """
     name: str = ""
+    """The player's new name. Empty keeps the old one."""
 
 
 class ShowCard(Record, frozen=True, tag="show_card"):
-    """The player of a seat has shown a player's card of the hub. `card` is its id at the hub, empty
-    if the card is removed.
-    """
+    """The player of a seat shows a player's card, by which a hub knows them, or removes it."""
 
     seat: Seat
     card: str
+    """Id of the card at the hub. Empty if it is removed."""
 
 
 class Commit(Record, frozen=True, tag="commit"):
-    """The table commits to a secret for the next game. `commitment` is the secret's SHA-256."""
+    """The table commits to a secret, from which the chance of the next game comes."""
 
     commitment: str
+    """SHA-256 of the secret, as 64 hexadecimal digits."""
 
 
 class Contribute(Record, frozen=True, tag="contribute"):
-    """A seat's contribution to chance in older versions. It is needed to replay their games.
-
-    `by` is where it came from: the seat's phone or its pad.
-    """
+    """A seat's contribution to chance in older versions. It is needed to replay their games."""
 
     seat: Seat
     commitment: str
+    """The commitment of the game that it is for."""
     value: str
+    """Text that is mixed into the seed."""
     by: str
+    """Where it came from: the seat's phone or its pad."""
 
 
 class NewGame(Record, frozen=True, tag="new_game"):
-    """A game begins with its set-up. `score` is the match so far."""
+    """A game begins with its set-up."""
 
     game: str
+    """Name of the game's rules, such as `binmat`."""
     number: int
     """Number of the game, which no other game of the journal has."""
     seed: int = 0
+    """The seed of all chance in the game. Ignored if `chance` is there."""
     options: dict[str, Any] = {}
     """The chosen options by name. The game fills in the others."""
     score: Score = (0, 0, 0)
+    """The match before this game."""
     chance: FairChance | None = None
     """The source of the seed. Without it, the owner has chosen the `seed` (`is_chosen`), an older
     version has drawn it, or the game uses no chance.
     """
     is_chosen: bool = False
+    """Whether the owner has chosen the seed."""
     is_guided: bool = False
+    """Whether the game begins with its lesson."""
     coach_for: Seat | None = None
     """A handicap of an older version, without effect now."""
     remote: RemoteSeat | None = None
@@ -117,26 +133,23 @@ class NewGame(Record, frozen=True, tag="new_game"):
 
 
 class Begin(Record, frozen=True, tag="begin"):
-    """The pieces are in place.
-
-    `by` is who confirmed it: `camera`, a seat, `host` (the owner), `table` (the table screen or the
-    table's button) or `clock`.
-    """
+    """The set-up is over: the pieces are in place, as `by` has seen or confirmed."""
 
     by: str
     now_s: float = 0.0
 
 
 class HandIn(Record, frozen=True, tag="hand_in"):
-    """A seat's action for this moment."""
+    """A seat hands in its action."""
 
     seat: Seat
     moment: str
     action: str
+    """The action in notation."""
     salt: str = ""
-    """Random text that makes the receipt unguessable."""
+    """Random text that makes the receipt (the public hash of the action) unguessable."""
     at: float = 0.0
-    """Unix time in seconds."""
+    """Unix time in seconds at which it was handed in."""
     now_s: float = 0.0
     read_s: float = 0.0
     """Monotonic time until which the program read the board to judge the action, 0 if it did not.
@@ -155,10 +168,11 @@ class TakeBack(Record, frozen=True, tag="take_back"):
 
 
 class StageDone(Record, frozen=True, tag="stage_done"):
-    """The board shows the stage as done, or `by` confirms it (as in `Begin`)."""
+    """Hands have carried out the stage that is shown, as `by` has seen or confirmed."""
 
     moment: str
     stage: int
+    """Index of the stage in the stages of its turn."""
     by: str
     now_s: float = 0.0
 
@@ -175,9 +189,12 @@ BY_RESTART = "restart"
 
 
 class Pause(Record, frozen=True, tag="pause"):
-    """The turn's clock is paused. `by` as in `Begin`, or `BY_RESTART`."""
+    """The turn's clock is paused."""
 
     by: str
+    """As in the other records, or `BY_RESTART`, `idle` if nobody has acted for some turns, `start`
+    if the first clock of a game waits for somebody to start it.
+    """
     now_s: float
 
 
@@ -208,7 +225,7 @@ class Decline(Record, frozen=True, tag="decline"):
 
 
 class SkipLesson(Record, frozen=True, tag="skip_lesson"):
-    """The lesson is left, and the game continues as a normal one. `by` as in `Begin`."""
+    """The lesson is left, and the game continues as a normal one."""
 
     by: str
     now_s: float = 0.0
@@ -237,15 +254,16 @@ class Abandon(Record, frozen=True, tag="abandon"):
 
 
 class Disclose(Record, frozen=True, tag="disclose"):
-    """The end of a game is final, in journals of older versions. `by` is who said so."""
+    """The end of a game is final, in journals of older versions."""
 
     by: str
 
 
 class RemoteSaid(Record, frozen=True, tag="remote_said"):
-    """The message of this number, counted from 1, has arrived from the other table of a game."""
+    """A message has arrived from the other table of a game."""
 
     number: int
+    """Number of the message among those of the other table in this game, counted from 1."""
     message: RemoteMessage
     now_s: float = 0.0
 

@@ -1,13 +1,13 @@
-"""The reducer, which folds a journal: the next session after a record, and the cues that announce
-it.
+"""The reducer: it folds a record of the journal into the next session, with cues to announce it.
 
 The functions are pure. They either raise, and nothing has happened, or return the result. The table
 writes the record to disk before anybody sees the new session. After a restart, folding the same
 records leads to the same session. All times come with the records, as monotonic seconds.
 
 `_FOLDS` at the end names the function for each kind of record. Those for seats are in
-`seats/seat_fold.py`, those that undo something in `undo.py`. `remote/fold.py` comes before this
-module in a game at two tables.
+`seats/seat_fold.py`, those that undo something in `undo.py`. In a game at two tables,
+`remote/fold.py` comes before this module. The words (moment, tick, stage, sealed) are explained in
+`session.py`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ from companion.table.undo import ask_back, decline, take_back, undo, with_lastin
 def fold(session: Session, record: AnyRecord) -> Advance:
     """Return the session after a record, and the cues that announce it.
 
-    Both seats are played at this table.
+    This is for games in which both seats are played at this table. Callers outside use `advance` of
+    `remote/fold.py`, which calls this.
 
     Raises a `CompanionError` and changes nothing if the record is refused.
     """
@@ -145,7 +146,7 @@ def _begin(session: Session, record: Begin) -> Advance:
 
 
 def _await_orders(session: Session, now_s: float) -> Advance:
-    """Begin a new turn: nothing is sealed, and every seat in `to_act` is asked."""
+    """Begin a new turn: nothing is handed in, and every seat that has to act is asked."""
     awaiting = replace(
         session,
         phase=Phase.ORDERS,
@@ -158,7 +159,7 @@ def _await_orders(session: Session, now_s: float) -> Advance:
 
 
 def _with_clock(session: Session, now_s: float) -> Advance:
-    """Set the clock of the decision that is due, and return the cue that asks for it.
+    """Set the clock of the decision that is due. The cue asks the seats that have to act.
 
     A lesson has no clock. The first clock of a game, or after its lesson, is paused until somebody
     starts it. A chess clock keeps running for the same seat, or passes to the other.
@@ -251,9 +252,9 @@ def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
 
 
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
-    """Return the session before the time-out, for an action that was given in time.
+    """Return the session before the last time-out, for an action that arrives only now.
 
-    The action has arrived only after the time-out. None if it was given too late.
+    None if the action was given too late, or if there was no such time-out.
     """
     earlier = session.before_turn
     if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS:
@@ -275,9 +276,10 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 def _reveal(
     session: Session, now_s: float, is_timed_out: bool = False, next_clock_s: float | None = None
 ) -> Advance:
-    """Resolve all sealed actions at `now_s` with one `apply`, and begin the stages.
+    """Let the rules resolve all sealed actions, and begin the stages of the revealed turn.
 
-    The next clock runs from `next_clock_s`, None for `now_s`. `is_timed_out` as in `Turn`.
+    `now_s` is the time at which the turn was complete. The next clock runs from `next_clock_s`
+    (None: from `now_s`). `is_timed_out` is whether the clock ran out and nobody acted.
     """
     if session.remote is not None:
         session = _with_chance_of_actions(session, session.remote)
@@ -345,6 +347,7 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
 
 
 def _next_turn(session: Session, now_s: float) -> Advance:
+    """End the game if the rules say so, or else begin the next turn."""
     outcome = session.require_game().outcome(session.state)
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
 

@@ -4,11 +4,18 @@ journal's records.
 The words of this package, which other modules use without explaining them:
 
 - seat: South or North, opposite each other at the board. Whoever plays a seat is its sitter.
+- side: how a seat looks in one game, with a name such as `purple`.
 - door: what a seat is played by: `phone`, `pad`, `machine` (a program) or `remote` (another table).
+- open game: one in which anybody at the table may act for the seat on turn, as on a chess clock.
 - pad: eight keys and four lamps of a seat, beside the board.
+- nonce: random text that is made when somebody takes a seat. The token of the player's phone (a
+  cookie, see `web/security/auth.py`) carries it, so the tokens of earlier players are void.
+- owner: whoever looks after the table and has its key. Records and addresses say `host`.
+- notation: how an action is written in records and receipts, the same in every language.
 - sealed: an action is sealed when it is handed in. It is then in the journal, but nobody sees it
   until all seats that have to act have handed in. Its receipt is a hash that is public at once.
 - stage: a part of a revealed turn. Pages show one at a time, and hands carry it out on the board.
+- headline: a sentence on what happened in a stage. It is shown before hands get work.
 - sheet: the orders of one seat's pieces, in games that give each piece an order.
 - moment: the id of the decision that is due, such as `3.2`. It is the number of the game and the
   tick. An input names the moment that it is for, so one that comes too late is refused.
@@ -26,7 +33,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import dropwhile, takewhile
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import Verbatim, say
@@ -76,11 +83,11 @@ class Sitter:
     name: str
     """Name as typed. Empty for a guest."""
     nonce: str
-    """Random text that the token of the player's phone must carry."""
+    """Random text that the token of the player's phone carries, and nobody else's."""
     door: str
     """What the player plays by: `phone`, `pad`, `machine` or `remote`."""
     card: str = ""
-    """Id of the player's card at a hub, if one was shown."""
+    """Id of the player's card at a hub. Empty if none was shown."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +101,10 @@ class Sealed:
     at: float
     """Unix time in seconds at which it was handed in."""
     receipt: str
-    """SHA-256 of the action (see `receipt_of`)."""
+    """SHA-256 of the action with its salt (see `receipt_of`)."""
     owner: str = ""
-    """Nonce of its player. A later player of the seat may take the action back, but never see it.
+    """Nonce of the player who handed it in. A later player of the seat may take the action back,
+    but never see it.
     """
 
 
@@ -105,11 +113,13 @@ class Turn:
     """A revealed turn: the sealed actions and their effect."""
 
     moment: str
+    """The moment for which its actions were handed in."""
     sealed: Mapping[Seat, Sealed]
     """The actions by seat. One in a game in which the seats take turns, else two."""
     stages: tuple[Stage, ...]
     """The parts that hands carry out one after the other."""
     events: tuple[Event, ...]
+    """What happened in the whole turn."""
     completed_s: float = 0.0
     """Monotonic time at which the last of the actions was handed in."""
     is_timed_out: bool = False
@@ -120,8 +130,21 @@ class Turn:
     """The game's number of the turn, 0 during the game's set-up."""
 
 
+# The last turn of a game without any. No key was pressed at its time.
 NO_TURN = Turn("", {}, (), (), completed_s=-math.inf)
+# The stage that is shown while none is.
 NO_STAGE = Stage("", {}, (), None)
+
+
+class StageKey(NamedTuple):
+    """Identifies a stage, a set-up or a decision: another one has another key."""
+
+    number: int
+    """Number of the game."""
+    tick: int
+    """Second part of the moment."""
+    phase: Phase
+    stage_index: int
 
 
 @dataclass(frozen=True)
@@ -133,8 +156,11 @@ class Session:
 
     # ---- the players and their match ----
     seats: Mapping[Seat, Sitter] = field(default_factory=dict)
+    """The players. A free seat is not in it."""
     score: Score = (0, 0, 0)
+    """The match so far: wins of South, wins of North, ties."""
     coached_seats: frozenset[Seat] = frozenset()
+    """Seats that have asked the coach during this game."""
 
     # ---- the game as it was begun ----
     number: int = 0
@@ -148,6 +174,7 @@ class Session:
     is_guided: bool = False
     """Whether this game began with a lesson. Its progress is in `lesson_progress`."""
     has_left_lesson: bool = False
+    """Whether the players have left the lesson to play a normal game."""
 
     # ---- chance ----
     seed: int = 0
@@ -156,8 +183,11 @@ class Session:
     it.
     """
     is_seed_chosen: bool = False
+    """Whether the owner has chosen the seed."""
     commitment: str = ""
-    """The commitment to the chance of the next game. Empty if there is none yet."""
+    """The SHA-256 of the secret from which the chance of the next game comes. Empty if there is no
+    such secret yet.
+    """
 
     # ---- how far the game has come ----
     phase: Phase = Phase.LOBBY
@@ -174,6 +204,7 @@ class Session:
     stage_index: int = 0
     """Index of the stage that is shown, in the stages of the last turn."""
     outcome: Outcome | None = None
+    """How the game ended. None before its end."""
 
     # ---- the board ----
     board: Layout | None = None
@@ -197,6 +228,7 @@ class Session:
     undo_requested_s: float = 0.0
     """Monotonic time of that request."""
     draw_offer: Seat | None = None
+    """The seat that offers a draw."""
 
     # ---- the clock ----
     countdown: Countdown | None = None
@@ -234,12 +266,9 @@ class Session:
             raise turn_is_over()
 
     @property
-    def stage_key(self) -> tuple[int, int, Phase, int]:
-        """Return what identifies the shown stage, set-up or decision.
-
-        It is made of both numbers of the moment, the phase and the index of the stage.
-        """
-        return self.number, self.tick, self.phase, self.stage_index
+    def stage_key(self) -> StageKey:
+        """Return the key of the shown stage, set-up or decision."""
+        return StageKey(self.number, self.tick, self.phase, self.stage_index)
 
     @property
     def is_between_games(self) -> bool:
@@ -266,7 +295,7 @@ class Session:
 
     @property
     def rng(self) -> Random:
-        """Return the random generator of the turn that is due.
+        """Return a new random generator for the turn that is due.
 
         A turn that was taken back draws the same again.
         """
@@ -291,7 +320,7 @@ class Session:
         return sitter.door if sitter else ""
 
     def nonce_of(self, seat: Seat) -> str | None:
-        """Return the nonce that the token of a seat's player must carry.
+        """Return the nonce of a seat's player, which the player's token must carry.
 
         None if the seat is free.
         """

@@ -1,7 +1,8 @@
 """The state of the table at one moment: the session, and what need not survive a restart.
 
 `TableStore` holds the current `TableState`, and everything that viewers see is computed from it.
-Code that works on it calls it `live`.
+Code that works on it calls it `live`. The words (stage, headline, moment) are explained in
+`companion.table.session`.
 """
 
 from __future__ import annotations
@@ -27,13 +28,12 @@ from companion.table.session import Phase, Session, Viewer
 WRITE_ERROR = "write"
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
-# Subject of a question to the coach: the action that is due, the seat's own last public action, or
-# the last one of the machine opposite.
+# Subject of a seat's question: what to do now, what to think of its own last public action, or why
+# the machine opposite has acted as it did.
 CoachSubject = Literal["now", "last", "theirs"]
 # Maximum number of machine actions whose reasons are stored. Only those of a machine's last turn
 # are shown, which has a few actions at most.
 MAX_REASONS = 40
-
 
 # Keys of a pad, in the order in which they were pressed.
 DraftKeys = tuple[str, ...]
@@ -58,6 +58,7 @@ class TileState:
     ready: frozenset[Seat] = frozenset()
     """Seats that have said that their row lies."""
     faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
+    """Rows that the camera could not read, with what is wrong."""
     wanted: RowsWanted | None = None
     """Rows that the camera has been asked to read. None while no answer is due."""
 
@@ -99,7 +100,9 @@ class TableState:
 
     # ---- the camera and the board ----
     camera: CameraStatus = NO_CAMERA
+    """Whether the camera works and sees a board."""
     reading: Reading = NO_READING
+    """What the camera has seen last, of whichever board."""
     problems: Problems = ()
     """What is wrong on the board, without what was overruled."""
     disagrees_since_s: float | None = None
@@ -107,17 +110,21 @@ class TableState:
     overruled_problems: Problems = ()
     """Problems that somebody confirmed by hand."""
     broken_rule: Illegal | None = None
+    """The rule that forbids what hands have done on the board. None if they have broken none."""
     touched_squares: frozenset[Square] = frozenset()
     """Squares whose pieces were hidden or lifted since the current instruction, which shows that
     hands were there.
     """
     markers_before: Mapping[Square, int] = field(default_factory=dict)
-    """The marker read on each square when the board last had no problems."""
+    """The marker read on each square when the board last had no problems. It tells apart pieces
+    that look the same.
+    """
     fans_before: Layout = field(default_factory=dict)
-    """The open cards by zone, at the beginning of the decision that is due."""
+    """The open cards of each zone (see `Deck`), at the beginning of the decision that is due."""
 
     # ---- actions that are not handed in yet ----
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
+    """What is entered on the pads, by seat."""
     tiles: TileState = NO_TILES
     possible_actions: tuple[str, ...] = ()
     """The actions that the board can mean, in notation, if it can mean several."""
@@ -146,8 +153,8 @@ class TableState:
     has_own_wifi: bool = False
     """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
-    """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
-    (`coaching.explained_turn_indices`).
+    """Sentences in which machines explain their actions, by seat and moment. Secret until the turn
+    is open (`coaching.explained_turn_indices`).
     """
 
     @property
@@ -167,7 +174,11 @@ class TableState:
         return self.shows_layout(self.session.expected_layout)
 
     def shows_layout(self, layout: Layout | None) -> bool:
-        """Return whether the camera sees this layout."""
+        """Return whether the camera sees this layout, as far as a picture can prove it.
+
+        False for None, and while something moves. A piece that lies on one that looks the same must
+        show its marker.
+        """
         kit = self.session.kit
         if layout is None or kit is None:
             return False
@@ -184,9 +195,7 @@ class TableState:
         return board_check.are_lookalikes_proven(before, layout, self.reading)
 
     def laid_action_for(self, viewer: Viewer) -> str | None:
-        """Return the action that lies open on the table, if the viewer may confirm it.
-
-        None if there is none.
+        """Return the action that lies open on the table, if the viewer may confirm it, else None.
 
         In an open game everybody may confirm and see it.
         """
@@ -351,18 +360,21 @@ def is_piece_in_hand(live: TableState, problems: Problems) -> bool:
 
 @dataclass(frozen=True)
 class Instruction:
-    """What hands should do next: a move of a piece in words, and the seat that makes it.
-
-    `text` has at most 40 letters.
-    """
+    """One thing that hands should do."""
 
     move: HandMove
+    """The move of a piece, and whether it is done. Without faces if it is only a sentence."""
     seat: Seat
+    """The seat whose player does it."""
     text: str
+    """The sentence for it, with at most 40 letters."""
 
 
 def instructions(live: TableState) -> tuple[Instruction, ...]:
-    """Return the instructions for hands, with those done that the camera has ticked off."""
+    """Return everything that hands have to do for the set-up or stage, done or not.
+
+    South's instructions come first.
+    """
     session = live.session
     kit, target = session.kit, session.expected_layout
     if todo := session.shown_stage.todo:
@@ -389,8 +401,8 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
 def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
     """Return the instruction for a move.
 
-    It goes to the seat that owns the piece, or to the person opposite a machine. The text names
-    carried pieces too.
+    It is for the seat that owns the piece, or for the person opposite a machine. The text names
+    carried pieces, too.
     """
     # A carried ball belongs to nobody, so it is sorted first.
     *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)

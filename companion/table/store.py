@@ -38,7 +38,7 @@ from companion.table.records import (
     TakeSeat,
 )
 from companion.table.remote.fold import advance
-from companion.table.session import Phase, Session, Signals
+from companion.table.session import Phase, Session, Signals, StageKey
 from companion.table.state import WRITE_ERROR, TableState, TimedHeadline, headline_at, with_session
 
 log = logging.getLogger(__name__)
@@ -149,8 +149,8 @@ class TableStore:
         """The seat that is open to the next phone, because its player at the pad wants that."""
         self.open_seat_until_s = 0.0
         """Monotonic time until which that seat is open."""
-        self.refused_stage_key: object = None
-        """`Session.stage_key` when a key was pressed last to confirm a stage. While that stage is
+        self.refused_stage_key: StageKey | None = None
+        """The stage that was shown when a key was pressed last to confirm it. While that stage is
         still shown, the press was refused.
         """
         self._act_in_time = act_in_time

@@ -4,7 +4,8 @@ Each caller takes the table's lock, so inputs are handled one after the other. A
 in the journal and synced before `view` or a cue shows its effect.
 
 Inputs name their source as `by`: a seat, `host` (the owner), `table` (the table screen or the
-table's button), `camera` or `clock`.
+table's button), `camera` or `clock`. The words (moment, door, nonce, stage) are explained in
+`companion.table.session`.
 """
 
 from __future__ import annotations
@@ -60,9 +61,17 @@ UNDO_ANSWER_TIMEOUT_S = 20.0
 # Shorter: the result is gone before everybody has seen it. Longer: new guests find an old game.
 LOBBY_TIMEOUT_S = 600.0
 
-# Topics of notices: damaged games on the disk, opponents whose program fails, games only in memory,
-# photographs, switching off, the line to another table, the check of the keys, a coming restart.
-Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
+# Topics of notices, of which each has one sentence at a time.
+Topic = Literal[
+    "damage",  # damaged games on the disk
+    "machines",  # opponents whose program fails
+    "memory",  # games that are only in memory
+    "photographs",
+    "power",  # switching off
+    "remote",  # the connection to another table
+    "trial",  # the check of the keys
+    "upkeep",  # a coming restart
+]
 
 
 class Table(Closeable):
@@ -96,7 +105,8 @@ class Table(Closeable):
         self.now_s = store.now_s
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
-        # Public methods that are functions of the store. See there for what they do and raise.
+        # Public methods that hold the table and call a function of another module with the store.
+        # See there for what they do and raise.
         self.swap_seats = store.as_method(seating.swap_seats)
         self.free_seat = store.as_method(seating.free_seat)
         self.move_to_phone = store.as_method(seating.move_to_phone)
@@ -131,7 +141,7 @@ class Table(Closeable):
         return players_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:
-        """Return the nonce that the token of a seat's player must carry.
+        """Return the nonce of a seat's player, which the player's token must carry.
 
         None if the seat is free.
         """
@@ -191,7 +201,7 @@ class Table(Closeable):
         self._store.close()
 
     def _act_in_time(self) -> None:
-        """Do what the present time demands: answer, time out, read on, return to the lobby.
+        """Do what is due by now: answer for a player, time out, read on, return to the lobby.
 
         The store calls it at every beat. After the cheap steps at most one step changes the game.
         """
@@ -245,9 +255,9 @@ class Table(Closeable):
             store.note_clock()
 
     def _stamp(self, at_s: float | None) -> float:
-        """Return the monotonic time at which an input counts.
+        """Return the monotonic time at which an input counts: when it came in (None: now).
 
-        That is the time at which it came in, but never one in the future.
+        It is never in the future.
         """
         now_s = self.now_s()
         return now_s if at_s is None else min(at_s, now_s)
@@ -255,16 +265,16 @@ class Table(Closeable):
     # ---- seats -----------------------------------------------------------------------------------
 
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
-        """Take a seat.
+        """Seat a player who plays by this door, and return the nonce for the player's token.
 
-        Return the nonce for the seat's token. Raises `Illegal` if the seat is taken.
+        Raises `Illegal` if the seat is taken, and `Malformed` for a name that cannot be shown.
         """
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
         self._store.submit(record)
         return record.nonce
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
-        """Show a player's card for the player of a seat, or remove it (empty).
+        """Show a player's card for the player of a seat, by its id at the hub (empty: remove it).
 
         `sitting` as for `seating.free_seat`.
         """
@@ -364,10 +374,9 @@ class Table(Closeable):
             self._store.set_notice("disk", sentence)
 
     def set_round(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
-        """Set the tournament's round at this table.
+        """Set the tournament's round at this table: its players, and its game with options.
 
-        It has its players, as a sentence, and its game with options. Without a round they are empty
-        and None.
+        `sentence` names the players. Without a round it is empty, and `game` is None.
         """
         with self._store.hold_for_device():
             self._store.round_game = game

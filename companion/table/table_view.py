@@ -2,6 +2,8 @@
 
 `companion.table.views` makes them. Pages, lamps, the API and brokers read nothing else of a table.
 The API has its own names (`web/rendering/answers.py`), which stay the same if these change.
+
+The words (sealed, receipt, moment, stage, door) are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -37,28 +39,40 @@ class SeatView:
     door: str
     """What the player plays by: `phone`, `pad`, `machine` or `remote`. Empty while it is free."""
     is_awaited: bool
+    """Whether the table waits for an action of this seat."""
     sealed_at: float | None
-    """Unix time in seconds at which the action was sealed. None if nothing is sealed."""
+    """Unix time in seconds at which the action was handed in. None if nothing is sealed."""
     receipt: str | None
+    """The SHA-256 of the sealed action, which everybody can check after the reveal. None if nothing
+    is sealed.
+    """
     entered_count: int
-    """Number of orders on the pad. Which ones they are stays secret."""
+    """Number of orders that are entered on the pad. Which ones they are stays secret."""
     sitting: str
     """Id of the present player's stay in this seat, which changes with the player and reveals
     nothing else. An input about the shown player names it.
     """
     is_coached: bool
+    """Whether this seat has asked the coach during the game. The score says so."""
     has_card: bool
+    """Whether the player has shown a player's card, by which a hub knows them."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """An order that everybody may check: `receipt` is SHA-256 of `"moment seat action salt"`."""
+    """A revealed action, with everything that its receipt was made of, so that anybody can check
+    it (`receipt_of`).
+    """
 
     seat: Seat
     moment: str
+    """The decision for which it was handed in, such as `3.2`."""
     action: str
+    """The action in notation."""
     salt: str
+    """Random text that made the receipt unguessable."""
     receipt: str
+    """SHA-256 of `"MOMENT SEAT ACTION SALT"`."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,7 @@ class TurnView:
     stage: int
     """Index of the stage that is shown, in the stages of its turn."""
     title: str
+    """Title of the shown stage, as a sentence. Empty while no stage is shown."""
     stage_count: int
     """Number of stages that a turn can have. How many this one has stays secret until its last
     stage.
@@ -104,6 +119,7 @@ class TurnView:
     sheets: Mapping[Seat, tuple[UnitOrder, ...]]
     """Orders of each seat's pieces, as far as the shown stages have revealed them."""
     events: tuple[Event, ...]
+    """What happened in the shown stage."""
     revealed_orders: tuple[Opened, ...]
     """Sealed orders of the last turn that is completely revealed, for checking the receipts."""
     tallies: tuple[Tally, ...]
@@ -129,11 +145,13 @@ class BoardView:
     target: Layout | None
     """Layout that is expected when hands are done. None if nothing is checked."""
     unknown: frozenset[Square]
+    """Squares that the camera cannot see, because a hand or something else hides them."""
     problems: Problems
     """What is wrong on the board, and what hands do about it."""
     broken_rule: Illegal | None
     """The rule that the board breaks now. None if it breaks none, or has no problems."""
     is_seen_by_camera: bool
+    """Whether the camera sees the board of this game now."""
     suggested_game: str | None
     """The game whose board lies on the table between games."""
     fans: Layout
@@ -153,6 +171,7 @@ class OwnView:
     pad: PadGrammar | None = None
     """The keys that give the viewer's orders. None if the game takes none now."""
     sealed: Sealed | None = None
+    """The viewer's own action that is handed in and not revealed yet. None if there is none."""
     take_back_moment: str | None = None
     """The moment to name for taking back the viewer's last action. None if nothing can be taken
     back.
@@ -170,7 +189,9 @@ class TimeView:
     """The clock of the decision that is due, and both seats' chess clocks if there are any."""
 
     clock: ClockView | None = None
+    """The clock of the decision. None without a time limit."""
     clocks: Mapping[Seat, ClockView] = field(default_factory=dict)
+    """Chess clocks by seat. Empty in a game without them."""
 
 
 @dataclass(frozen=True)
@@ -178,13 +199,17 @@ class MatchView:
     """The result so far of game and match, and what the players have asked of each other."""
 
     score: Score
+    """The match so far: wins of South, wins of North, ties."""
     outcome: Outcome | None
+    """How the game ended. None while it is running."""
     draw_offer: Seat | None
+    """The seat that offers a draw."""
     offer_words: str
     """A sentence that a draw is offered. Empty without an offer."""
     undo_requester: Seat | None
     """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
+    """Whether the last turn can be undone."""
     can_swap: bool
     """Whether a rematch can be played with changed sides."""
     log: tuple[str, ...]
@@ -201,6 +226,7 @@ class DevicesView:
     panel: str
     """A sentence about the pads. Empty if there is nothing to say."""
     notices: tuple[str, ...]
+    """Lasting troubles that stop nothing, as sentences."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +249,7 @@ class TableView:
     """The seat that looks, or None for a page that everybody may see."""
     phase: Phase
     moment: str
-    """The moment that an action must name to be in time."""
+    """The id of the decision that is due, such as `3.2`. An action must name it to be in time."""
     game: str | None
     """Name of the running or last game. None in the lobby."""
     chosen_game: str | None
@@ -231,11 +257,14 @@ class TableView:
     title: str
     """Title of the game, or of the program in the lobby."""
     kit: Kit | None
+    """The game's board and pieces. None in the lobby."""
     sign: Sign
+    """The one sentence that says what the table waits for."""
     seats: Mapping[Seat, SeatView]
     turn: TurnView
     board: BoardView
     own: OwnView
+    """What only the viewer may know or do. Nothing for a page that everybody may see."""
     time: TimeView
     match: MatchView
     devices: DevicesView
@@ -254,7 +283,9 @@ class Progress:
     """Number of the game in the journal."""
     phase: Phase
     moment: str
+    """The id of the decision that is due."""
     turns: Mapping[str, int]
     """The game's number of each turn so far, by moment."""
     is_board_right: bool
+    """Whether nothing is wrong on the board, as far as the camera sees it."""
     camera: CameraState

@@ -317,9 +317,9 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
 
 
 def sitting_of(nonce: str | None) -> str:
-    """Return an id that distinguishes the players of a seat without revealing anything.
+    """Return the id of a player's stay in a seat, by which pages tell players apart.
 
-    It is a hash of the nonce of the player's token. `nonce` is None for a free seat.
+    It is a hash of the player's nonce, and reveals nothing of it. `nonce` is None for a free seat.
 
     >>> sitting_of(None), len(sitting_of("secret"))
     ('', 12)

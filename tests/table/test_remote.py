@@ -258,10 +258,10 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
         table.abandon()
         assert line.south.session.phase is Phase.ORDERS
         assert "end it again" in table.view().sign.small
-        asked = table.remote.game
+        asked = table.remote.remote_game
         with pytest.raises(Illegal, match="wait for its answer"):
             table.resign(SOUTH)
-        assert table.remote.game == asked, "the other table is told nothing twice"
+        assert table.remote.remote_game == asked, "the other table is told nothing twice"
         line.south.reopen()
         line.south.table.abandon()
         assert line.south.session.phase is Phase.OVER

@@ -27,26 +27,29 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A seat's contribution to the seed: in older versions from its phone or pad, at two tables
-    from its sealed order.
-
-    `value` is mixed into the seed, `by` is where it came from.
+    """A seat's contribution to the seed. Only games at two tables and journals of older versions
+    have any.
     """
 
     value: str
+    """Text that is mixed into the seed."""
     by: str
+    """Where it came from: `order` (the salt of a sealed action) at two tables, the seat's phone or
+    pad in older versions.
+    """
 
 
 class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The source of a game's seed. `secret` has 64 hexadecimal digits and stays secret until the
-    game is over.
+    """The source of a game's seed.
 
     >>> FairChance(commitment_of("00" * 32), "00" * 32).text[-9:]
     '00000 - -'
     """
 
     commitment: str
+    """SHA-256 of the secret, as 64 hexadecimal digits. It is public before the game."""
     secret: str
+    """64 hexadecimal digits. They stay secret until the game is over."""
     contributions: dict[Seat, Contribution] = {}
 
     @property
@@ -64,7 +67,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         return int(hashlib.sha256(self.text.encode()).hexdigest(), 16)
 
     def check(self, seed: int) -> Iterator[str]:
-        """Yield what does not match in the chance of a game that was played with this seed."""
+        """Yield a sentence for each thing that does not match in a game played with this seed."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
             yield say(
                 "The secret does not match the commitment: it was changed after the commitment was "
@@ -75,7 +78,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 def commitment_of(secret: str) -> str:
-    """Return SHA-256 of the secret's bytes, which are given in hexadecimal digits.
+    """Return the commitment to a secret: SHA-256 of its bytes. Both are hexadecimal digits.
 
     >>> commitment_of("00" * 32)[:16]
     '66687aadf862bd77'

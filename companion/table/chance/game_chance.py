@@ -101,12 +101,14 @@ class ChanceView:
     """The source of a game's chance, as everybody may see it."""
 
     number: int
+    """Number of the game in the journal."""
     commitment: str = ""
     """The commitment to the secret. Empty if the owner has chosen the seed, if both sealed orders
     will give it, or if an older version has drawn it.
     """
     chosen: str = ""
-    """A sentence on what the owner has chosen."""
+    """A sentence on what the owner has chosen, or on chance at two tables. Empty if there is none.
+    """
     opened: FairChance | None = None
     """Everything about it, once the game is over."""
     seed: int = 0

@@ -27,9 +27,9 @@ class GuideView:
     lesson: Lesson
     step: LessonStep
     number: int
-    """Number of the step, counted from 0."""
+    """Index of the step in the lesson."""
     part: int
-    """Number of its part of the lesson, counted from 0."""
+    """Index of the part of the lesson to which the step belongs."""
     is_shown: bool
     """Whether the last stage of the step is on the screen."""
     orders: Mapping[Seat, tuple[SpelledOrder, ...]]
@@ -82,7 +82,7 @@ def waiting_words(session: Session, seats: Collection[Seat]) -> str:
 
 
 def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[str, str]:
-    """Return the sign and its second line while the lesson waits for actions."""
+    """Return the sign (what the table waits for) and its second line, while orders are due."""
     session, sides = live.session, live.session.require_game().sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
@@ -107,7 +107,7 @@ def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[st
 def _can_enter(grammar: PadGrammar | None, action: str) -> bool:
     """Return whether a pad can enter an action.
 
-    `spell` returns no keys for an action that keys cannot give. It can still be entered if ready,
-    pressed without any order, means this action.
+    `spell` returns no keys for an action that keys cannot give. It may still be the one that Ready
+    means without any other key.
     """
     return grammar is not None and grammar.text(grammar.spell(action)) == action

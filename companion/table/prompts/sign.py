@@ -28,8 +28,11 @@ class Sign:
     small: str = ""
     """A smaller one below it with the reason or with advice, or empty."""
     seats: frozenset[Seat] = frozenset()
+    """Seats that have to do something now."""
     orders_left: int = 0
-    """Number of orders to go in the text. The seat's page counts them down as they are entered."""
+    """Number of orders to go that the text names. The seat's page counts it down as they are
+    entered.
+    """
     is_elsewhere: bool = False
     """Whether hands have nothing to do here until the other table or the hub has done its part."""
     is_headline: bool = False
@@ -61,7 +64,7 @@ def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
 
 
 def stranger_words(kit: Kit | None, marker: int) -> str:
-    """Return a sentence on a marker that belongs to no piece of this game, or is visible twice."""
+    """Return a sentence on a marker that belongs to no piece of this game, or is seen twice."""
     if face := kit.face_by_marker.get(marker) if kit else None:
         return say(
             "The {piece} is seen twice (marker {marker}): take one away.",
@@ -164,7 +167,7 @@ def _choice_sign(live: TableState, viewer: Viewer) -> Sign:
 
 
 def _unseen_words(live: TableState) -> str:
-    """Return which squares the camera cannot see, and what to do about it. Empty if it sees all."""
+    """Return a sentence on squares that the camera cannot see. Empty if it sees all of them."""
     unknown = live.still_reading.unknown
     if not unknown:
         return ""
@@ -176,7 +179,7 @@ def _unseen_words(live: TableState) -> str:
 
 
 def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
-    """Return who should sit down, which game to choose, or which key starts it."""
+    """Return the sign of the lobby: who should sit down, which game to choose, how to start it."""
     seats = live.session.seats
     free = [seat for seat in SEATS if seat not in seats]
     if len(free) == 2:
@@ -207,9 +210,9 @@ def _start_sign(live: TableState, viewer: Viewer, name: str, free: list[Seat]) -
 
 
 def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
-    """Return what hands have to do in a set-up or a stage.
+    """Return the sign for a set-up or a stage: what hands have to do.
 
-    When they are done, return what the camera or the table still waits for.
+    When they are done, it says what the camera or the table still waits for.
     """
     session = live.session
     if live.headline:
@@ -230,7 +233,10 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
 
 
 def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Sign:
-    """Return the first move that hands still have to make, with advice."""
+    """Return the sign for the first move that hands still have to make, with advice.
+
+    `todo` are the instructions that are not done.
+    """
     if hidden := _hidden_squares(live, todo):
         return Sign(
             say("Camera cannot see {squares}", squares=hidden),
@@ -362,7 +368,7 @@ def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
 
 
 def _passed_words(session: Session) -> str:
-    """Return that the previous turn passed because its time ran out. Empty if it did not."""
+    """Return a sentence if the previous turn passed because its time ran out. Else it is empty."""
     if not session.last_turn.is_timed_out:
         return ""
     (seat,) = session.last_turn.sealed
@@ -370,7 +376,7 @@ def _passed_words(session: Session) -> str:
 
 
 def _right_words(live: TableState, viewer: Viewer) -> str:
-    """Return how to confirm that the open cards or pieces were read correctly."""
+    """Return a sentence on how to confirm that the open cards or pieces were read correctly."""
     if viewer is None or viewer not in live.session.awaited:
         return say("Was it read right?")
     key = say("That is right") if live.has_cards else say("As it lies on the board")
@@ -378,7 +384,7 @@ def _right_words(live: TableState, viewer: Viewer) -> str:
 
 
 def _over_sign(session: Session, viewer: Viewer) -> Sign:
-    """Return who has won, and why."""
+    """Return the sign for the end of a game: who has won, and why."""
     outcome, game = session.outcome, session.require_game()
     if outcome == ABANDONED:
         return Sign(outcome.reason, "", BOTH)
@@ -392,7 +398,7 @@ def _over_sign(session: Session, viewer: Viewer) -> Sign:
 
 
 def offer_words(session: Session, viewer: Viewer) -> str:
-    """Return that a draw is offered. Empty without an offer."""
+    """Return a sentence that a draw is offered. Empty without an offer."""
     seat = session.draw_offer
     if seat is None:
         return ""
@@ -405,7 +411,7 @@ def offer_words(session: Session, viewer: Viewer) -> str:
 
 
 def fault_words(row: RowSeen, side: Side) -> str:
-    """Return what the owner of a row has to do about a fault, in at most 40 characters.
+    """Return what the player of a row of tiles has to do about a fault, in at most 40 characters.
 
     It says nothing about the orders on the tiles.
     """

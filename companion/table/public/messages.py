@@ -30,14 +30,15 @@ _MAX_DEPTH = 8
 _MAX_PART_USES = 2
 
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
-# The integers that both SQLite and a browser represent exactly, and one more.
+# A number that counts. The maximum is the first integer beyond those that a browser represents
+# exactly. SQLite stores all of them.
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 # A part of a sentence's pattern, such as `{side!c}`, or a doubled brace.
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
 
 
 class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base class of everything that is sent."""
+    """Base class of everything that is sent. Fields with their default value are left out."""
 
 
 class PublicOrder(_Plain, frozen=True):
@@ -52,94 +53,120 @@ class PublicOrder(_Plain, frozen=True):
 
 
 class PublicMove(_Plain, frozen=True):
-    """A move of faces from one square to another. None is a place beside the board."""
+    """A move of one piece, or of several that lie on each other, that hands have to make."""
 
     faces: tuple[str, ...]
+    """Names of the faces that are moved, from the bottom to the top as they lie afterwards."""
     origin: str | None = None
+    """Name of the square where they come from. None if they lie beside the board."""
     target: str | None = None
+    """Name of the square where they go. None if they leave the board."""
     turned: bool = False
+    """Whether a piece is turned over, on its square or on the way."""
 
 
 class PublicClock(_Plain, frozen=True):
-    """A clock at the time of its message: limit and time left in seconds, and whether it runs."""
+    """A clock at the time of its message."""
 
     limit_s: float
+    """Time in seconds at the start of the clock."""
     left_s: float
+    """Time left in seconds."""
     runs: bool = False
+    """Whether it runs. Otherwise it is stopped."""
 
 
 class PublicSeat(_Plain, frozen=True):
-    """A seat."""
+    """A seat and how far its player is with the decision that is due."""
 
     door: str = ""
-    """What its player plays by. Empty if the seat is free."""
+    """What its player plays by: `phone`, `pad`, `machine` or `remote`. Empty if it is free."""
     awaited: bool = False
+    """Whether the table waits for an action of this seat."""
     sealed: bool = False
+    """Whether its action is handed in. Nobody sees it before the reveal."""
     clock: PublicClock | None = None
     """Its chess clock. None in a game without one."""
 
 
 class PublicLane(_Plain, frozen=True):
-    """A lane of cards, as `companion.games.screen.Lane`. None is the back of a card."""
+    """A lane of cards, as `companion.games.screen.Lane`: four piles, whose cards go from the bottom
+    to the top. None is the back of a card.
+    """
 
     name: str
     north: tuple[str | None, ...] = ()
+    """North's cards."""
     deck: tuple[str | None, ...] = ()
     south: tuple[str | None, ...] = ()
+    """South's cards."""
     discard: tuple[str | None, ...] = ()
 
 
 class PublicView(_Plain, frozen=True):
-    """The public view of the table.
+    """What everybody may see of the table and its game.
 
-    - `turn`, `stage`, `steps`: number of the turn, index of the shown stage, number of stages.
-    - `step`: title of the shown stage.
-    - `sign`, `why`: the sign, and its smaller line.
-    - `layout`, `target`: the board before the moves of the shown stage, and after them.
-    - `moves`: what hands have to do for the stage.
-    - `lanes`: what everybody may see of the cards, in a game of cards.
-    - `orders`: orders of the revealed stages.
-    - `happened`: what the shown stage did, as sentences.
-    - `clock`, `paused`: the clock of the decision that is due, and whether it is paused.
-    - `winners`, `result`: seats that have won, and a sentence on it, once the game is over.
-    - `is_void`: whether it is over without a result that counts: a lesson, a game that the owner
-      ended, or a draw that is replayed.
-    - `score`: wins of South, wins of North, ties.
+    A turn is shown in stages, the parts that hands carry out one after the other. Layouts map names
+    of squares to the faces on them, from the bottom to the top.
     """
 
     phase: Phase
     moment: str = ""
+    """The id of the decision that is due, such as `3.2`."""
     game: str | None = None
+    """Name of the running or last game. None in the lobby."""
     title: Any = ""
+    """Title of the game, as a packed sentence."""
     options: Mapping[str, Any] = {}
+    """The game's options by name, as far as the owner's page offers them."""
     turn: _Count = 0
+    """Number of the turn that is due or shown."""
     stage: _Count = 0
+    """Index of the shown stage in the stages of its turn."""
     steps: _Count = 0
+    """Number of stages that the turn can have."""
     step: Any = ""
+    """Title of the shown stage, as a packed sentence."""
     sign: Any = ""
+    """The one sentence that says what the table waits for, packed."""
     why: Any = ""
+    """The smaller line below the sign, as a packed sentence."""
     seats: Mapping[Seat, PublicSeat] = {}
     layout: Mapping[str, tuple[str, ...]] = {}
+    """The board before the moves of the shown stage."""
     target: Mapping[str, tuple[str, ...]] = {}
+    """The board after these moves."""
     moves: tuple[PublicMove, ...] = ()
+    """What hands have to do for the shown stage."""
     lanes: tuple[PublicLane, ...] = ()
+    """What everybody may see of the cards. Empty in a game of pieces."""
     orders: tuple[Mapping[Seat, PublicOrder], ...] = ()
+    """Orders of the revealed stages, by seat."""
     happened: tuple[Any, ...] = ()
+    """What happened in the shown stage, as packed sentences."""
     clock: PublicClock | None = None
+    """The clock of the decision that is due. None without a time limit."""
     paused: bool = False
+    """Whether this clock is paused."""
     winners: tuple[Seat, ...] = ()
+    """Seats that have won, once the game is over. Empty for a draw."""
     result: Any = ""
+    """Why the game is over, as a packed sentence."""
     is_void: bool = False
+    """Whether the game is over without a result that counts: a lesson, a game that the owner ended,
+    or a draw that is replayed.
+    """
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
+    """The match so far: wins of South, wins of North, ties."""
 
 
 class PublicPair(_Plain, frozen=True):
-    """A game at two tables: its id at the hub, and the seat that is played at the table that sends
-    this.
-    """
+    """A game at two tables, from the side of the table that sends this."""
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    """Id of the game at the hub."""
     seat: Seat
+    """The seat that is played at the sending table."""
 
 
 class PublicRecord(_Plain, frozen=True):
@@ -149,12 +176,15 @@ class PublicRecord(_Plain, frozen=True):
     """Its number in the journal."""
     mark: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{12}$")]
     """A digest that distinguishes it from another input with that number, in a journal that was
-    restored from a backup. Then `epoch` is one higher.
+    restored from a backup.
     """
     epoch: _Count
+    """Rises when the journal was restored from a backup, because its numbers are then used again.
+    """
     what: str
     """Kind of the input, as in the journal."""
     game: _Count
+    """Number of the running or last game in the journal. 0 before the first one."""
     at: float
     """Unix time in seconds, by the table's clock."""
     view: PublicView
@@ -163,26 +193,28 @@ class PublicRecord(_Plain, frozen=True):
     cards: Mapping[Seat, str] = {}
     """Ids at the hub of the players' cards that were shown."""
     pair: PublicPair | None = None
-    """Set in a game at two tables."""
+    """The game at two tables that this input belongs to. None if both seats are played here."""
 
 
 class PublicState(_Plain, frozen=True):
     """The present state of the table beside its game. Nothing of it is history."""
 
     version: _Short
+    """Version of the table's program."""
     names: Mapping[Seat, _Short] = {}
     """Names of the players, if the table's owner agrees to publish them."""
     call: Call = Call.NONE
     """State of the call for the staff."""
     health: Any = ""
-    """A sentence of the doctor on the machine."""
+    """The worst finding of the health checks, as a packed sentence."""
     notices: tuple[Any, ...] = ()
+    """Lasting troubles that stop nothing, as packed sentences."""
     wrong: tuple[Any, ...] = ()
-    """The faults that the camera sees on the board, as sentences."""
+    """What is wrong on the board, as packed sentences."""
     follows: str = ""
     """Mark of the hub's desired state that the table follows."""
     answer: Any = ""
-    """What became of the settings that the hub has sent last, as a sentence."""
+    """What became of the settings that the hub has sent last, as a packed sentence."""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")

@@ -2,6 +2,10 @@
 
 Each table's messages are counted from 1. They are made from its journal alone and in its order, so
 they are the same after a restart. The other table processes each of them once and in order.
+`companion.table.remote.fold` says which table sends what, and when.
+
+A decision's id, its moment, is the number of the game and a count of its decisions, the tick, such
+as `3.2`. Messages have only the tick, because all of them belong to one game.
 """
 
 from __future__ import annotations
@@ -31,39 +35,39 @@ REMOTE = "remote"
 class _Message(
     msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Base class of the messages. `tick` is the second half of the moment."""
+    """Base class of the messages. `tick` says for which decision a message is."""
 
 
 class ActionSealed(_Message, frozen=True, tag="sealed"):
-    """The seat has sealed its action of a turn in which both act. `receipt` binds it (see
-    `session.receipt_of`).
-
-    `at` is the other table's time of day.
-    """
+    """The seat has handed in its action of a turn in which both act. Only its receipt is sent."""
 
     tick: _Count
     receipt: _Hash
+    """SHA-256 of the action, which binds the seat to it (see `session.receipt_of`)."""
     at: _Time = 0.0
+    """Unix time in seconds at which it was handed in, by its own table's clock."""
 
 
 class ActionOpened(_Message, frozen=True, tag="opened"):
-    """The action itself. If both seats act, it is sent once both actions are sealed, else at once.
-
-    `spent_s` is the time that it took on its own table's clock, `at` is that table's time of day.
-    """
+    """The action itself. If both seats act, it is sent once both are sealed, else at once."""
 
     tick: _Count
     action: Annotated[str, msgspec.Meta(max_length=1024)]
+    """The action in notation."""
     salt: Annotated[str, msgspec.Meta(pattern="^[0-9A-Za-z]{1,64}$")]
+    """Random text that made the receipt unguessable."""
     spent_s: _Seconds = 0.0
+    """Time that the decision took on its own table's clock. 0 if both seats act."""
     at: _Time = 0.0
+    """Unix time in seconds at which it was handed in, by its own table's clock."""
 
 
 class StageShown(_Message, frozen=True, tag="shown"):
-    """The other table's board shows a stage, or the set-up (`SETUP_STAGE`)."""
+    """The sending table's board shows a stage as done, or the set-up."""
 
     tick: _Count
     stage: Annotated[int, msgspec.Meta(ge=SETUP_STAGE, le=100_000)]
+    """Index of the stage in its turn, or `SETUP_STAGE`."""
 
 
 class TimeIsOver(_Message, frozen=True, tag="time_over"):
@@ -73,20 +77,21 @@ class TimeIsOver(_Message, frozen=True, tag="time_over"):
 
 
 class ClockHeld(_Message, frozen=True, tag="clock"):
-    """The seat's clock is paused with `left_s` to go, or resumes (`is_held` false)."""
+    """The seat's clock is paused, or resumes."""
 
     tick: _Count
     is_held: bool
+    """Whether it is paused. False if it resumes."""
     left_s: _Seconds
+    """Time left."""
 
 
 class DrawOffered(_Message, frozen=True, tag="offer"):
-    """The seat offers a draw, while orders are collected or (`in_stages`) while hands are at
-    work.
-    """
+    """The seat offers a draw."""
 
     tick: _Count
     in_stages: bool
+    """Whether hands are at work. False while orders are collected."""
 
 
 # What a table asks the other one for: to resign, to accept a draw, or to end the game.
@@ -102,13 +107,14 @@ class Asked(_Message, frozen=True, tag="asked"):
 
 
 class Answered(_Message, frozen=True, tag="answered"):
-    """The answer to a question: it took effect at the other table, or came too late."""
+    """The answer to a question."""
 
     is_agreed: bool
+    """Whether the question took effect at the answering table. False if it came too late."""
 
 
 class GameLeft(_Message, frozen=True, tag="left"):
-    """The other table's owner has ended the game without waiting."""
+    """The sending table's owner has ended the game without waiting for an answer."""
 
 
 RemoteMessage = (
@@ -132,7 +138,7 @@ class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     seat: Seat
     name: _Name = ""
     nonce: str = ""
-    """Nonce of the seat at this table. No token carries it, because nobody plays the seat here."""
+    """Nonce of the seat at this table. Nobody has a token with it, so nobody here can play it."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +148,11 @@ class RemoteGame:
     remote_seat: RemoteSeat
     """The seat that is played at the other table, with the id of the game."""
     sent_messages: tuple[RemoteMessage, ...] = ()
-    """All messages of this table, in order. The line sends those that the other one lacks."""
+    """All messages of this table, in order. `companion.hub.pair_line` sends what the other table
+    lacks.
+    """
     received_count: int = 0
+    """Number of messages of the other table that were processed."""
     sealed_action: ActionSealed | None = None
     """The receipt of the action that the other table has sealed for this moment."""
     has_sent_action: bool = False
@@ -183,10 +192,12 @@ class RemoteGame:
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A message on the line: the game, and the message's number."""
+    """A message as it is sent."""
 
     game: str
+    """Id of the game, the same at both tables."""
     number: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+    """Number of the message among those of its table, counted from 1."""
     message: RemoteMessage
 
 

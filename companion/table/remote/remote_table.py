@@ -1,7 +1,7 @@
 """One table's part in a game at two tables: begin it, and process the messages that arrive.
 
-The line that carries the messages, such as `companion.hub.pair_line`, calls it. The messages to
-send are in `RemoteGame.sent_messages`. Nothing at the table waits for the line.
+The connection to the other table (`companion.hub.pair_line`) calls it. The messages to send are in
+`RemoteGame.sent_messages`, a part of the session. Nothing at the table waits for the connection.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from companion.table.remote.messages import RemoteGame, RemoteSeat, read_message
 from companion.table.session import Session
 from companion.table.store import TableStore
 
-# Maximum difference between the agreed number of a game at two tables and this table's next number.
-# A bound on what a faulty table can do to the numbers of this one.
-MAX_AHEAD = 1_000_000
+# Maximum difference between the number on which both tables agree for a game and this table's next
+# number. It bounds what a faulty table can do to the numbers of this one.
+MAX_SKIPPED_NUMBERS = 1_000_000
 
 
 def require_playable(game: str, options: GameOptions) -> None:
@@ -39,20 +39,23 @@ def require_playable(game: str, options: GameOptions) -> None:
 
 
 class RemoteTable:
-    """One table's end of the line. Its methods may be called from any thread."""
+    """This table's end of the connection to another table. Any thread may call its methods."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
     @property
-    def game(self) -> RemoteGame | None:
-        """Return the state of the present or last game. None if it was not at two tables."""
+    def remote_game(self) -> RemoteGame | None:
+        """Return what this table knows of the other one in the running game, or in the last one.
+
+        None if that game is not at two tables.
+        """
         return self._store.session.remote
 
     @property
     def is_running(self) -> bool:
-        """Return whether a game at two tables is on."""
-        return self.game is not None and self._store.session.outcome is None
+        """Return whether a game at two tables is running."""
+        return self.remote_game is not None and self._store.session.outcome is None
 
     def begin(
         self,
@@ -62,17 +65,20 @@ class RemoteTable:
         options: GameOptions,
         next_number: int,
     ) -> None:
-        """Begin a game with its set-up, once. `remote_seat` is played at the other table.
+        """Begin a game with its set-up. A repeated call for the same game changes nothing.
 
-        `number` is that of the game at both tables, `next_number` is the next one of this table
-        when they agreed. Raises `Malformed` or `Illegal` if the game cannot be played.
+        `remote_seat` is played at the other table. `number` is the number of the game in both
+        journals. `next_number` was the next free number of this table when the tables agreed.
+
+        Raises `Malformed` or `Illegal` if the game cannot be played, and `Illegal` if this table
+        has begun another game since.
         """
         session = self._store.session
         if session.remote and session.remote.remote_seat.id == remote_seat.id:
             return  # already begun
         require_playable(game, options)
         # A game that started here in between has taken a lower number.
-        if not next_number <= number <= next_number + MAX_AHEAD:
+        if not next_number <= number <= next_number + MAX_SKIPPED_NUMBERS:
             raise Illegal(
                 Refusal.TOO_LATE,
                 say("This table has played another game since: pair the tables again"),
@@ -85,11 +91,14 @@ class RemoteTable:
             self._store.accept(record)
 
     def receive(self, game_id: str, message_number: int, payload: bytes) -> None:
-        """Process a message from the other table, of the game with this id at both tables.
+        """Process a message from the other table.
 
-        A repeated message changes nothing.
+        `game_id` is the id of the game at both tables (`RemoteSeat.id`). `message_number` counts
+        the other table's messages in it, from 1. A message that was received before, or that
+        belongs to another game, changes nothing.
 
-        Raises `Malformed` if it is not valid or does not fit. Then the game cannot continue.
+        Raises `Malformed` if the message is not valid or does not fit. Then the game cannot
+        continue.
         """
         message = read_message(game_id, message_number, payload)
         with self._store.hold():

@@ -1,5 +1,5 @@
-"""What a program that plays or advises a seat receives: the seat's own view of the turn, and
-nothing else.
+"""Seats that programs play. A program that plays or advises a seat receives only what a player of
+that seat may know.
 """
 
 from __future__ import annotations
@@ -28,15 +28,19 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 @dataclass(frozen=True)
 class MachineTurn:
-    """The table as the machine at one seat may know it."""
+    """One decision, as the machine at one seat may know it."""
 
     seat: Seat
     name: str
+    """Name of the machine player."""
     game: str
+    """Name of the game's rules, a key of `companion.games.GAMES`."""
     number: int
+    """Number of the game in the journal."""
     options: Mapping[str, Any]
     """The game's options, without those that reveal hidden information."""
     moment: str
+    """The id of the decision, such as `3.2`, which the machine's action must name."""
     view: View
     """What the rules show to that seat, as plain JSON values."""
     events: tuple[tuple[Mapping[str, Any], ...], ...]
@@ -106,7 +110,7 @@ class MachineSeats:
 
 
 def state_after_turns(session: Session, number: int) -> Any:
-    """Return the game's state after this number of its turns."""
+    """Return the game's position after this number of its turns."""
     while len(session.turns) > number and session.before_turn:
         session = session.before_turn
     return session.state
@@ -118,9 +122,9 @@ def plain_json(value: Any) -> Any:
 
 
 def machine_turn(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
-    """Return the turn that is due, as a program at this seat may know it.
+    """Return the decision that is due, as a program at this seat may know it.
 
-    With `number`, return an earlier turn as the program knew it after that number of turns.
+    With `number`, return the earlier decision after that number of turns, as it was known then.
     """
     game, state, moment = session.require_game(), session.state, session.moment
     if number is not None:

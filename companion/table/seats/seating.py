@@ -36,8 +36,8 @@ _OPEN_SEAT_TOPIC = "open seat"
 def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
     """Swap the players of the two seats, between two games.
 
-    `sittings` names the players that are meant, as `SeatView.sitting`. Raises `Stale` if somebody
-    else sits there, and `Illegal` during a game.
+    `sittings` names the players that are meant, by their stay in the seat (`SeatView.sitting`).
+    Raises `Stale` if somebody else sits there, and `Illegal` during a game.
     """
     session = store.session
     for seat, sitting in (sittings or {}).items():
@@ -57,8 +57,8 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
 def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
     """Free a seat. Its sealed action stays sealed.
 
-    `sitting` names the player that is meant, as `SeatView.sitting`. Raises `Stale` if somebody else
-    sits there now.
+    `sitting` names the player that is meant, by the stay in the seat (`SeatView.sitting`). None
+    means anybody. Raises `Stale` if somebody else sits there now.
     """
     require_sitting(store, seat, sitting)
     store.accept(FreeSeat(seat))
@@ -87,7 +87,7 @@ def open_to_phone(store: TableStore, seat: Seat) -> None:
 
 
 def move_to_phone(store: TableStore, seat: Seat) -> str:
-    """Move an open seat to a phone. Return the nonce for its token.
+    """Move an open seat to a phone, and return the nonce for the phone's token.
 
     The pad's draft is dropped. Raises `Illegal` for a closed seat.
     """
@@ -113,7 +113,10 @@ def close_seat_if_due(store: TableStore) -> None:
 
 
 def require_sitting(store: TableStore, seat: Seat, sitting: str | None) -> None:
-    """Raise `Stale` if somebody else sits there now. None accepts anybody."""
+    """Raise `Stale` unless `sitting` is the stay of the seat's present player.
+
+    None accepts anybody.
+    """
     if sitting is not None and sitting != sitting_of(store.session.nonce_of(seat)):
         raise Stale(
             say(

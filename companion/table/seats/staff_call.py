@@ -24,22 +24,21 @@ class StaffBell:
     """The bell by which players call the staff. It handles one call at a time.
 
     Pages ring it. A broker or a hub listens and answers. Its methods may be called from any thread.
-    `on_change` is called after every change, in the thread that made it.
-
-    - `call`: the state of the call.
-    - `caller`: who has called: a seat, `table` or `host` (the owner). Empty without a call.
-    - `number`: number of calls since the start.
-    - `has_listener`: whether anybody would hear a call.
     """
 
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
         self.on_change = on_change
+        """Called after every change, in the thread that made it."""
         self._lock = threading.Lock()
         self.call = Call.NONE
+        """The state of the call."""
         self.caller = ""
+        """Who has called: a seat, `table` or `host` (the owner). Empty without a call."""
         self.number = 0
+        """Number of calls since the start of the program."""
         self._listeners: frozenset[str] = frozenset()
         self.has_listener = False
+        """Whether anybody would hear a call."""
 
     def sentence(self) -> str:
         """Return the sentence on the pages about the call. Empty without a call."""
@@ -81,7 +80,7 @@ class StaffBell:
         self._change(Call.COMING, (Call.CALLED,), self.caller)
 
     def _change(self, call: Call, allowed: tuple[Call, ...], caller: str = "") -> None:
-        """Set the call, if its present state is one of the allowed ones."""
+        """Set the state of the call, if its present one is among those `allowed`."""
         with self._lock:
             if self.call not in allowed:
                 return
