@@ -57,7 +57,7 @@ class Wifi:
         kind = "WPA" if self.password else "nopass"
         data = helpers.make_wifi_data(self.name, self.password or None, kind, self.hidden)
         text = data.decode() if isinstance(data, bytes) else data
-        # segno omits the last semicolon for a hidden network
+        # The library omits the last semicolon for a hidden network.
         return text if text.endswith(";;") else f"{text};"
 
 
