@@ -123,12 +123,15 @@ def _catalogue_patterns() -> frozenset[str]:
 PARTIAL_SENTENCES = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
 
 
-def bracketed(language: str, one: str, many: str, n: int | None) -> str:
-    """Return a pattern in the pseudo-language. It stands in for `companion.core.i18n.lookup`.
+def bracketed(language: str, one: str, many: str = "", n: int | None = None) -> str:
+    """Return a pattern in the pseudo-language. It stands in for `companion.core.i18n.pattern_in`.
 
-    Words that no catalogue can hold stay outside brackets, even within another sentence.
+    Words that no catalogue can hold stay outside brackets, even within another sentence. English
+    stays as it is.
     """
     pattern = many if many and n != 1 else one
+    if language == "en":
+        return pattern
     if one in PARTIAL_SENTENCES:
         return PARTIAL_SENTENCES[one]
     if one in _catalogue_patterns():
@@ -139,7 +142,7 @@ def bracketed(language: str, one: str, many: str, n: int | None) -> str:
 @pytest.fixture
 def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace every language but English by the pseudo-language."""
-    monkeypatch.setattr("companion.core.i18n.lookup", bracketed)
+    monkeypatch.setattr("companion.core.i18n.pattern_in", bracketed)
 
 
 def text_outside_brackets(text: str) -> str:

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 
@@ -61,17 +62,11 @@ def team_of(header: Message) -> str:
     return match[1] if match else ""
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield groups of lines separated by blank lines."""
-    block: list[str] = []
-    for line in lines:
-        if text := line.strip():
-            block.append(text)
-        elif block:
+def _blocks(lines: Iterable[str]) -> Iterator[Iterable[str]]:
+    """Yield groups of lines separated by blank lines. Read each before the next one."""
+    for has_text, block in groupby(map(str.strip, lines), bool):
+        if has_text:
             yield block
-            block = []
-    if block:
-        yield block
 
 
 def _parse_message(block: Iterable[str]) -> Message:

@@ -18,10 +18,12 @@ NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51,
 
 
 class Note(NamedTuple):
-    """One note of a tone, or a pause if its name is empty. `ms` is its length in milliseconds."""
+    """One note of a tone, or a pause."""
 
     name: str
+    """A key of `NOTES_HZ`. Empty for a pause."""
     ms: float
+    """Length in milliseconds."""
 
     @property
     def hz(self) -> float | None:
@@ -60,28 +62,27 @@ class CueLamps(Enum):
     """What an event's cue does to the lamps of a pad before they show their steady state again."""
 
     NONE = "none"
-    ORDER_LAMPS = "order_lamps"
-    """All order lamps are on for 600 ms."""
-    TURN_FLASHES = "turn_flashes"
-    """The turn lamp flashes twice."""
+    ORDER_LAMPS = "order_lamps"  # all order lamps are on for 600 ms
+    TURN_FLASHES = "turn_flashes"  # the turn lamp flashes twice
 
 
 @dataclass(frozen=True)
 class EventCue:
-    """The sound of an event, and its effect on the pads' lamps.
-
-    `name` is sent to the MQTT broker. `tone` is a text for the function `tone`. With `for_both`,
-    both pads show the cue, whichever seat it concerns. With `is_call`, it calls people to the table
-    and ranks with the cues that ask for orders. Otherwise it is part of the reveal. `words` is its
-    name on the page Health, where it can be tried. If it is empty, it is not offered there.
-    """
+    """The sound of an event, and its effect on the pads' lamps."""
 
     name: str
+    """Name that is sent to the MQTT broker."""
     tone: str
+    """Notes and pauses, as a text for the function `tone`."""
     for_both: bool = False
+    """Whether both pads show the cue, whichever seat it concerns."""
     is_call: bool = False
+    """Whether it calls people to the table, and ranks with the cues that ask for orders. Otherwise
+    it is part of the reveal.
+    """
     lamps: CueLamps = CueLamps.NONE
     words: str = ""
+    """Name on the page Health, where it can be tried. Empty if it is not offered there."""
 
     def __post_init__(self) -> None:
         if not tone(self.tone):

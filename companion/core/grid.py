@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from companion.core.errors import Malformed
@@ -14,16 +15,18 @@ _FILE_A = ord("a")
 
 
 class Square(NamedTuple):
-    """One square. `file` counts from South's left, `rank` away from South, both from 0.
+    """One square, which may be off the board.
 
-    As text it is a file letter and a rank from 1, such as `a1`. A square may be off the board.
+    As text it is a file letter and a rank from 1, such as `a1`. The fields count from 0.
 
     >>> str(Square.parse("c4")), Square.parse("c4")
     ('c4', Square(file=2, rank=3))
     """
 
     file: int
+    """Index of its column, counted from South's left."""
     rank: int
+    """Index of its row, counted away from South."""
 
     def __str__(self) -> str:
         return f"{chr(_FILE_A + self.file)}{self.rank + 1}"
@@ -33,11 +36,12 @@ class Square(NamedTuple):
         """Return the square of a text such as `c4`. Raises `Malformed` for anything else."""
         match = _SQUARE.fullmatch(text)
         if not match:
-            message = say(
-                "“{text}” is not a square: expected a file letter and a rank, such as c4",
-                text=Verbatim(text),
+            raise Malformed(
+                say(
+                    "“{text}” is not a square: expected a file letter and a rank, such as c4",
+                    text=Verbatim(text),
+                )
             )
-            raise Malformed(message)
         return cls(ord(match[1]) - _FILE_A, int(match[2]) - 1)
 
     def area(self, size: tuple[int, int]) -> tuple[Square, ...]:
@@ -53,17 +57,15 @@ class Square(NamedTuple):
         return Square(self.file + files, self.rank + ranks)
 
 
-class TextMap(NamedTuple):
-    """A board that was drawn in characters: its size, and the character of each square.
-
-    Iteration yields the squares instead of the fields of the tuple.
-    """
+@dataclass(frozen=True)
+class TextMap:
+    """A board that was drawn in characters: its size, and the character of each square."""
 
     files: int
     ranks: int
-    tiles: dict[Square, str]
+    tiles: Mapping[Square, str]
 
-    def __iter__(self) -> Iterator[tuple[Square, str]]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[tuple[Square, str]]:
         """Yield all squares with their character, by file, then rank.
 
         >>> [(str(square), tile) for square, tile in parse_map(".#", ".#")]
@@ -94,33 +96,36 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
             )
         )
     if len(rows) > max_ranks or len(rows[0]) > max_files:
-        message = say(
-            "The board is {files} x {ranks}: at most {max_files} x {max_ranks} fit",
-            files=len(rows[0]),
-            ranks=len(rows),
-            max_files=max_files,
-            max_ranks=max_ranks,
+        raise Malformed(
+            say(
+                "The board is {files} x {ranks}: at most {max_files} x {max_ranks} fit",
+                files=len(rows[0]),
+                ranks=len(rows),
+                max_files=max_files,
+                max_ranks=max_ranks,
+            )
         )
-        raise Malformed(message)
     tiles = {}
     for line, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            message = say(
-                "Line {line} of the board has {tiles} tiles, the first has {first}",
-                line=line + 1,
-                tiles=len(row),
-                first=len(rows[0]),
+            raise Malformed(
+                say(
+                    "Line {line} of the board has {tiles} tiles, the first has {first}",
+                    line=line + 1,
+                    tiles=len(row),
+                    first=len(rows[0]),
+                )
             )
-            raise Malformed(message)
         for file, tile in enumerate(row):
             if tile not in allowed:
-                message = say(
-                    "“{tile}” in line {line} of the board is unknown: use only {tiles}",
-                    tile=Verbatim(tile),
-                    line=line + 1,
-                    tiles=" ".join(allowed),
+                raise Malformed(
+                    say(
+                        "“{tile}” in line {line} of the board is unknown: use only {tiles}",
+                        tile=Verbatim(tile),
+                        line=line + 1,
+                        tiles=" ".join(allowed),
+                    )
                 )
-                raise Malformed(message)
             # The first line is the highest rank.
             tiles[Square(file, len(rows) - 1 - line)] = tile
     return TextMap(len(rows[0]), len(rows), tiles)
@@ -159,11 +164,12 @@ def numbers_in(text: str, numbers: Mapping[str, int], ranks: int) -> tuple[int, 
     squares = []
     for name in re.findall("[a-z][0-9]+", text):
         if name not in numbers:
-            message = say(
-                "{square} is not on the board: files are a to h, ranks 1 to {ranks}",
-                square=Verbatim(name),
-                ranks=ranks,
+            raise Malformed(
+                say(
+                    "{square} is not on the board: files are a to h, ranks 1 to {ranks}",
+                    square=Verbatim(name),
+                    ranks=ranks,
+                )
             )
-            raise Malformed(message)
         squares.append(numbers[name])
     return tuple(squares)

@@ -51,23 +51,23 @@ def languages_in(folder: Path) -> Mapping[str, str]:
 LANGUAGES = languages_in(LOCALE)
 _language: ContextVar[str] = ContextVar("language", default="en")
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
-# Names of the players by the side's English word. Sentences use the name instead of the side.
+# Names of the players by the side's English word. Translations have the name instead of the side.
 _side_names: ContextVar[Mapping[str, str]] = ContextVar("side_names", default=NO_NAMES)
-# Name of a part of a pattern that describes how a piece looks. It keeps the side's word.
+# Name of a part of a pattern that says how a piece looks. There a side's word stays, even if its
+# player has a name.
 COLOUR = "colour"
 
 
 class Sentence(str):
-    """An English sentence that can be translated. `say` and its relatives make it.
-
-    It is filled from `pattern`, or from `many` if it counts several things (empty without a
-    plural). `parts` are the values of the names in the pattern. They may be sentences themselves.
-    """
+    """An English sentence that can be translated. `say` and its relatives make it."""
 
     __slots__ = ("many", "parts", "pattern")
     pattern: str
+    """The English pattern, which is also the key in the catalogues."""
     many: str
+    """The pattern for several things. Empty if the sentence counts nothing."""
     parts: Mapping[str, object]
+    """Values of the names in the patterns. They may be sentences themselves."""
 
     def capitalize(self) -> Sentence:
         """Return the sentence with a capital letter, in every language. The rest is unchanged.
@@ -196,7 +196,7 @@ def translate(text: object, language: str | None = None) -> str:
     """
     if not isinstance(text, Sentence):
         return str(text)
-    language = _language.get() if language is None else language
+    language = language or _language.get()
     if language == "en" and not _side_names.get():
         # Nothing to replace: the sentence is its own translation.
         return str.__str__(text)
@@ -352,7 +352,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
 
 
 def _with_article(text: str, language: str) -> str:
-    usual, other, nouns = _pattern_in(language, ARTICLES).split("|")
+    usual, other, nouns = pattern_in(language, ARTICLES).split("|")
     # Every catalogue puts the noun first, followed by its adjectives.
     noun = text.partition(" ")[0].lower()
     article = other if re.search(nouns, noun) else usual
@@ -361,7 +361,7 @@ def _with_article(text: str, language: str) -> str:
 
 def _contract(sentence: str, language: str) -> str:
     """Return a sentence with its prepositions and articles contracted, such as `de el` to `del`."""
-    for pair in _pattern_in(language, CONTRACTIONS).split(";"):
+    for pair in pattern_in(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
             # Only whole words, between spaces
@@ -385,7 +385,7 @@ def _translate(text: Sentence, language: str) -> str:
     }
     number = text.parts["n"] if text.many else None
     n = number if isinstance(number, int) else None
-    pattern = _pattern_in(language, text.pattern, text.many, n)
+    pattern = pattern_in(language, text.pattern, text.many, n)
     return _fill(pattern, parts, language)
 
 
@@ -399,35 +399,30 @@ def _translate_part(part: object, language: str, is_colour: bool) -> object:
     if not isinstance(part, str):
         return part
     if is_colour:
-        return _pattern_in(language, str(part))
+        return pattern_in(language, str(part))
     if isinstance(part, Verbatim):
         return part
     if name := _side_names.get().get(part):
         return name
     if isinstance(part, Sentence):
         return _translate(part, language)
-    return _pattern_in(language, part)
+    return pattern_in(language, part)
 
 
 # ---- catalogues ----------------------------------------------------------------------------------
 
 
-def _pattern_in(language: str, one: str, many: str = "", n: int | None = None) -> str:
-    """Return a pattern in a language. With `n`, choose the form for that number of things."""
-    if language == "en":
-        return many if many and n != 1 else one
-    return lookup(language, one, many, n)
+def pattern_in(language: str, one: str, many: str = "", n: int | None = None) -> str:
+    """Return a pattern in a language, in English if the catalogue lacks it.
 
-
-def lookup(language: str, one: str, many: str, n: int | None) -> str:
-    """Return the translation of a pattern, or the English one if the catalogue lacks it."""
-    catalogue = catalogue_of(language)
-    forms = catalogue.forms.get(one)
+    With `n`, choose the form for that number of things.
+    """
+    forms = () if language == "en" else catalogue_of(language).forms.get(one)
     if not forms:
         return many if many and n != 1 else one
     if n is None or len(forms) == 1:
         return forms[0]
-    return forms[catalogue.plural_form(n)]
+    return forms[catalogue_of(language).plural_form(n)]
 
 
 @dataclass(frozen=True)
@@ -480,4 +475,4 @@ def decimal_mark(language: str | None = None) -> str:
     ('.', ',')
     """
     # The translation of “0.5”, whose second character is the mark
-    return _pattern_in(language or current_language(), DECIMAL)[1]
+    return pattern_in(language or current_language(), DECIMAL)[1]

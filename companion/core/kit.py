@@ -160,35 +160,41 @@ class Face:
 
 @dataclass(frozen=True)
 class Mark:
-    """Printed art on a square: the name of a drawing, in the colour of a seat or of the lines."""
+    """Printed art on a square."""
 
     square: Square
     drawing: str
+    """Name of a drawing in `companion.core.drawings`."""
     seat: Seat | None = None
+    """The seat whose colour it has. None: it has the colour of the lines."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """A printed board: squares, strips beyond the first and last rank, and corner markers.
+    """A printed board: squares in files (columns) and ranks (rows), and corner markers.
 
-    There are four corner markers, in the strips, by which the camera finds the board. `name` tells
-    the boards of a game apart, such as “standard”. Squares are `square_mm` wide and, without
-    `depth_mm`, as deep. `gap_mm` lies between neighbours. `corners` are the marker ids at
-    south-west, south-east, north-east, north-west, with a side of `corner_mm`. Each strip is
-    `strip_mm` deep. With `labels_in_squares` each square has its name in it. Otherwise files and
-    ranks are labelled outside.
+    The markers are in two strips, beyond the first and the last rank.
     """
 
     name: str
+    """Name that tells the boards of a game apart, such as `standard`."""
     files: int
     ranks: int
     square_mm: float
+    """Width of a square, and its depth unless `depth_mm` says otherwise."""
     gap_mm: float
+    """Distance between neighbouring squares."""
     corners: tuple[int, int, int, int]
+    """Ids of the markers by which the camera finds the board: south-west, south-east, north-east,
+    north-west.
+    """
     corner_mm: float = 24.0
+    """Side of a corner marker."""
     strip_mm: float = 30.0
+    """Depth of each strip."""
     marks: tuple[Mark, ...] = ()
     labels_in_squares: bool = False
+    """Whether each square has its name in it. Otherwise files and ranks are labelled outside."""
     holes: frozenset[Square] = frozenset()
     """Squares on which no piece can be, such as walls."""
     tones: int = 1
@@ -278,17 +284,16 @@ class Board:
 
 @dataclass(frozen=True)
 class Card:
-    """A playing card: its name, value and suit in notation, and its marker.
-
-    The marker is one of `CARD_DICTIONARY`, from 100 to 249. `value` and `suit` are as printed (10,
-    not a). `drawing` is the suit's sign in `companion.core.drawings`.
-    """
+    """A playing card. Name and suit are as in the notation."""
 
     name: str
     value: str
+    """Value as printed, such as `10`."""
     suit: str
     drawing: str
+    """Name of the suit's drawing in `companion.core.drawings`."""
     marker: int
+    """Id in `CARD_DICTIONARY`, from 100 to 249."""
 
 
 @dataclass(frozen=True)
@@ -443,8 +448,8 @@ class Kit:
         for names in pieces:
             faces = []
             for name in names:
-                markers = self.face(name).markers
-                faces.append((self.face(name), markers[used[name] % len(markers)]))
+                face = self.face(name)
+                faces.append((face, face.markers[used[name] % len(face.markers)]))
             tagged.append(tuple(faces))
             used.update(names)
         return tuple(tagged)
@@ -520,30 +525,26 @@ class Kit:
 class RowFault(StrEnum):
     """Reason why a row of order tiles cannot be read."""
 
+    # There is no camera, or it does not see the board, from which rows are measured.
     NO_BOARD = "no_board"
-    """There is no camera, or it does not see the board, from which rows are measured."""
+    # Fewer than two markers of the strip are seen, or they are not where they were printed.
     NO_STRIP = "no_strip"
-    """Fewer than two markers of the strip are seen, or they are not where they were printed."""
     TWO_STRIPS = "two_strips"
-    MISSING = "missing"
-    """No tile is read in a place: there is none, or it is covered."""
+    MISSING = "missing"  # no tile is read in a place: there is none, or it is covered
     ASKEW = "askew"
-    DOUBLED = "doubled"
-    FOREIGN = "foreign"
-    """It is a tile of the other side."""
+    DOUBLED = "doubled"  # two tiles lie in one place
+    FOREIGN = "foreign"  # a tile of the other side
 
 
 @dataclass(frozen=True)
 class RowSeen:
-    """The row of one seat as the camera sees it: the letters of its tiles, or a fault.
-
-    `text` has the letters from left to right. It is a secret of the seat's owner and not part of
-    the repr. `place` is that of the fault, counted from 1, or 0 if it has none.
-    """
+    """The row of one seat as the camera sees it: the letters of its tiles, or a fault."""
 
     text: str = ""
+    """Letters of the orders from left to right. Secret, so they are not part of the repr."""
     fault: RowFault | None = None
     place: int = 0
+    """Place of the fault in the row, counted from 1. 0 if the fault has no place."""
 
     def __repr__(self) -> str:
         return f"RowSeen(fault={self.fault!r}, place={self.place})"
@@ -551,14 +552,13 @@ class RowSeen:
 
 @dataclass(frozen=True)
 class RowsWanted:
-    """A request to the board reader: read the rows of some seats once.
-
-    It uses pictures taken after `since_s` (monotonic). `number` identifies the request.
-    """
+    """A request to the board reader: read the rows of some seats once."""
 
     number: int
+    """Number that identifies the request."""
     seats: frozenset[Seat]
     since_s: float
+    """Monotonic time after which the pictures have to be taken."""
 
 
 @dataclass(frozen=True)
@@ -566,4 +566,5 @@ class RowsSeen:
     """The answer to a request: one row for each of its seats."""
 
     number: int
+    """Number of the request."""
     rows: Mapping[Seat, RowSeen]

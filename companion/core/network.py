@@ -37,15 +37,13 @@ _SIOCGIFADDR = 0x8915
 
 @dataclass(frozen=True)
 class Wifi:
-    """A wireless network.
-
-    An empty `password` means an open one, `hidden` that it has no visible name. The password is not
-    part of the repr, so that no log shows it.
-    """
+    """A wireless network. Its password is not part of the repr, so that no log shows it."""
 
     name: str
     password: str = field(default="", repr=False)
+    """Password. Empty for an open network."""
     hidden: bool = False
+    """Whether the network hides its name."""
 
     @property
     def text(self) -> str:
@@ -133,10 +131,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     # A dictionary as an ordered set
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
     end = "" if port == default_port else f":{port}"
-    urls = list[str]()
-    for host in hosts:
-        urls.append(f"{scheme}://{host_in_url(host)}{end}{web.path}/")
-    return tuple(urls)
+    return tuple(f"{scheme}://{host_in_url(host)}{end}{web.path}/" for host in hosts)
 
 
 def host_in_url(host: str) -> str:

@@ -114,11 +114,7 @@ _NOWHERE = _Piece(None, "")
 
 def top_faces(layout: Layout) -> dict[Square, str]:
     """Return the top face of each square, which is all that a camera can see of a layout."""
-    tops = {}
-    for square, faces in layout.items():
-        if faces:
-            tops[square] = faces[-1]
-    return tops
+    return {square: faces[-1] for square, faces in layout.items() if faces}
 
 
 def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:

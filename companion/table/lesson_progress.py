@@ -42,6 +42,8 @@ def wanted_action(session: Session, seat: Seat) -> str | None:
 def is_first_after_lesson(session: Session) -> bool:
     """Return whether the first decision after a lesson is due."""
     lesson = lesson_of(session)
-    if lesson is None or session.phase is not Phase.ORDERS:
-        return False
-    return len(session.turns) == len(lesson.steps)
+    return (
+        lesson is not None
+        and session.phase is Phase.ORDERS
+        and len(session.turns) == len(lesson.steps)
+    )

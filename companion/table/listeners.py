@@ -97,8 +97,7 @@ class Listeners:
         Pages come last, because a finger waits for the others.
         """
         session, turn_count_before = live.session, self._turn_count
-        south, north = SEATS
-        lamps = {south: lamps_of(live, south), north: lamps_of(live, north)}
+        lamps = {seat: lamps_of(live, seat) for seat in SEATS}
         kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
         self._kit, self._turn_count = session.kit, len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()

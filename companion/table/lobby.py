@@ -51,11 +51,11 @@ def begin_for_owner(
 
 def begin_lesson(store: TableStore, game: str) -> None:
     """Start the lesson of a game. Raises `Malformed` if the game has none."""
-    lesson = game_named(game).lesson
-    if lesson is None:
-        raise Malformed(say("{game} has no lesson", game=game_named(game).title))
+    rules = game_named(game)
+    if rules.lesson is None:
+        raise Malformed(say("{game} has no lesson", game=rules.title))
     _require_disk_space(store)
-    record = new_game_record(store, game, lesson.options)
+    record = new_game_record(store, game, rules.lesson.options)
     store.accept(msgspec.structs.replace(record, is_guided=True))
 
 
@@ -88,7 +88,7 @@ def begin_chosen(store: TableStore) -> None:
     _begin_as_before(store, chosen)
 
 
-def begin_by_key(store: TableStore, is_guided: bool = False) -> None:
+def begin_by_key(store: TableStore, is_guided: bool) -> None:
     """Start a game, or its lesson, by a key of a pad.
 
     It is the game of the tournament's round, else the chosen one, else the one whose board lies on
@@ -137,7 +137,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
 def _begin_as_before(store: TableStore, game: str) -> None:
     """Start a game with its options of the last time."""
     rules, options = game_named(game), _options_of(store, game)
-    # A machine does not know cards that people deal.
+    # A machine does not know cards that people deal. With the first preset the program deals.
     if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):
         options = rules.presets[0].options
     begin_game(store, game, options)

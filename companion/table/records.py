@@ -117,7 +117,6 @@ class NewGame(Record, frozen=True, tag="new_game"):
     options: dict[str, Any] = {}
     """The chosen options by name. The game fills in the others."""
     score: Score = (0, 0, 0)
-    """The match before this game."""
     chance: FairChance | None = None
     """The source of the seed. Without it, the owner has chosen the `seed` (`is_chosen`), an older
     version has drawn it, or the game uses no chance.
@@ -125,7 +124,6 @@ class NewGame(Record, frozen=True, tag="new_game"):
     is_chosen: bool = False
     """Whether the owner has chosen the seed."""
     is_guided: bool = False
-    """Whether the game begins with its lesson."""
     coach_for: Seat | None = None
     """A handicap of an older version, without effect now."""
     remote: RemoteSeat | None = None

@@ -19,7 +19,7 @@ from typing import Any
 from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, Signal
+from companion.core.ports import Cue, Signal, signal_to
 from companion.games import game_named
 from companion.games.action_words import lesson_reminder
 from companion.games.base import Drawn, Outcome
@@ -165,7 +165,7 @@ def _with_clock(session: Session, now_s: float) -> Advance:
     starts it. A chess clock keeps running for the same seat, or passes to the other.
     """
     game, due, clocks_before = session.require_game(), session.awaited, session.chess_clocks
-    is_learning = session.is_guided and lesson_step_index(session) is not None
+    is_learning = lesson_step_index(session) is not None
     chess_clock = None if is_learning else game.chess_clock(session.state)
     limit_s = None if is_learning else game.time_limit(session.state)
     countdown = Countdown(limit_s, limit_s) if limit_s is not None else None
@@ -185,8 +185,8 @@ def _with_clock(session: Session, now_s: float) -> Advance:
         paused = replace(session, countdown=countdown, paused_by="start")
         return paused, (Signal(Cue.PAUSED, BOTH),)
     else:
-        is_paused = bool(session.paused_by)
-        session = replace(session, countdown=countdown if is_paused else countdown.start(now_s))
+        countdown = countdown if session.paused_by else countdown.start(now_s)
+        session = replace(session, countdown=countdown)
     if is_same_seat:
         return session, ()
     return session, (Signal(Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES, due),)
@@ -225,7 +225,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
     text = game.format(action)
-    wanted = wanted_action(session, seat) if session.is_guided else None
+    wanted = wanted_action(session, seat)
     if wanted is not None and text != wanted:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, wanted))
     # A later player of this seat may take the order back, but never see it.
@@ -233,13 +233,13 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     receipt = receipt_of(session.moment, seat, text, record.salt)
     sealed = Sealed(text, record.salt, record.at, receipt, owner)
     session = replace(session, sealed={**session.sealed, seat: sealed})
-    signal = Signal(Cue.SEALED, frozenset({seat}))
+    signal = signal_to(seat, Cue.SEALED)
     if session.awaited:
         return session, (signal,)
     # The seat's own clock stops at the press. The next one waits until the camera has read the
     # board.
     next_s = max(record.now_s, record.read_s)
-    revealed, signals = _reveal(session, record.now_s, next_clock_s=next_s)
+    revealed, signals = _reveal(session, record.now_s, next_s)
     return revealed, ((signal, *signals) if len(session.sealed) > 1 else signals)
 
 
@@ -274,20 +274,17 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 
 
 def _reveal(
-    session: Session, now_s: float, is_timed_out: bool = False, next_clock_s: float | None = None
+    session: Session, now_s: float, next_clock_s: float, is_timed_out: bool = False
 ) -> Advance:
     """Let the rules resolve all sealed actions, and begin the stages of the revealed turn.
 
-    `now_s` is the time at which the turn was complete. The next clock runs from `next_clock_s`
-    (None: from `now_s`). `is_timed_out` is whether the clock ran out and nobody acted.
+    `now_s` is the time at which the turn was complete. The next clock runs from `next_clock_s`.
+    `is_timed_out` is whether the clock ran out and nobody acted.
     """
     if session.remote is not None:
         session = _with_chance_of_actions(session, session.remote)
-    next_clock_s = now_s if next_clock_s is None else next_clock_s
     game, countdown = session.require_game(), session.countdown
-    actions = {}
-    for seat, sealed in session.sealed.items():
-        actions[seat] = game.parse(sealed.action)
+    actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
     result = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
     turn = Turn(
@@ -404,7 +401,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     text = game.format(action)
     sealed = Sealed(text, "", 0.0, receipt_of(session.moment, seat, text, ""))
     session = replace(session, sealed={seat: sealed})
-    after, signals = _reveal(session, record.now_s, is_timed_out=True)
+    after, signals = _reveal(session, record.now_s, record.now_s, is_timed_out=True)
     # The alarm has already announced the change of turn.
     return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
 

@@ -228,7 +228,6 @@ class Session:
     undo_requested_s: float = 0.0
     """Monotonic time of that request."""
     draw_offer: Seat | None = None
-    """The seat that offers a draw."""
 
     # ---- the clock ----
     countdown: Countdown | None = None
@@ -332,10 +331,9 @@ class Session:
 
         Not if people deal the cards themselves, because a program cannot know its cards.
         """
-        sitter = self.seats.get(seat)
-        if sitter is None or sitter.door != MACHINE:
-            return False
-        return self.game is None or not self.game.is_dealt_by_hand(self.options)
+        return self.door_of(seat) == MACHINE and (
+            self.game is None or not self.game.is_dealt_by_hand(self.options)
+        )
 
     def is_remote(self, seat: Seat) -> bool:
         """Return whether this seat is played at another table.
@@ -357,9 +355,7 @@ class Session:
 
     def is_played_here(self, seat: Seat) -> bool:
         """Return whether this seat is played by a person at this table, or is free."""
-        if self.remote is not None and self.is_remote(seat):
-            return False
-        return not self.is_machine_seat(seat)
+        return not self.is_remote(seat) and not self.is_machine_seat(seat)
 
     def piece_mover(self, seat: Seat) -> Seat:
         """Return the seat whose player moves this seat's pieces.
@@ -375,9 +371,7 @@ class Session:
 
         Not with a player at a pad or at another table, who cannot change places.
         """
-        if not self.is_between_games:
-            return False
-        return bool(self.seats) and not self.doors & {"pad", REMOTE}
+        return self.is_between_games and bool(self.seats) and not self.doors & {"pad", REMOTE}
 
     # ---- the decision that is due ----------------------------------------------------------------
 
@@ -486,11 +480,12 @@ class Session:
         Only turns that are open count. An action of an earlier player of this seat stays a secret
         of theirs.
         """
-        nonce, indices = self.nonce_of(seat), []
-        for index, turn in enumerate(self.opened_turns):
-            if seat in turn.sealed and turn.sealed[seat].owner == nonce:
-                indices.append(index)
-        return tuple(indices)
+        nonce = self.nonce_of(seat)
+        return tuple(
+            index
+            for index, turn in enumerate(self.opened_turns)
+            if seat in turn.sealed and turn.sealed[seat].owner == nonce
+        )
 
     @property
     def can_undo(self) -> bool:
@@ -600,13 +595,9 @@ def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> M
 
     Empty if both players have the same name.
     """
-    people: dict[str, str] = {}
     if game is None or len(set(names.values())) < len(names):
-        return people
-    for seat, name in names.items():
-        if name:
-            people[str(game.sides[seat].name)] = Verbatim(name)
-    return people
+        return {}
+    return {str(game.sides[seat].name): Verbatim(name) for seat, name in names.items() if name}
 
 
 def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:
@@ -622,11 +613,11 @@ def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:
 
 def event_signals(events: tuple[Event, ...]) -> Signals:
     """Return the cues of events."""
-    signals = []
-    for event in events:
-        if event.kind.cue:
-            signals.append(Signal(event.kind.cue, frozenset({event.seat} if event.seat else BOTH)))
-    return tuple(signals)
+    return tuple(
+        Signal(event.kind.cue, frozenset({event.seat}) if event.seat else BOTH)
+        for event in events
+        if event.kind.cue
+    )
 
 
 def stage_signals(session: Session) -> Signals:

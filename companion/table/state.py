@@ -16,7 +16,7 @@ from typing import Literal
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, listed, say
-from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
+from companion.core.kit import Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games.screen import Headline
 from companion.table import board_check
@@ -188,11 +188,11 @@ class TableState:
         reading = board_check.with_expected_stacks(
             kit, layout, self.reading, before.layout, self.touched_squares
         )
-        if not board_check.shows_layout(layout, reading, before.layout):
-            return False
-        if _missed_and_hidden(self, layout):
-            return False
-        return board_check.are_lookalikes_proven(before, layout, self.reading)
+        return (
+            board_check.shows_layout(layout, reading, before.layout)
+            and not _missed_and_hidden(self, layout)
+            and board_check.are_lookalikes_proven(before, layout, self.reading)
+        )
 
     def laid_action_for(self, viewer: Viewer) -> str | None:
         """Return the action that lies open on the table, if the viewer may confirm it, else None.
@@ -302,10 +302,9 @@ def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
         return False
     if not reading.quiet:
         return True
+    game = session.require_game()
     try:
-        session.require_game().check(
-            session.state, order.seat, session.require_game().parse(order.action)
-        )
+        game.check(session.state, order.seat, game.parse(order.action))
     except Illegal:
         # An older picture may not show the move that makes the press legal.
         return reading.at_s < order.now_s
@@ -326,11 +325,7 @@ def problems_of(live: TableState) -> Problems:
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
             problems = (*problems, problem)
-    remaining = []
-    for problem in problems:
-        if problem not in live.overruled_problems:
-            remaining.append(problem)
-    return tuple(remaining)
+    return tuple(problem for problem in problems if problem not in live.overruled_problems)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
@@ -338,11 +333,11 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
 
     Only those whose place is hidden by a hand now.
     """
-    missed = []
-    for problem in live.problems:
-        if problem.home in live.reading.unknown and problem.face in layout.get(problem.home, ()):
-            missed.append(problem)
-    return tuple(missed)
+    return tuple(
+        problem
+        for problem in live.problems
+        if problem.home in live.reading.unknown and problem.face in layout.get(problem.home, ())
+    )
 
 
 def is_piece_in_hand(live: TableState, problems: Problems) -> bool:
@@ -395,7 +390,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
         kit, live.layout_before_hands, target, reading, live.touched_squares
     )
     unsorted = (instruction_for(session, kit, move) for move in moves)
-    return tuple(sorted(unsorted, key=lambda instruction: SEATS.index(instruction.seat)))
+    return tuple(sorted(unsorted, key=lambda instruction: instruction.seat.number))
 
 
 def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
@@ -420,8 +415,8 @@ def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
         pieces.append(say("{piece}", piece=kit.kind(face).split()[-1]))
     what = listed(pieces)
     origin, target = move.origin, move.target
-    parts = {"side": side, "what": what, "origin": origin, "target": target}
-    parts["square"] = origin if target is None else target
+    square = origin if target is None else target
+    parts = {"side": side, "what": what, "origin": origin, "target": target, "square": square}
     if move.is_in_place:
         text = say("{side!c}: turn {what} over on {square}", **parts)
     elif origin is None:

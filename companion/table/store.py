@@ -7,13 +7,12 @@ then anybody sees its effect.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -82,9 +81,7 @@ class RecordJournal(Protocol):
     def next_number(self) -> int:
         """Return the number of the next game."""
 
-    def append(
-        self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
-    ) -> None:
+    def append(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float) -> None:
         """Append all of these records of a game, or none of them.
 
         `at` is the Unix time and `now_s` the monotonic time of their acceptance.
@@ -99,10 +96,10 @@ class RecordJournal(Protocol):
     def checkpoint(self) -> None:
         """Move appended records into the file itself, because a turn is over."""
 
-    def key(self, name: str, length: int = 32) -> bytes:
+    def key(self, name: str) -> bytes:
         """Return the random key of this name. It is created at the first request."""
 
-    def renew_key(self, name: str, length: int = 32) -> bytes:
+    def renew_key(self, name: str) -> bytes:
         """Replace the key of this name by another random one."""
 
 
@@ -175,7 +172,7 @@ class TableStore:
         if pause:
             session = advance(session, pause)[0]
             # On a full disk the next restart comes to the same result.
-            with contextlib.suppress(JournalError):
+            with suppress(JournalError):
                 journal.append(session.number, (pause,), clock.wall_s(), clock.monotonic_s())
         # Whoever comes after a restart has not seen the game.
         if session.phase is Phase.OVER and session.remote is None:
@@ -386,7 +383,7 @@ class TableStore:
             return headline
         content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
         factor = 2 if content.scene else 1
-        if session.is_guided and lesson_step(session):
+        if lesson_step(session):
             factor = LESSON_READING_FACTOR
         reading_s = FIND_SENTENCE_S + READ_WORD_S * len(content.text.split())
         lasts_s = scale * factor * reading_s

@@ -135,9 +135,7 @@ class Table(Closeable):
     def player_names(self) -> Mapping[str, str]:
         """Return the player of each side, by the side's name, for sentences shown at this table."""
         session = self._store.session
-        names = {}
-        for seat, sitter in session.seats.items():
-            names[seat] = sitter.name
+        names = {seat: sitter.name for seat, sitter in session.seats.items()}
         return players_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:
@@ -329,7 +327,7 @@ class Table(Closeable):
 
     def decline(self, seat: Seat) -> None:
         """Decline the other seat's offer of a draw or request to undo, or withdraw an own one."""
-        self._store.submit(Decline(seat, self._store.now_s()))
+        self._store.submit(Decline(seat, self.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Pause the turn's clock."""

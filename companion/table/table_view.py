@@ -60,17 +60,15 @@ class SeatView:
 
 @dataclass(frozen=True)
 class Opened:
-    """A revealed action, with everything that its receipt was made of, so that anybody can check
-    it (`receipt_of`).
+    """A revealed action in notation, with what its receipt was made of. Anybody can check it
+    (`receipt_of`).
     """
 
     seat: Seat
     moment: str
     """The decision for which it was handed in, such as `3.2`."""
     action: str
-    """The action in notation."""
     salt: str
-    """Random text that made the receipt unguessable."""
     receipt: str
     """SHA-256 of `"MOMENT SEAT ACTION SALT"`."""
 
@@ -189,9 +187,7 @@ class TimeView:
     """The clock of the decision that is due, and both seats' chess clocks if there are any."""
 
     clock: ClockView | None = None
-    """The clock of the decision. None without a time limit."""
     clocks: Mapping[Seat, ClockView] = field(default_factory=dict)
-    """Chess clocks by seat. Empty in a game without them."""
 
 
 @dataclass(frozen=True)
@@ -203,13 +199,11 @@ class MatchView:
     outcome: Outcome | None
     """How the game ended. None while it is running."""
     draw_offer: Seat | None
-    """The seat that offers a draw."""
     offer_words: str
     """A sentence that a draw is offered. Empty without an offer."""
     undo_requester: Seat | None
     """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
-    """Whether the last turn can be undone."""
     can_swap: bool
     """Whether a rematch can be played with changed sides."""
     log: tuple[str, ...]
@@ -264,7 +258,6 @@ class TableView:
     turn: TurnView
     board: BoardView
     own: OwnView
-    """What only the viewer may know or do. Nothing for a page that everybody may see."""
     time: TimeView
     match: MatchView
     devices: DevicesView
@@ -283,7 +276,6 @@ class Progress:
     """Number of the game in the journal."""
     phase: Phase
     moment: str
-    """The id of the decision that is due."""
     turns: Mapping[str, int]
     """The game's number of each turn so far, by moment."""
     is_board_right: bool

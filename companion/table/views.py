@@ -88,15 +88,18 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         title=game.title if game else "Tabletop Companion",
         kit=session.kit,
         sign=sign_of(live, viewer),
-        seats={Seat.SOUTH: _seat_view(live, Seat.SOUTH), Seat.NORTH: _seat_view(live, Seat.NORTH)},
+        seats={seat: _seat_view(live, seat) for seat in SEATS},
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
         time=_time_view(session),
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.notices.values()))),
-        fairness=_fairness_view(session),
-        guide=guide_of(session) if session.is_guided else None,
+        # During a game there is no next commitment yet.
+        fairness=FairnessView(
+            chance_of(session), session.commitment if session.is_between_games else ""
+        ),
+        guide=guide_of(session),
         help=public_possibilities(session.require_game(), session.state)
         if live.is_help_shown
         else (),
@@ -200,11 +203,6 @@ def _match_view(live: TableState) -> MatchView:
     )
 
 
-def _fairness_view(session: Session) -> FairnessView:
-    # During a game there is no next commitment yet.
-    return FairnessView(chance_of(session), session.commitment if session.is_between_games else "")
-
-
 def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:
     """Return what a game of cards shows the viewer.
 
@@ -305,7 +303,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         seat=seat,
         side=game.sides[seat] if game else None,
         name=Verbatim(sitter.name) if sitter else None,
-        door=sitter.door if sitter else "",
+        door=session.door_of(seat),
         is_awaited=seat in session.awaited,
         sealed_at=sealed.at if sealed else None,
         receipt=sealed.receipt if sealed else None,

@@ -109,10 +109,10 @@ NOTATION = re.compile(r"\b[a-h]\d{1,2}\b|\ba[NESW]\b")
 @pytest.fixture(autouse=True)
 def in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every language but English is the one that nobody speaks."""
-    monkeypatch.setattr("companion.core.i18n.lookup", pieces_in_brackets)
+    monkeypatch.setattr("companion.core.i18n.pattern_in", pieces_in_brackets)
 
 
-def pieces_in_brackets(language: str, one: str, many: str, n: int | None) -> str:
+def pieces_in_brackets(language: str, one: str, many: str = "", n: int | None = None) -> str:
     """A known pattern with each of its pieces in brackets, so that its parts have to bring their
     own.
     """

@@ -31,19 +31,19 @@ class Weakness(StrEnum):
 
 @dataclass(frozen=True)
 class SquareSeen:
-    """One square as the camera sees it: its faces, their certainty, and what is hard to read.
-
-    `faces` are as in a layout, empty for a square without a piece, and `is_known` is whether that
-    was read. `certainty` is from 0 to 1. `weak` lists the weaknesses, the worst first. `corners_px`
-    are the corners of the square, at the height of the piece that was read on it, if any.
-    """
+    """One square as the camera sees it."""
 
     square: Square
     faces: tuple[str, ...]
+    """Faces on the square, from the bottom to the top. Empty for a square without a piece."""
     is_known: bool
+    """Whether the faces, or that there are none, were read."""
     certainty: float
+    """Certainty of the faces, from 0 to 1."""
     weak: tuple[Weakness, ...] = ()
+    """What is hard to read here, the worst first."""
     corners_px: Outline = ()
+    """Corners of the square, at the height of the piece that was read on it, if any."""
 
 
 @dataclass(frozen=True)

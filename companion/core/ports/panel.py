@@ -29,16 +29,17 @@ class PadKey(StrEnum):
 
 @dataclass(frozen=True)
 class Press:
-    """A debounced press of a key. `at_s` is the monotonic time of its first edge.
+    """A debounced press of a key.
 
-    A key that stays down for a second is sent once more, with `is_held` and the same time. A Back
-    key that stays down for two seconds is sent a third time, with `is_long` as well. `seat` is None
-    for the table button.
+    A key that stays down is sent again, with the same time: after a second as `is_held`, and Back
+    after two seconds also as `is_long`.
     """
 
     seat: Seat | None
+    """The seat of the pad. None for the table button."""
     key: PadKey
     at_s: float
+    """Monotonic time of the first edge."""
     is_held: bool = False
     is_long: bool = False
 
@@ -92,25 +93,21 @@ class TurnLamp(StrEnum):
 
 @dataclass(frozen=True)
 class SeatLamps:
-    """The steady pattern of one seat's four lamps: the order lamps that are on, and the turn lamp.
-
-    `order_lamps` lists which of the lamps 1, 2 and 3 are on.
-    """
+    """The steady pattern of one seat's four lamps."""
 
     order_lamps: frozenset[int] = frozenset()
+    """Those of the three order lamps that are on, numbered from 1."""
     turn: TurnLamp = TurnLamp.OFF
 
 
 @dataclass(frozen=True)
 class Signal:
-    """One cue of the table or of an event, and the seats that it concerns.
-
-    `number` is that of the order or step of the cue, 0 if it has none.
-    """
+    """One cue of the table or of an event, and the seats that it concerns."""
 
     cue: Cue | EventCue
     seats: frozenset[Seat] = frozenset()
     number: int = 0
+    """Number of the order or stage that the cue is about, counted from 1. 0 if there is none."""
 
 
 def signal_to(seat: Seat, cue: Cue | EventCue, number: int = 0) -> Signal:

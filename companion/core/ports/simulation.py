@@ -11,35 +11,38 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from companion.core.grid import Square
+from companion.core.ports.diagnosis import Outline
 
 
 @dataclass(frozen=True)
 class WorldPiece:
     """A piece on the simulated table.
 
-    `id` stays the same when it moves. `face` is the one that is up. Its middle is at (`x_mm`,
-    `y_mm`) in the axes of the board, where `turn_deg` is its turn. `outline_px` goes around it in
-    the rendered picture. `square` is the one that it lies on, None beside the board.
+    Its middle is at (`x_mm`, `y_mm`) in the axes of the board (see `companion.core.kit`), where
+    `turn_deg` is its turn.
     """
 
     id: int
+    """Number that stays the same when the piece moves."""
     face: str
+    """Name of the face that is up."""
     x_mm: float
     y_mm: float
     turn_deg: float
-    outline_px: tuple[tuple[float, float], ...]
+    outline_px: Outline
+    """Outline of the piece in the rendered picture."""
     square: Square | None
+    """The square on which it lies. None beside the board."""
 
 
 @dataclass(frozen=True)
 class PanelView:
-    """What a person sees and hears of the panel: which lamps are lit, and the tone.
-
-    Lamps are named `south_1`, `south_turn` and so on. `tone_hz` is None while it is silent.
-    """
+    """What a person sees and hears of the panel."""
 
     lamps: Mapping[str, bool] = field(default_factory=dict)
+    """Whether each lamp is lit. Lamps are named `south_1`, `south_turn` and so on."""
     tone_hz: float | None = None
+    """Frequency of the tone. None while the panel is silent."""
 
 
 class PanelHands(Protocol):

@@ -101,7 +101,6 @@ class ChanceView:
     """The source of a game's chance, as everybody may see it."""
 
     number: int
-    """Number of the game in the journal."""
     commitment: str = ""
     """The commitment to the secret. Empty if the owner has chosen the seed, if both sealed orders
     will give it, or if an older version has drawn it.

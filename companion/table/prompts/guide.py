@@ -60,17 +60,17 @@ def guide_of(session: Session) -> GuideView | None:
     for seat, action in step.orders.items():
         orders[seat] = spell_action(game, state, seat, action)
         arrows[seat] = arrows_of(game, state, seat, action)
-    north_orders = []
-    for order in orders.get(Seat.NORTH, ()):
-        drawing = _NORTH_DRAWINGS.get(order.drawing, order.drawing)
-        north_orders.append(replace(order, drawing=drawing))
+    north_orders = tuple(
+        replace(order, drawing=_NORTH_DRAWINGS.get(order.drawing, order.drawing))
+        for order in orders.get(Seat.NORTH, ())
+    )
     return GuideView(
         lesson,
         step,
         number,
         part=lesson.part_of(number),
         is_shown=session.phase is Phase.STAGES and session.stage_index + 1 == len(session.stages),
-        orders={**orders, Seat.NORTH: tuple(north_orders)},
+        orders={**orders, Seat.NORTH: north_orders},
         arrows=arrows,
     )
 

@@ -102,7 +102,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            if not session.is_guided or not is_first_after_lesson(session) or session.paused_by:
+            if not is_first_after_lesson(session) or session.paused_by:
                 return sign
             if viewer:
                 return replace(sign, small=_AFTER_LESSON)
@@ -271,7 +271,7 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign while orders are collected."""
     session = live.session
     game, awaited = session.require_game(), session.awaited
-    if session.is_guided and (step := lesson_step(session)):
+    if step := lesson_step(session):
         text, small = lesson_words(live, step, viewer)
         return Sign(text, small, awaited)
     if ui := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
@@ -279,10 +279,8 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     offer = offer_words(session, viewer) if session.draw_offer else ""
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
-    if viewer in awaited:
-        grammar = game.pad(session.state, viewer) if viewer else None
-        other = viewer.other if viewer else Seat.SOUTH
-        progress = ""
+    if viewer and viewer in awaited:
+        grammar, other, progress = game.pad(session.state, viewer), viewer.other, ""
         if other in session.sealed:
             progress = say("{side!c} has handed in.", side=game.sides[other].name)
         hint = joined(" ", (progress, say("Nobody sees yours before the reveal.")))

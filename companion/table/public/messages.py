@@ -21,6 +21,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
+from companion.table.remote.messages import GameId
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
@@ -62,7 +63,6 @@ class PublicMove(_Plain, frozen=True):
     target: str | None = None
     """Name of the square where they go. None if they leave the board."""
     turned: bool = False
-    """Whether a piece is turned over, on its square or on the way."""
 
 
 class PublicClock(_Plain, frozen=True):
@@ -71,7 +71,6 @@ class PublicClock(_Plain, frozen=True):
     limit_s: float
     """Time in seconds at the start of the clock."""
     left_s: float
-    """Time left in seconds."""
     runs: bool = False
     """Whether it runs. Otherwise it is stopped."""
 
@@ -90,16 +89,15 @@ class PublicSeat(_Plain, frozen=True):
 
 
 class PublicLane(_Plain, frozen=True):
-    """A lane of cards, as `companion.games.screen.Lane`: four piles, whose cards go from the bottom
-    to the top. None is the back of a card.
+    """A lane of cards: each seat's stack, the deck, and its discard pile.
+
+    Cards are listed from the bottom to the top. None is the back of a card.
     """
 
     name: str
     north: tuple[str | None, ...] = ()
-    """North's cards."""
     deck: tuple[str | None, ...] = ()
     south: tuple[str | None, ...] = ()
-    """South's cards."""
     discard: tuple[str | None, ...] = ()
 
 
@@ -116,7 +114,6 @@ class PublicView(_Plain, frozen=True):
     game: str | None = None
     """Name of the running or last game. None in the lobby."""
     title: Any = ""
-    """Title of the game, as a packed sentence."""
     options: Mapping[str, Any] = {}
     """The game's options by name, as far as the owner's page offers them."""
     turn: _Count = 0
@@ -147,7 +144,6 @@ class PublicView(_Plain, frozen=True):
     clock: PublicClock | None = None
     """The clock of the decision that is due. None without a time limit."""
     paused: bool = False
-    """Whether this clock is paused."""
     winners: tuple[Seat, ...] = ()
     """Seats that have won, once the game is over. Empty for a draw."""
     result: Any = ""
@@ -163,8 +159,7 @@ class PublicView(_Plain, frozen=True):
 class PublicPair(_Plain, frozen=True):
     """A game at two tables, from the side of the table that sends this."""
 
-    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
-    """Id of the game at the hub."""
+    id: GameId
     seat: Seat
     """The seat that is played at the sending table."""
 
@@ -200,7 +195,6 @@ class PublicState(_Plain, frozen=True):
     """The present state of the table beside its game. Nothing of it is history."""
 
     version: _Short
-    """Version of the table's program."""
     names: Mapping[Seat, _Short] = {}
     """Names of the players, if the table's owner agrees to publish them."""
     call: Call = Call.NONE

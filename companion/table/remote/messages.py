@@ -28,6 +28,8 @@ _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
 _Time = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 _Name = Annotated[str, msgspec.Meta(max_length=24)]
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+# Id of a game at two tables, the same at both and at the hub.
+GameId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 # The door of a seat that is played at another table.
 REMOTE = "remote"
 
@@ -83,7 +85,6 @@ class ClockHeld(_Message, frozen=True, tag="clock"):
     is_held: bool
     """Whether it is paused. False if it resumes."""
     left_s: _Seconds
-    """Time left."""
 
 
 class DrawOffered(_Message, frozen=True, tag="offer"):
@@ -133,8 +134,7 @@ RemoteMessage = (
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The seat that is played at another table, as a part of the record that begins the game."""
 
-    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
-    """Id of the game, the same at both tables."""
+    id: GameId
     seat: Seat
     name: _Name = ""
     nonce: str = ""

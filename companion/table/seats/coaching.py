@@ -84,10 +84,12 @@ def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
         return []
     if game.hides(session.options) and session.phase is not Phase.OVER:
         return []
-    turns, indices = session.turns, []
-    for index in session.own_turn_indices(seat):
-        if live.reasons.get((seat, turns[index].moment)):
-            indices.append(index)
+    turns = session.turns
+    indices = [
+        index
+        for index in session.own_turn_indices(seat)
+        if live.reasons.get((seat, turns[index].moment))
+    ]
     return [index for index in indices if turns[index].number == turns[indices[-1]].number]
 
 

@@ -32,11 +32,9 @@ class MachineTurn:
 
     seat: Seat
     name: str
-    """Name of the machine player."""
     game: str
     """Name of the game's rules, a key of `companion.games.GAMES`."""
     number: int
-    """Number of the game in the journal."""
     options: Mapping[str, Any]
     """The game's options, without those that reveal hidden information."""
     moment: str

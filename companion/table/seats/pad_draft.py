@@ -95,7 +95,7 @@ def _press_order_key(session: Session, seat: Seat, draft: DraftKeys, press: Pres
     if not grammar.accepts(draft, press.key):
         raise Malformed(say("This key has no use now"))
     longer = (*draft, str(press.key))
-    lesson_action = wanted_action(session, seat) if session.is_guided else None
+    lesson_action = wanted_action(session, seat)
     if lesson_action is not None and longer != grammar.spell(lesson_action)[: len(longer)]:
         raise Illegal(Refusal.LESSON, say("The lesson asks for another key"))
     text = grammar.text(longer)

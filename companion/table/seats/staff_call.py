@@ -14,10 +14,8 @@ class Call(StrEnum):
     """The state of a call."""
 
     NONE = "none"
-    CALLED = "called"
-    """Nobody has answered yet."""
-    COMING = "coming"
-    """Somebody has answered."""
+    CALLED = "called"  # nobody has answered yet
+    COMING = "coming"  # somebody has answered
 
 
 class StaffBell:
