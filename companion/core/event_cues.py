@@ -18,12 +18,10 @@ NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51,
 
 
 class Note(NamedTuple):
-    """One note of a tone, or a pause."""
+    """One note of a tone, or a pause if its name is empty. `ms` is its length in milliseconds."""
 
     name: str
-    """A key of `NOTES_HZ`. Empty for a pause."""
     ms: float
-    """Length in milliseconds."""
 
     @property
     def hz(self) -> float | None:

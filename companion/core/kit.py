@@ -552,10 +552,9 @@ class RowSeen:
 
 @dataclass(frozen=True)
 class RowsWanted:
-    """A request to the board reader: read the rows of some seats once."""
+    """A request to the board reader, identified by its number: read the rows of some seats once."""
 
     number: int
-    """Number that identifies the request."""
     seats: frozenset[Seat]
     since_s: float
     """Monotonic time after which the pictures have to be taken."""
@@ -566,5 +565,4 @@ class RowsSeen:
     """The answer to a request: one row for each of its seats."""
 
     number: int
-    """Number of the request."""
     rows: Mapping[Seat, RowSeen]

@@ -150,9 +150,10 @@ class BoardFollower:
         if live.shows_expected_layout:
             return True
         # A turn of both seats is revealed stage by stage, so no stage may be skipped.
-        is_of_one_seat = len(session.last_turn.sealed) == 1
         later_stages = session.stages[session.stage_index + 1 :]
-        return is_of_one_seat and any(live.shows_layout(stage.expected) for stage in later_stages)
+        return session.last_turn.is_of_one_seat and any(
+            live.shows_layout(stage.expected) for stage in later_stages
+        )
 
     def _is_played_on(self) -> bool:
         """Return whether hands have already made the next action on the board.
@@ -161,9 +162,8 @@ class BoardFollower:
         """
         session = self._store.session
         is_last = session.stage_index == len(session.stages) - 1
-        is_of_one_seat = len(session.last_turn.sealed) == 1
         is_waiting = session.awaits_other_table or session.paused_by or session.shown_stage.tallies
-        if not is_last or not is_of_one_seat or is_waiting:
+        if not is_last or not session.last_turn.is_of_one_seat or is_waiting:
             return False
         # Fold the end of the stage without accepting it, to see what may be played after it.
         stage_done = StageDone(session.moment, session.stage_index, "camera", self._store.now_s())

@@ -129,6 +129,11 @@ class Turn:
     number: int = 0
     """The game's number of the turn, 0 during the game's set-up."""
 
+    @property
+    def is_of_one_seat(self) -> bool:
+        """Return whether only one seat has acted, as in games in which the seats take turns."""
+        return len(self.sealed) == 1
+
 
 # The last turn of a game without any. No key was pressed at its time.
 NO_TURN = Turn("", {}, (), (), completed_s=-math.inf)

@@ -93,7 +93,7 @@ def undo(store: TableStore, moment: str | None = None) -> None:
         raise wrong_phase(say("There is no turn to take back"))
     if moment is not None:
         _require_open(store, moment)
-        if len(session.last_turn.sealed) == 1:
+        if session.last_turn.is_of_one_seat:
             (mover,) = session.last_turn.sealed
             # Act as if the other seat had asked, so that the player of the turn has to agree.
             if mover.other in session.seats and not session.is_machine_seat(mover.other):

@@ -21,7 +21,7 @@ def seat_to_take_back(session: Session) -> Seat | None:
     earlier, last = session.before_turn, session.last_turn
     if earlier is None or earlier.has_taken_back or session.sealed or session.remote is not None:
         return None
-    if session.phase is not Phase.ORDERS or last.is_timed_out or len(last.sealed) != 1:
+    if session.phase is not Phase.ORDERS or last.is_timed_out or not last.is_of_one_seat:
         return None
     ((seat, sealed),) = last.sealed.items()
     game = session.require_game()

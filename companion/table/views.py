@@ -24,7 +24,7 @@ from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.remote.messages import ActionSealed
-from companion.table.session import Phase, Sealed, Session, Viewer
+from companion.table.session import NO_TURN, Phase, Sealed, Session, Viewer
 from companion.table.state import NO_DRAFT, TableState, instructions
 from companion.table.table_view import (
     BoardView,
@@ -142,7 +142,7 @@ def _previous_stages(session: Session) -> tuple[Stage, ...]:
     if session.phase is not Phase.ORDERS:
         return ()
     # Everybody saw a turn of one seat when it was played.
-    if len(session.last_turn.sealed) < len(SEATS):
+    if session.last_turn.is_of_one_seat:
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
 
@@ -346,9 +346,9 @@ def _revealed_orders(session: Session) -> tuple[Opened, ...]:
 
     Empty for a turn of one seat, because its action may hide a card.
     """
-    if not session.opened_turns or len(session.opened_turns[-1].sealed) < len(SEATS):
+    turn = session.opened_turns[-1] if session.opened_turns else NO_TURN
+    if turn.is_of_one_seat:
         return ()
-    turn = session.opened_turns[-1]
     return tuple(
         Opened(seat, turn.moment, sealed.action, sealed.salt, sealed.receipt)
         for seat, sealed in sorted(turn.sealed.items())

@@ -37,12 +37,13 @@ class WorldPiece:
 
 @dataclass(frozen=True)
 class PanelView:
-    """What a person sees and hears of the panel."""
+    """What a person sees and hears of the panel: which lamps are lit, and the tone.
+
+    Lamps are named `south_1`, `south_turn` and so on. `tone_hz` is None while it is silent.
+    """
 
     lamps: Mapping[str, bool] = field(default_factory=dict)
-    """Whether each lamp is lit. Lamps are named `south_1`, `south_turn` and so on."""
     tone_hz: float | None = None
-    """Frequency of the tone. None while the panel is silent."""
 
 
 class PanelHands(Protocol):

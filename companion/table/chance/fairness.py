@@ -32,7 +32,6 @@ class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     value: str
-    """Text that is mixed into the seed."""
     by: str
     """Where it came from: `order` (the salt of a sealed action) at two tables, the seat's phone or
     pad in older versions.
