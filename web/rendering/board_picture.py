@@ -12,6 +12,7 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
+from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering.pieces import big_pieces, is_big
 
@@ -55,7 +56,8 @@ def picture_of_view(view: TableView) -> BoardPicture | None:
     finished = tuple(move for move in moves if move.is_done)
     open_moves = tuple(move for move in moves if not move.is_done)
     target = board.target or {}
-    before = board.undone_layout if view.phase == "setup" else board.layout
+    # a set-up begins with an empty board, or with the turn that hands put back
+    before = board.undone_layout if view.phase is Phase.SETUP else board.layout
     layout = layout_after(before, finished)
     layout = _spread_big_pieces(view.kit, layout, target, finished)
     # a misplaced piece is drawn only in its ring, with its way back

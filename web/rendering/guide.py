@@ -1,4 +1,4 @@
-"""The board in a lesson (the guide of a first game), with arrows for the orders that it gives."""
+"""The board in a lesson (the guide of a first game), with arrows for the proposed orders."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from markupsafe import Markup
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.table.board_check import HandMove
+from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering.board import board_svg
 from web.rendering.board_picture import own_square, picture_of_view
@@ -22,14 +23,15 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
     """
     picture = picture_of_view(view)
     guide = view.guide
-    if picture is None or guide is None or view.phase != "orders" or view.board.problems:
+    if picture is None or guide is None or view.phase is not Phase.ORDERS or view.board.problems:
         return board_svg(picture, quarters) if picture else Markup()
     moves = tuple(move for seat in SEATS for move in _lesson_moves(view, seat))
     return board_svg(replace(picture, moves=moves), quarters)
 
 
 def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
-    """Yield one move, drawn as an arrow, for each step of a seat's order.
+    """Yield one move, drawn as an arrow, for each step of the order that the lesson proposes to a
+    seat.
 
     A path from a1 over a2 to a3 makes two arrows. Only the second one carries the piece from a1,
     which is drawn faint on a3.

@@ -50,11 +50,13 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
             x_percent = 100 * scene_index / max(last, 1)
             keys[scene_index] = HighlightKey(scene_index, x_percent, drawing, words, weight)
 
-    for moment in replay.highlights:
-        kind = moment.event.kind.highlight
+    for highlighted in replay.highlights:
+        kind = highlighted.event.kind.highlight
         if kind:
-            title = say("Turn {number}", number=replay.turns[moment.turn - 1].turn_number)
-            add(moment.place, kind.drawing, with_heading(title, moment.event.text), kind.weight)
+            turn_number = replay.turns[highlighted.turn - 1].turn_number
+            title = say("Turn {number}", number=turn_number)
+            words = with_heading(title, highlighted.event.text)
+            add(highlighted.place, kind.drawing, words, kind.weight)
     turn = last_lead_change(replay.leads, replay.line.winners)
     if turn:
         words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].turn_number)
