@@ -50,8 +50,8 @@ class Presence:
         self._table = table
         self._now_s = now_s
         self._stream_counts: Counter[Seat] = Counter()
+        # When each seat's sitting (see `SeatView.sitting`) was last present.
         self._last_present_s: dict[tuple[Seat, str], float] = {}
-        """When each seat's sitting (see `SeatView.sitting`) was last present."""
         self._lock = threading.Lock()
         self.gone_seats: frozenset[Seat] = frozenset()
 
@@ -102,8 +102,8 @@ class Fragments:
 
     def __init__(self, max_versions: int) -> None:
         self._max_versions = max_versions
+        # For each page a lock that is held while it is drawn, and its fragments by version.
         self._pages: dict[tuple[object, ...], tuple[threading.Lock, dict[object, str]]] = {}
-        """For each page a lock that is held while it is drawn, and its fragments by version."""
 
     def get(self, page: object, version: object, draw: Callable[[], str]) -> str:
         """Return the fragment of a page at a version. Draw it if there is none yet."""

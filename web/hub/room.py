@@ -139,11 +139,11 @@ class FollowedTable(Notifier):
     def __init__(self) -> None:
         super().__init__()
         self.shown: ShownRecord | None = None
+        # Records whose delay has not passed, oldest first.
         self._waiting: deque[_EncodedRecord] = deque()
-        """Records whose delay has not passed, oldest first."""
         self._waiting_bytes = 0
+        # The records that were shown most recently, each with its version.
         self._recent: deque[tuple[int, _EncodedRecord]] = deque(maxlen=MAX_RECENT_RECORDS)
-        """The records that were shown most recently, each with its version."""
 
     def add(self, shown: ShownRecord) -> None:
         """Add a record to those that wait. If they are too large, drop the oldest ones."""

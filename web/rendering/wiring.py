@@ -11,7 +11,7 @@ from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
 
 # Header pin of each GPIO number (Raspberry Pi pin-out).
-GPIO_PINS: Mapping[int, int] = {
+GPIO_PINS: Mapping[WiredPin, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31,
     13: 33, 19: 35, 26: 37,
     14: 8, 15: 10, 18: 12, 23: 16, 24: 18, 25: 22, 8: 24, 7: 26, 1: 28, 12: 32, 16: 36,
@@ -35,8 +35,8 @@ class Wire:
     """Name of the part for people."""
     kind: str
     """`key`, `lamp` or `buzzer`."""
-    gpio: int
-    """GPIO number of the pin."""
+    gpio: WiredPin
+    """GPIO number of the pin, or empty if the part is not wired."""
     is_active_low: bool = False
     """Whether the lamp is lit while its pin is low, so that its other end is at 3.3 V."""
 
@@ -64,19 +64,17 @@ class Wire:
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
     """Return every wire, pad by pad. A part without a pin has none."""
     wires: list[Wire] = []
-
-    def add(name: str, title: str, kind: str, gpio: WiredPin, is_low: bool = False) -> None:
-        if gpio != "":
-            wires.append(Wire(name, title, kind, gpio, is_low))
-
     for seat, pins in zip(SEATS, (settings.south, settings.north), strict=True):
         for part, words in PAD_PARTS.items():
             name = f"{seat}_{part.removeprefix('lamp_')}"
             title = say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=words)
             kind = "lamp" if part.startswith("lamp_") else "key"
-            add(name, title, kind, getattr(pins, part), part in pins.lamps_active_low)
-    add("buzzer", say("Buzzer"), "buzzer", settings.buzzer)
-    add("table", say("Table button"), "key", settings.table_button)
-    lamp_is_low = settings.system_lamp_active_low
-    add("system_lamp", say("System lamp"), "lamp", settings.system_lamp, lamp_is_low)
-    return tuple(wires)
+            is_low = part in pins.lamps_active_low
+            wires.append(Wire(name, title, kind, getattr(pins, part), is_low))
+    is_low = settings.system_lamp_active_low
+    wires += [
+        Wire("buzzer", say("Buzzer"), "buzzer", settings.buzzer),
+        Wire("table", say("Table button"), "key", settings.table_button),
+        Wire("system_lamp", say("System lamp"), "lamp", settings.system_lamp, is_low),
+    ]
+    return tuple(wire for wire in wires if wire.gpio != "")

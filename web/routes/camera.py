@@ -119,8 +119,8 @@ class CameraPictures(PageGroup):
 
     name = "camera"
     camera: CameraFeature
+    # Number of the last frame, and the frame as JPEG.
     _last_jpeg: tuple[int, bytes] = (0, b"")
-    """The last frame as JPEG, with its number."""
 
     # ---- for the owner ---------------------------------------------------------------------------
 

@@ -63,10 +63,10 @@ class HistoryPages(PageGroup):
 
     name = "history"
     history: History
+    # The coach's judgements by turn and seat, of every replay that is in memory.
     _reviews: WeakKeyDictionary[Replay, dict[int, Mapping[Seat, Hint]]] = field(
         default_factory=WeakKeyDictionary
     )
-    """The coach's judgements by turn and seat, of every replay that is in memory."""
 
     # ---- the list ----
 

@@ -46,8 +46,8 @@ class Bench(PageGroup):
 
     name = "bench"
     workbench: Workbench
+    # The square under the hand.
     _hand: Square | None = None
-    """The square under the hand."""
 
     # ---- looking ----
 

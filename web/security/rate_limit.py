@@ -54,8 +54,8 @@ class TokenBuckets:
         self._rate = rate
         self._now_s = now_s
         self._max_buckets = max_buckets
+        # Tokens of each bucket, and the time in seconds at which it had them.
         self._levels: dict[str, tuple[float, float]] = {}
-        """Tokens of each bucket, and the time in seconds at which it had them."""
         self._swept_s = now_s()
         self._lock = threading.Lock()
 

@@ -128,8 +128,8 @@ class Connection(socket.socket):
         self.group = address_group(address)
         self._listener = listener
         self._request_start_s = 0.0
+        # Bytes received since the last answer.
         self._unanswered_bytes = 0
-        """Bytes received since the last answer."""
         self._is_counted = True
 
     def recv(self, size: int, flags: int = 0) -> bytes:

@@ -88,8 +88,8 @@ class Streams:
         self.closing = threading.Event()
         self._free_places = {Audience.SPECTATOR: viewers, **RESERVED_PLACES}
         self._lock = threading.Lock()
+        # Number that each stream notes when it begins. A new number ends all open streams.
         self._generation = 0
-        """Number that each stream notes when it begins. A new number ends all open streams."""
 
     @property
     def has_spectator_place(self) -> bool:
