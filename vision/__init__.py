@@ -7,9 +7,9 @@ not exist, `still_pictures` reads single pictures, and `diagnosis` and `readabil
 problems.
 
 Many limits are tuned. A comment says what each trades, and its source if there is one: a
-measurement, a data sheet, or the print of the boards. The others were chosen by trial on rendered
-tables. `make bench ARGS=reading` counts what is read, unknown and wrong with them, and
-`docs/measurements.md` has the results.
+measurement, a data sheet, or the print of the boards. The head of a module names what its limits
+were chosen by. If it does not, that was trial on rendered tables. `make bench ARGS=reading` counts
+what is read, unknown and wrong with them, and `docs/measurements.md` has the results.
 """
 
 from companion import MAX_PIXELS as MAX_PIXELS  # before OpenCV is imported

@@ -1,7 +1,8 @@
 """The thread that watches the board: grabs and reads frames, adapts its pace, and recovers from
 failures of the camera.
 
-`Watcher` is the thread, and `Pace` says when its next picture is due.
+`Watcher` is the thread, and `Pace` says when its next picture is due. A *kit* is what is printed
+for one game, and a *reading* is what one frame shows of its board.
 """
 
 from __future__ import annotations

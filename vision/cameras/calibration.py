@@ -1,7 +1,7 @@
 """Calibration of a lens from pictures of the printed page (`companion calibrate`): which views are
 still needed, and the lens that fits them. Its sentences are for a terminal, in English only.
 
-A *view* is a picture in which the page's corners were found. The limits are judgements, not tuned.
+A *view* is a picture in which the page's corners were found. The limits are judgements.
 `tests/vision/test_calibrate.py` calibrates known lenses with them, from rendered views.
 """
 

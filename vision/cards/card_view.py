@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vision.detection.markers import Luma
 from vision.pose.pose import TopView
 
+# Mask of a view, (h, w) bool.
 Mask = NDArray[np.bool_]
 
 # Maximum resolution of the view in px per mm: five px for a module of a card's marker. More costs

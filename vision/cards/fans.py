@@ -1,7 +1,9 @@
 """Orders open cards into fans: from where cards lie to their order, from the bottom to the top.
 
-Pure geometry in mm of the board. Each card has its marker twice: in its upper right corner and,
-upside down, in its lower left one.
+A *zone* is a place on the board where a seat lays its cards. A *fan* is the open cards in one zone,
+each on a part of the one before. All of this is pure geometry in mm of the board.
+
+Each card has its marker twice: in its upper right corner and, upside down, in its lower left one.
 
     +------+
     |    ##|

@@ -29,7 +29,7 @@ CARD_Z_MM = 0.3
 _MAX_OUTSIDE_MM = 40.0
 
 # Magnification of the view from above, relative to the picture in the middle of the board. It keeps
-# the resolution of the nearer half.
+# the resolution of the nearer half. Larger: more time for each picture. Smaller: less is read.
 _MAGNIFICATION = 1.3
 
 # Minimum distance in mm from the middle of a card to the edge of its zone. A card nearer to it may

@@ -1,8 +1,10 @@
 """Finds and identifies markers in pictures, and guesses those that do not decode.
 
-The markers are ArUco markers: a square of black and white modules with a black rim. Their print,
-from the dictionary of the kits, says their id. A picture at half size costs a quarter of the time.
-Markers that are too small for that are searched at full size, or where the board is known.
+The markers are ArUco markers: a square of black and white modules with a black rim. A *dictionary*
+is OpenCV's list of prints, and a marker's id is the number of its print there.
+
+A picture at half size costs a quarter of the time. Markers that are too small for that are searched
+at full size, or where the board is known.
 
 In a picture, the centre of the first pixel is (0, 0). When a picture is scaled, corners therefore
 move by half a pixel in addition.
@@ -233,7 +235,7 @@ class MarkerFinder:
 
 
 def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
-    """Return most markers of a picture, searched at a reduced size and refined in the picture.
+    """Return most markers of a picture: searched at a reduced size, refined in the picture itself.
 
     Returns None if the picture is so small that it should be searched as it is.
     """

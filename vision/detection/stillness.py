@@ -402,6 +402,7 @@ class Background:
     """
 
     noise: Noise = field(default_factory=Noise)
+    """What was learned of the camera's noise."""
     current: BlockMeans | None = None
     """The last picture. None before the first one."""
     running_mean: BlockMeans | None = None

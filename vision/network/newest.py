@@ -11,7 +11,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 
 # Maximum age of a picture in seconds when it is read. Larger: pieces are read where they were some
-# time ago. Smaller: pictures over a slow Wi-Fi are all discarded. A judgement, not tuned.
+# time ago. Smaller: pictures over a slow Wi-Fi are all discarded. A judgement.
 MAX_AGE_S = 0.3
 # Type of a picture: JPEG bytes, or an array.
 T = TypeVar("T")

@@ -129,6 +129,7 @@ class NetworkCamera(Device):
         return Capture(luma, lambda: colours.of_bgr(picture), age_s)
 
     def _release(self) -> None:
+        # The thread may wait for the connection and then for its first picture.
         self._thread.join(2 * ANSWER_TIMEOUT_S)
 
     def _too_slow(self) -> CameraError:

@@ -117,7 +117,9 @@ class SheetView(NamedTuple):
     """A view of a board with the strip around it from straight above. It is kept for its pose."""
 
     pose: Pose
+    """The pose for which it was computed."""
     top_view: TopView
+    """Where the view's pixels are in the picture."""
     is_in_picture: Mask
     """(h, w): which pixels of the view are inside the picture."""
 

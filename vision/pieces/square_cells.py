@@ -43,6 +43,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.pieces.shaded_squares import PaperPixels
 
+# Mask of pixels, squares or parts of outlines. Its shape is said where it is used.
 Mask = NDArray[np.bool_]
 
 # Numbers of pixels in a cell, counted row by row.

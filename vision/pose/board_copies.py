@@ -1,7 +1,10 @@
 """Groups the corner markers of several copies of one board, and selects the copy in play.
 
 A family may own a board twice, or a printed sheet may lie beside the board. Both have the same
-corner markers.
+corner markers. A *sighting* is one marker that was found in a picture.
+
+The limits were chosen by trial on rendered tables. `tests/vision/test_lens_models.py` has some with
+two boards.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ _MAX_SHIFT_SIDES = 0.5
 # predicts it poorly, so a pose of all of them must fit as well.
 _MAX_OFFSET_SIDES = 1.5
 
-# Maximum residual of corners of one board, if `_MAX_RESIDUAL_SHARE` allows no more.
+# Maximum residual (root mean square) of corners of one board, if `_MAX_RESIDUAL_SHARE` allows no
+# more.
 _MAX_RESIDUAL_PX = 2.5
 
 # The same as a share of the corners' diagonal. It is larger than for a single board in

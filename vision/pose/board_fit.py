@@ -97,6 +97,7 @@ class Evidence:
     points_px: Points
     """(N, 2): the same corners in the picture."""
     tags: Sequence[Tag] = ()
+    """The pieces' markers, on the board or in hands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,6 +363,7 @@ def _least_squares(problem: _Problem) -> Fit:
     Its pose has a covariance (9, 9).
     """
     change = np.zeros(9)
+    # A usual start. A step that helps makes it ten times smaller, any other ten times larger.
     damping = 1e-3
     residuals, slopes = problem.linearise(change)
     weights, cost = _robust(residuals)

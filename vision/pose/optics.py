@@ -129,9 +129,10 @@ class Lens:
         return Lens(0.5 / half_angle, is_fisheye=True)
 
 
-# Nominal lenses by the name of a camera in the settings. Horizontal angles of 53.5, 62.2, 66 and
-# 102 degrees come from Raspberry Pi's camera documentation. `hq-6mm` is 6 mm in front of a 6.287 mm
-# wide sensor. Webcams have 60 to 78 degrees.
+# Nominal lenses by the name of a camera in the settings. The focal ratio for a horizontal angle of
+# view `a` is 0.5 / tan(a / 2). Those of the camera modules are 53.5, 62.2, 66 and 102 degrees by
+# Raspberry Pi's camera documentation. `hq-6mm` is 6 mm in front of a 6.287 mm wide sensor. Webcams
+# have 60 to 78 degrees: 67 is assumed. Values of k1 are estimates, which the board corrects.
 LENSES: Mapping[str, Lens] = {
     "camera-module-1": Lens(0.992),
     "camera-module-2": Lens(0.829),

@@ -23,7 +23,7 @@ from companion.core.kit import Board
 from vision.pose import optics
 from vision.pose.optics import Lens, Size
 
-# Here too, because who needs a pose needs them.
+# Callers take these types from here.
 Points = optics.Points
 Floats = optics.Floats
 
@@ -38,7 +38,9 @@ _LARGE_VIEW_PX = 1000
 # closer the view is to one from straight above, the more alike both are.
 _MAX_ERROR_RATIO = 4.0
 
-# Minimum standard deviation of a corner in a picture with four corner markers.
+# Minimum standard deviation of a corner in a picture with four corner markers. Smaller: squares are
+# called empty although the pose is off. Larger: they stay unknown. Like the next limit, it was
+# chosen by trial on rendered tables.
 _CORNER_PX = 0.4
 
 # The same with fewer. Then the residual says little, and errors of the lens are not averaged.
@@ -65,6 +67,7 @@ class Pose:
     translation: Floats
     """(3, 1) mm: origin of the board in camera axes."""
     lens: Lens
+    """The lens with which it was computed."""
     size: Size
     """Width and height of the picture in px."""
     markers: int = 4
@@ -73,7 +76,7 @@ class Pose:
     """Root mean square distance of their corners from where the pose puts them."""
     covariance: Floats | None = None
     """(6, 6): covariance of rotation vector and translation, or (9, 9) with the lens as in
-    `Lens.with_change`. None for an exact pose.
+    `Lens.with_change`. None for a pose that is taken as exact.
     """
 
     @cached_property

@@ -53,7 +53,7 @@ _MAX_OFF_AXIS = 1.4
 
 @dataclass(frozen=True)
 class RenderedBlock:
-    """One piece to draw, with its size and position in board axes."""
+    """One piece to draw, with its size, and the position of its middle in board axes."""
 
     piece: int
     """Id of the piece."""
@@ -62,13 +62,17 @@ class RenderedBlock:
     side_colour: str
     """Colour of its four sides, `#rrggbb`."""
     width_mm: float
+    """Size along x before it is turned."""
     depth_mm: float
+    """Size along y before it is turned."""
     height_mm: float
+    """Size along z."""
     x_mm: float
     y_mm: float
     z_mm: float
-    """Height of its base."""
+    """Height of its base above the board."""
     turn_deg: float
+    """Its turn, counter-clockwise."""
     is_covered: bool = False
     """Whether the piece is completely hidden."""
 

@@ -41,9 +41,13 @@ class RenderedFace:
     side_colour: str
     """Colour of the piece's four sides, `#rrggbb`."""
     width_mm: float
+    """Size along x of a piece that is not turned."""
     depth_mm: float
+    """The same along y."""
     height_mm: float
+    """Thickness of the piece."""
     seat: Seat | None = None
+    """The seat that it belongs to."""
     marker: int | None = None
     """Id of its marker. None on a card, which shows its marker twice, or none."""
 

@@ -27,7 +27,8 @@ _EDGE_MM = 4.0
 # pushed has none, and hands may hide two.
 _MIN_CORNERS = 2
 
-# Minimum difference between black and white modules, of 255. With less, noise decides.
+# Minimum difference between black and white modules, of 255. With less, noise decides. Like the
+# next limit, it leans to black pictures: a picture that is shown in error may show what is secret.
 _MIN_CONTRAST = 30.0
 
 # Maximum number of the 49 modules of a corner marker that may be wrong where the pose puts it. A

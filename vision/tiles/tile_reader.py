@@ -5,6 +5,9 @@ of the board gives the plane of the table. The strip gives the axes of the row, 
 are known. A `TileWatch` asks for `AGREEING_PICTURES` pictures that agree.
 
 Nothing that is read is kept, logged or drawn. An unknown row is better than a wrong one.
+
+The limits were chosen by trial on rendered rows. `tests/vision/test_order_tiles.py` reads rows in
+many lights and from many places, and none may be wrong.
 """
 
 from __future__ import annotations
@@ -36,16 +39,17 @@ AGREEING_PICTURES = 3
 # wait for about a second at ten pictures a second.
 MAX_PICTURES = 12
 
-# Maximum distance of a tile from its place, along and across the row. Beyond it the tile is askew.
+# Maximum distance in mm of a tile from its place, along and across the row. Beyond it the tile is
+# askew.
 # Larger: a tile between two places counts for one of them.
 _MAX_OFF_MM = 9.0, 11.0
 
-# Maximum turn of a tile that is not askew.
+# Maximum turn in degrees of a tile that is not askew.
 _MAX_OFF_DEG = 25.0
 
 # Maximum distance in mm (along and across the row) between a tile's marker and a place. Tiles
 # farther off do not belong to the row.
-_NEAR_MM = (20.0, 30.0)
+_NEAR_MM = 20.0, 30.0
 
 # Minimum and maximum side of a marker, relative to the printed one. Others are not on the table's
 # plane, or belong to something else.
