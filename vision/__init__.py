@@ -6,6 +6,11 @@ combines them into layouts, and `watcher` runs it on a camera. `simulation` rend
 not exist, `still_pictures` reads single pictures, and `diagnosis` and `readability` report
 problems.
 
+A *kit* is everything that is printed for a game: a board with corner markers, and pieces or cards.
+A *face* is a side of a piece, with a marker of its own. A *sighting* is a marker that was found in
+a picture, a *pose* is where the camera stands, and a *reading* is what one frame shows of the
+board. A *luma* is the brightness of a picture, (height, width) uint8.
+
 Many limits are tuned. A comment says what each trades, and its source if there is one: a
 measurement, a data sheet, or the print of the boards. The head of a module names what its limits
 were chosen by. If it does not, that was trial on rendered tables. `make bench ARGS=reading` counts

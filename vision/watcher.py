@@ -93,7 +93,7 @@ class Watcher(Closeable):
         self._reader, self._clock, self._listeners = reader, clock, listeners
         # Monotonic time at which the next picture is due.
         self._next_s = clock.monotonic_s()
-        self.round_s = self._next_s
+        self.last_round_s = self._next_s
         """Monotonic time of the thread's last round."""
         # Monotonic time of the request that the camera has not answered yet. None if there is none.
         self._request_s: float | None = None
@@ -170,7 +170,7 @@ class Watcher(Closeable):
                 self._handle_failure(
                     say("The board cannot be read: {error}: see the log", error=str(error))
                 )
-            self.round_s = self._clock.monotonic_s()
+            self.last_round_s = self._clock.monotonic_s()
             self.link.wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
             self.link.wake.clear()
 

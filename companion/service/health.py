@@ -136,7 +136,7 @@ class ServiceHealth(Closeable):
                 JOURNAL: lambda: self._journal_checked_s,
             }
             if watcher := companion.watcher:
-                self._loops[CAMERA] = lambda: watcher.round_s
+                self._loops[CAMERA] = lambda: watcher.last_round_s
         # `ok`, `full` or `unwritable`, as `Health.journal`.
         self._journal_state = "ok"
         self._free_bytes = machine_checks.free_bytes(self._folder)

@@ -195,6 +195,7 @@ class MarkerFinder:
         return FinderResult(tuple(sightings), quads)
 
     def _parameters(self) -> cv2.aruco.DetectorParameters:
+        """Return OpenCV's parameters for these options."""
         parameters = cv2.aruco.DetectorParameters()
 
         # Finer sampling of modules, with a wider margin around each. Measured: under slight defocus

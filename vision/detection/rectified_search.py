@@ -219,6 +219,7 @@ def _small_print(marker: int) -> Luma:
     The array is cached: do not write to it.
     """
     half = _MARKER_PX // 2
+    # As soft as in most pictures.
     print_ = cv2.resize(marker_modules(marker), (half, half), interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
 

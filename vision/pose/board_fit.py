@@ -271,8 +271,11 @@ class _Problem:
                 lens.k2 - prior_lens.k2,
             ]
         )
+        # (8 T, 9): derivatives of the tags' residuals. None before they are computed.
         self._tag_derivatives: Floats | None = None
+        # Everything that is projected: the corners, then the middles of the lines that were found.
         self._points_mm = evidence.points_mm
+        # (N, 2) each: these middles as measured, and the unit vectors across their lines.
         self._lines_px = np.empty((0, 2))
         self._normals = np.empty((0, 2))
         if lines is not None:

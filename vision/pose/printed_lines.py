@@ -159,10 +159,14 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
 
 
 class PrintedLines:
-    """All (N,) half sides of a board's squares on which lines are printed. Made by `lines_of`."""
+    """All (N,) half sides of a board's squares on which lines are printed. Made by `lines_of`.
+
+    The two halves of a side have indices 2 i and 2 i + 1.
+    """
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
+        """All squares that are no hole."""
         sides = _sides_of(board, self.squares)
         pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
         axes = np.repeat([side.axis for side in sides], 2)
@@ -177,6 +181,7 @@ class PrintedLines:
                 samples.append(at_height(side.middle_mm + sign * _SAMPLE_OFFSETS[:, None] * length))
                 self._borders[side.squares, 2 * number + half] = 1
 
+        # (N, samples, 3): the sample points of each half side.
         self._samples_mm = np.array(samples)
         self.middles_mm = self._samples_mm.mean(axis=1)
         """(N, 3): middles of the half sides."""
@@ -184,6 +189,7 @@ class PrintedLines:
         self._across = at_height(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
 
+        # (N,): as in `_Side`.
         self._half_gap_mm = np.repeat([side.half_gap_mm for side in sides], 2)
         self.period_mm = pitch[axes]
         """(N,): distance to the next parallel line."""
@@ -191,6 +197,7 @@ class PrintedLines:
         """(N,): whether each half side runs from South to North, otherwise from West to East."""
 
         files, ranks = np.array(self.squares).T
+        # Rank and file of each square, as indices of arrays by ranks and files.
         self._cells = ranks, files
         self.is_square = np.zeros((board.ranks, board.files), bool)
         """(ranks, files): False where the board has a hole."""

@@ -22,16 +22,16 @@ from vision.simulation.render import BESIDE_ROW_MM
 # Scale of the printed pictures in px per mm.
 _PX_PER_MM = 5
 
-# Height of the strip.
+# Height of the paper strip above the table.
 _PAPER_MM = 0.2
 
 # Height of a tile that is glued onto card.
 _TILE_MM = 1.0
 
-# Thickness of a wall.
+# Thickness of a wall of card.
 _WALL_THICKNESS_MM = 1.5
 
-# Brightness of paper, as in `companion.printing.printed_kit`.
+# Brightness of paper, of 255, as in `companion.printing.printed_kit`.
 _PAPER_LEVEL = 243
 
 # Brightness of ink, as there.
@@ -40,7 +40,9 @@ _INK_LEVEL = 24
 # Ids of the blocks of rows begin here, far from those of pieces.
 _FIRST_ID = 10_000
 
+# Colour of walls, and of the sides of strips and tiles.
 _WALL_RGB = "#1B1814"
+
 # Margin around a row that is hidden with it.
 HIDDEN_MARGIN_MM = 12.0
 

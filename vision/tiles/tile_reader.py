@@ -128,6 +128,7 @@ class TileReader:
     def _row(
         self, seat: Seat, sightings: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose
     ) -> RowSeen:
+        """Return the row of one seat."""
         # The markers of this seat's strip.
         strip = [sighting for sighting in sightings if sighting.marker in self._spec.rows[seat]]
         if len({sighting.marker for sighting in strip}) < len(strip):
@@ -181,11 +182,12 @@ class TileReader:
 
         # The first wrong place is reported.
         letters = ""
-        for place, own in by_place.items():
-            if fault := _fault_of(seat, own):
+        for place, tiles_here in by_place.items():
+            if fault := _fault_of(seat, tiles_here):
+                # Places count from 1 for people.
                 return RowSeen(fault=fault, place=place + 1)
             # A place without a fault has exactly one tile.
-            ((tile, _),) = own
+            ((tile, _),) = tiles_here
             letters += tile.letter
         return RowSeen(letters)
 
