@@ -143,13 +143,11 @@ def copy_in_play(
     """
     if last is not None:
         for group in groups:
-            shifts_px = []
-            sides_px = []
-            for marker, px in group.items():
-                expected = last.to_px(corner_points_mm(kit.board, marker))
-                shifts_px.append(np.abs(px - expected).max())
-                sides_px.append(float(np.linalg.norm(px[1] - px[0])))
-            if max(shifts_px) < _MAX_SHIFT_SIDES * min(sides_px):
+            points_mm, points_px = corner_points(kit.board, group)
+            shift_px = np.abs(points_px - last.to_px(points_mm)).max()
+            # The upper sides of the markers, each of which has four corners.
+            sides_px = np.linalg.norm(points_px[1::4] - points_px[::4], axis=1)
+            if shift_px < _MAX_SHIFT_SIDES * sides_px.min():
                 return group
 
     # No board is known, or it was moved: the copy with pieces is in play.

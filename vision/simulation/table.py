@@ -152,7 +152,8 @@ class SimulatedTable:
         """Move a piece by an offset in mm."""
         with self._lock:
             placed = self._piece(piece)
-            placed.x_mm, placed.y_mm = placed.x_mm + x_mm, placed.y_mm + y_mm
+            placed.x_mm += x_mm
+            placed.y_mm += y_mm
             self._mark_changed()
 
     # ---- what hands can do ----

@@ -88,11 +88,9 @@ class BoardOnly:
         """Return the mask of the board, computed once for a pose."""
         if self._mask is None or self._mask[0] is not pose:
             # Many points along each side, because a lens bends straight lines.
-            corners = board_outline_mm(self._board, _EDGE_MM)[:, :2]
-            sides = []
-            for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-                sides.append(start + (end - start) * _SIDE_POINTS)
-            outline = np.vstack(sides)
+            starts = board_outline_mm(self._board, _EDGE_MM)[:, None, :2]
+            ends = np.roll(starts, -1, axis=0)
+            outline = starts + (ends - starts) * _SIDE_POINTS
             width, height = pose.size
             mask = np.zeros((height, width), np.uint8)
             cv2.fillPoly(mask, [pose.to_px(at_height(outline)).round().astype(np.int32)], 255)
