@@ -166,7 +166,7 @@ class PageContext:
         """Return whether a new owner has answered no question and played no game."""
         upkeep = self.features.upkeep
         history = self.features.history
-        if not self.features.has_first_evening or upkeep is None or upkeep.is_welcomed():
+        if not self.features.has_first_evening or upkeep is None or upkeep.is_first_evening_over():
             return False
         return history is None or history.count() == 0
 

@@ -171,7 +171,9 @@ class Upkeep:
         if self._is_game_on():
             self._busy_until_s = now_s
         is_idle = now_s - self._busy_until_s >= RESTART_AFTER_S
-        is_due = self._has_changed and is_idle and not self.staged() and self.needs_restart()
+        is_due = (
+            self._has_changed and is_idle and not self.staged_sentence() and self.needs_restart()
+        )
         if is_due and self._is_restart_announced:
             self.restart()
         elif is_due:
@@ -198,19 +200,19 @@ class Upkeep:
             self._mark(BACKED_UP).touch()
         return note.sentence()
 
-    def backed_up_s(self) -> float | None:
+    def last_backup_s(self) -> float | None:
         """Return the Unix time of the last backup. None if there is none."""
         try:
             return self._mark(BACKED_UP).stat().st_mtime
         except OSError:
             return None
 
-    def is_welcomed(self) -> bool:
+    def is_first_evening_over(self) -> bool:
         """Return whether the owner has finished or skipped the first evening."""
         return self._mark(WELCOMED).exists()
 
-    def welcome(self) -> None:
-        """Record that the owner has finished the first evening."""
+    def end_first_evening(self) -> None:
+        """Record that the owner has finished or skipped the first evening."""
         with suppress(OSError):
             self._mark(WELCOMED).touch()
 
@@ -224,7 +226,7 @@ class Upkeep:
         self._announce_staged()
         return note.sentence()
 
-    def staged(self) -> str:
+    def staged_sentence(self) -> str:
         """Return what is staged for the next start, as a sentence. Empty if nothing."""
         return staged_sentence(self.running)
 
@@ -270,7 +272,7 @@ class Upkeep:
         """Announce at the table what is staged, and that it ends a game that is on."""
         self._is_restart_announced = False  # its notice is replaced
         ends = say("The current game ends with it.") if self._is_game_on() else ""
-        self._table.set_notice("upkeep", joined(" ", (self.staged(), ends)))
+        self._table.set_notice("upkeep", joined(" ", (self.staged_sentence(), ends)))
 
     def _is_game_on(self) -> bool:
         return self._table.progress().phase not in (Phase.LOBBY, Phase.OVER)

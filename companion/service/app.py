@@ -257,7 +257,7 @@ class Companion(Closeable):
 
     def _open_health(self) -> None:
         """Open the health checks of the service, and the log of games."""
-        health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
+        health = ServiceHealth(self, Machine(), self.support_zip, threads=self._threads)
         self.health = self._stack.enter_context(health)
         GameLog(self.table)
 
@@ -521,8 +521,8 @@ class Companion(Closeable):
         for part in filter(None, parts):
             part.step()
 
-    def bundle(self) -> bytes:
-        """Return a support bundle, which an owner sends when something is wrong."""
+    def support_zip(self) -> bytes:
+        """Return a support bundle, the ZIP file that an owner sends when something is wrong."""
         frames = self.eye.settled_frames() if self.eye else ()
         source = self.settings.camera.source
         # A camera source with a slash is a path or an address.

@@ -38,7 +38,7 @@ def test_what_leads_to_files_and_addresses_is_not_the_pages() -> None:
     """The list is written out here: a setting that is added is not the page's until somebody says
     so.
     """
-    assert {row.key for row in rows().values() if row.page is False} == BY_HAND
+    assert {row.key for row in rows().values() if row.is_writable is False} == BY_HAND
     assert set(values_by_name(Settings())) == set(rows()) | LAMPS_ACTIVE_LOW
     assert not page_may_write("something.new", 1)
     for source in ("/dev/zero", "../x", "usb:/dev/zero", "http://[::1", "auto:x"):

@@ -237,9 +237,9 @@ def fitting(row: SettingRow) -> list[Any]:
     if row.choices:
         return [value for value, _ in row.choices]
     if row.kind is FieldKind.NUMBER:
-        return [row.high]
+        return [row.maximum]
     if row.kind is FieldKind.WHOLE:
-        return [int(row.low), int(row.high)]
+        return [int(row.minimum), int(row.maximum)]
     if row.kind is FieldKind.PIN:
         return [""]
     if row.kind is FieldKind.LIST:

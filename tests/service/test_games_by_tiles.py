@@ -139,7 +139,7 @@ def everything(at: Room) -> dict[str, object]:
         for look in eye.settled_frames()
         if look.frame.colours
     }
-    with zipfile.ZipFile(io.BytesIO(at.companion.bundle())) as bundle:
+    with zipfile.ZipFile(io.BytesIO(at.companion.support_zip())) as bundle:
         pictures = {name: bundle.read(name) for name in bundle.namelist() if name.endswith(".png")}
     views = {
         str(viewer): json.dumps(plain_view(at.table.view(viewer)), default=str)

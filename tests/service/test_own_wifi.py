@@ -441,7 +441,7 @@ def test_a_wifi_password_is_in_nothing_that_is_kept_or_told(
         for path in PLACES:
             with owner.get(path) as answer:
                 told.append(answer.get_data())
-        with zipfile.ZipFile(io.BytesIO(table.companion.bundle())) as bundle:
+        with zipfile.ZipFile(io.BytesIO(table.companion.support_zip())) as bundle:
             told += [bundle.read(name) for name in bundle.namelist()]
     kept = [path.read_bytes() for path in (machine.root / "state").rglob("*") if path.is_file()]
     assert kept

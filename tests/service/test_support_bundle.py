@@ -62,7 +62,7 @@ def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         salt = "5a17" * 8
         companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, "USL", salt)
         rounds(companion, clock)
-        told = b"".join(parts_of(companion.bundle()).values())
+        told = b"".join(parts_of(companion.support_zip()).values())
         nonces = [companion.table.nonce_of(seat) or "?" for seat in Seat]
         keys = [
             companion.host_key,
@@ -95,7 +95,7 @@ def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
                 Seat.SOUTH, companion.table.view().moment, order, order.lower() * 5
             )
             rounds(companion, clock)
-            bundles.append(parts_of(companion.bundle()))
+            bundles.append(parts_of(companion.support_zip()))
     for parts in bundles:
         lines = parts["log.txt"].decode().splitlines()
         parts["log.txt"] = "\n".join(line.split(" seconds=")[0][20:] for line in lines).encode()
@@ -107,7 +107,7 @@ def test_while_a_game_is_on_a_frame_shows_the_board_alone(tmp_path: Path) -> Non
         begun(companion, clock, "scouts")
         assert companion.eye is not None
         frame = companion.eye.settled_frames()[-1]
-        picture = last_picture(parts_of(companion.bundle()))
+        picture = last_picture(parts_of(companion.support_zip()))
     inside = np.zeros(picture.shape, np.uint8)
     cv2.fillConvexPoly(inside, np.array(frame.outline_px).round().astype(np.int32), 1)
     assert (picture[inside == 0] == 128).all()

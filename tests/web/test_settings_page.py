@@ -149,7 +149,7 @@ def test_the_notice_of_a_backup_outlasts_a_game(tmp_path: Path) -> None:
         place.table.new_game("outbuffered", {}, 1)
         place.upkeep.restart_when_idle()
         place.table.step()
-        assert place.table.view().devices.notices == (place.upkeep.staged(),)
+        assert place.table.view().devices.notices == (place.upkeep.staged_sentence(),)
 
 
 @pytest.mark.parametrize(("hour", "theme"), [(19, "light"), (20, "dark"), (6, "dark")])
@@ -216,7 +216,7 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(
             name = answer.headers["Content-Disposition"]
             content = answer.get_data()
         assert name.startswith("attachment; filename=tabletop-companion-")
-        assert place.upkeep.backed_up_s() is not None
+        assert place.upkeep.last_backup_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
         assert "damaged or not a backup" in restore(b"PK rubbish")
         with monkeypatch.context() as full:
@@ -230,7 +230,7 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(
         assert warning in " ".join(notices())
         assert place.post("/api/settings/unstage")[0] == 200
         assert notices() == ()
-        assert not place.upkeep.staged()
+        assert not place.upkeep.staged_sentence()
 
 
 def test_all_as_delivered(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_all_as_delivered(tmp_path: Path) -> None:
         place.table.new_game("outbuffered", {}, 1)
         for games in (False, True):
             assert place.post("/api/settings/reset", games=games)[0] == 200
-            assert bool(place.upkeep.staged()) is games, "games go at the next start"
+            assert bool(place.upkeep.staged_sentence()) is games, "games go at the next start"
         view = place.table.view()
         assert (view.phase, view.seats[Seat.SOUTH].name) == (Phase.LOBBY, None)
         assert place.table.settings.theme == "system"

@@ -105,17 +105,17 @@ class SettingRow:
     """Type of the value in `Settings`, with bounds and pattern."""
     default: Any
     unit: str = ""
-    low: float = 0.0
-    """Minimum of a number."""
-    high: float = 0.0
-    """Maximum of a number."""
-    longest: int = MAX_TEXT
-    """Maximum length of a text."""
+    minimum: float = 0.0
+    """Of a number."""
+    maximum: float = 0.0
+    """Of a number."""
+    max_length: int = MAX_TEXT
+    """Of a text, in characters."""
     choices: tuple[tuple[Any, str], ...] = ()
     """Values to choose from, with their words."""
     may_be_empty: bool = False
     """Whether it may have no value, such as a pin that is not wired."""
-    page: bool = True
+    is_writable: bool = True
     """Whether the settings page may write it."""
 
     def page_may_write(self, value: Any) -> bool:
@@ -123,7 +123,7 @@ class SettingRow:
         # only devices, no files
         if self.key == "camera.source":
             return isinstance(value, str) and re.fullmatch(CAMERA_PATTERN, value) is not None
-        return self.page
+        return self.is_writable
 
     def text_of(self, value: Any) -> str:
         """Return a value as text in its field, with the decimal mark of the current language."""
@@ -155,8 +155,8 @@ class SettingRow:
                 value = {"yes": True, "no": False}.get(text)
             case FieldKind.TEXT if not text:
                 raise Malformed(say("This may not be empty."))
-            case FieldKind.TEXT if len(text) > self.longest or not text.isprintable():
-                raise Malformed(say("Enter at most {number} characters.", number=self.longest))
+            case FieldKind.TEXT if len(text) > self.max_length or not text.isprintable():
+                raise Malformed(say("Enter at most {number} characters.", number=self.max_length))
         try:
             if self.kind in _NUMBERS:
                 # unlike `convert`, `float` takes a sign and leading zeros, and no `null`
@@ -167,7 +167,7 @@ class SettingRow:
 
     def _help(self) -> str:
         """Return what to enter instead of a value that the settings do not take."""
-        low, high = _figure(self.low), _figure(self.high)
+        low, high = _figure(self.minimum), _figure(self.maximum)
         match self.kind:
             case FieldKind.NUMBER:
                 return say("Enter a number from {low} to {high}.", low=low, high=high)
@@ -184,7 +184,7 @@ class SettingRow:
         """Return the minimum and maximum as a sentence. Empty if it is not a number."""
         if self.kind not in _NUMBERS:
             return ""
-        return say("{low} to {high}.", low=_figure(self.low), high=_figure(self.high))
+        return say("{low} to {high}.", low=_figure(self.minimum), high=_figure(self.maximum))
 
     @property
     def default_words(self) -> str:
@@ -309,10 +309,10 @@ def _row(key: str, annotation: Any, words: Words) -> SettingRow:
         annotation,
         default,
         words.unit,
-        low=getattr(info, "ge", None) or 0,
-        high=getattr(info, "le", None) or 0,
-        longest=getattr(info, "max_length", None) or MAX_TEXT,
+        minimum=getattr(info, "ge", None) or 0,
+        maximum=getattr(info, "le", None) or 0,
+        max_length=getattr(info, "max_length", None) or MAX_TEXT,
         choices=choices,
         may_be_empty=is_union or kind is FieldKind.LIST or default == "",
-        page=key not in BY_HAND,
+        is_writable=key not in BY_HAND,
     )

@@ -101,7 +101,7 @@ class FirstEvening(PageGroup):
     @form("/host/first/done", guard=host_only)
     def done(self) -> Any:
         """End the questions for good."""
-        self.upkeep.welcome()
+        self.upkeep.end_first_evening()
         return redirect("/", 303)
 
     def _change(self, values: dict[str, Any]) -> None:

@@ -80,7 +80,7 @@ class SettingsPage(PageGroup):
             # show the running settings if the file cannot be read
             stored = self.upkeep.running
             error = problem.message
-        backed_up_s = self.upkeep.backed_up_s()
+        backed_up_s = self.upkeep.last_backup_s()
         return render_template(
             "settings.html",
             values=values_by_name(stored),
