@@ -223,8 +223,8 @@ class HelpJson(TypedDict):
 
 
 class PlaysJson(TypedDict):
-    """The moves that a seat can tap now. Each has notation, squares, label, key, path and the
-    pieces that it meets.
+    """The moves that a seat can tap now. Each has notation, squares, label, the name of its key,
+    the squares to tap, and those where a piece of the other side can stop it.
     """
 
     moment: str

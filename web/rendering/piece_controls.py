@@ -38,7 +38,7 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     """Return plays (moves that can be tapped) for `board.js`, each as a list.
 
     It has the notation, the squares, the label, the name of the key that begins the play, the
-    squares to tap, and what is met on the way, see `Play`.
+    squares to tap, and those where a piece of the other side can stop it, see `Play`.
     """
     return [
         plain((play.text, play.squares, play.label, play.key, play.touches, play.meets))
@@ -60,9 +60,10 @@ def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any
 
 
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
-    """Return the pieces that a seat places at the start, with their drawings, for `board.js`.
+    """Return what `board.js` needs for placing a seat's pieces at the start.
 
-    To these are added the squares where they may stand, and those where they stand at first.
+    That is each piece with its letter and drawing, the possible squares, and a proposal of one
+    square for each piece.
     """
     # 3 px below the middle of its key, where the drawing looks centred
     centre = 3j
