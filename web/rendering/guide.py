@@ -10,6 +10,7 @@ from markupsafe import Markup
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.table.board_check import HandMove
+from companion.table.prompts.guide import GuideView
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering.board import board_svg
@@ -25,11 +26,11 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
     guide = view.guide
     if picture is None or guide is None or view.phase is not Phase.ORDERS or view.board.problems:
         return board_svg(picture, quarters) if picture else Markup()
-    moves = tuple(move for seat in SEATS for move in _lesson_moves(view, seat))
+    moves = tuple(move for seat in SEATS for move in _lesson_moves(view, guide, seat))
     return board_svg(replace(picture, moves=moves), quarters)
 
 
-def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
+def _lesson_moves(view: TableView, guide: GuideView, seat: Seat) -> Iterator[HandMove]:
     """Yield one move, drawn as an arrow, for each step of the order that the lesson proposes to a
     seat.
 
@@ -37,17 +38,16 @@ def _lesson_moves(view: TableView, seat: Seat) -> Iterator[HandMove]:
     which is drawn faint on a3.
     """
     layout = view.board.layout
-    guide = view.guide
+    # an order without an origin is for the seat's only main piece
     steps = [
-        (origin or own_square(view, seat), target)
-        for origin, target in (guide.arrows.get(seat, ()) if guide else ())
+        (origin or own_square(view, seat), target) for origin, target in guide.arrows.get(seat, ())
     ]
     starts = {start for start, _ in steps}
-    origins: dict[Square, Square] = {}
+    # where the path to a square begins, which is where its piece stands
+    path_starts: dict[Square, Square] = {}
     for start, target in steps:
         if start is not None and target is not None and target != start:
-            # where the path to this square begins, which is where its piece stands
-            origins[target] = origins.get(start, start)
+            path_starts[target] = path_starts.get(start, start)
             ends_on_free_square = target not in layout and target not in starts
-            faces = layout.get(origins[target], ()) if ends_on_free_square else ()
+            faces = layout.get(path_starts[target], ()) if ends_on_free_square else ()
             yield HandMove(faces, start, target)
