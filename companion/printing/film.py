@@ -38,6 +38,7 @@ class Film(msgspec.Struct, frozen=True):
 
     documents: Sequence[str]
     durations_ms: Sequence[int]
+    """For how long each document is shown."""
     style: str
     """CSS for all documents. The converter knows no CSS variables."""
     background: str

@@ -1,7 +1,8 @@
 """Drawings that several kinds of printed pages share: head and foot of a page, the signpost, card
 backs and the rims of tags.
 
-All lengths are in mm, in the axes of the pen, see `companion.printing.pdf_pen`.
+All lengths are in mm, in the axes of the pen, see `companion.printing.pdf_pen`. Offsets without a
+name were chosen by eye.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The pictures in the rules of a game: examples, played by the game itself, and the board at the
 start.
+
+Nothing is drawn here. `illustrate` says what a picture shows, and the pages draw it.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ class Illustration(NamedTuple):
     """The kit, with only that part of the board which is drawn."""
     before: Layout
     after: Layout
+    """The layouts before and after the last action. Both are the start if there is none."""
     moves: tuple[HandMove, ...]
     """Moves of hands from one layout to the other."""
     events: tuple[Event, ...]
     tallies: tuple[Tally, ...]
+    """Sums that the last action has made, such as the strength of an attack."""
     caption: str
 
 

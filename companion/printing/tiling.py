@@ -102,15 +102,14 @@ def printable_area(paper: Paper, landscape: bool) -> Extent:
 
 
 class Window(NamedTuple):
-    """The part of the board on one page.
-
-    `core` is what belongs to the page and stays visible. `printed` is that with flap and bleed.
-    """
+    """The part of the board on one page."""
 
     column: int
     row: int
     core: Extent
+    """What belongs to the page and stays visible."""
     printed: Extent
+    """The core with flap and bleed."""
 
     @property
     def label(self) -> str:

@@ -140,8 +140,15 @@ class BoardReader:
         with self._lock:
             self.mirror = Mirror()
             location = start_with_lens(lens, is_calibrated)
-            memory = replace(self.memory, location=location, pose=None, reference=None)
-            self.memory = replace(memory, settled_look=None, latest_look=None, votes=())
+            self.memory = replace(
+                self.memory,
+                location=location,
+                pose=None,
+                reference=None,
+                votes=(),
+                settled_look=None,
+                latest_look=None,
+            )
             self.details = BoardDetails(lens)
 
     def use(self, kit: Kit | None) -> None:

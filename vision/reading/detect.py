@@ -214,8 +214,15 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
             return None
         memory = replace(memory, location=location)
 
-    look = replace(look, reference=reference, kit=kit, pose=pose)
-    return replace(look, sightings=sightings, outdated_sightings=frozenset(touched)), memory
+    look = replace(
+        look,
+        reference=reference,
+        kit=kit,
+        pose=pose,
+        sightings=sightings,
+        outdated_sightings=frozenset(touched),
+    )
+    return look, memory
 
 
 def _is_unmoved(

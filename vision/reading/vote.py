@@ -35,7 +35,19 @@ _PROBE_MM = at_height(square_corners_mm(0.0, 0.0, 200.0))
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Combine a look with those before it, and remember it."""
-    # Later pictures are compared with this one, where it was read: in these blocks, or in all
+    # Earlier votes are dropped if something moves, if the board has moved, or if cards were
+    # stirred.
+    latest, votes = memory.latest_look, memory.votes
+    is_moved = latest is None or not _is_same_pose(look.pose, latest.pose)
+    if not look.is_still or is_moved or (votes and votes[-1].is_stirred):
+        votes = ()
+    votes = (*votes, look.vote)[-AGREEING_PICTURES:]
+    joint, is_quiet = settle(votes, memory.settled_vote)
+    # While a lens is being searched for, the pose still changes.
+    is_quiet &= not memory.location.models_tried
+    look = replace(look, joint_vote=joint, is_quiet=is_quiet)
+
+    # Later pictures are compared with this one where it was read: in these blocks, or in all
     # (None).
     blocks = None
     if look.reference is not None and look.due_blocks is not None:
@@ -45,23 +57,14 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if blocks is None and background.current is not None:
         unsettled = np.ones(background.current.shape, dtype=bool)
     memory = replace(
-        memory, background=background, unsettled_blocks=unsettled, frames_since_reading=0
+        memory,
+        background=background,
+        unsettled_blocks=unsettled,
+        frames_since_reading=0,
+        votes=votes,
+        latest_look=look,
+        settled_look=look if is_quiet else None,
     )
-    latest, votes = memory.latest_look, memory.votes
-
-    # Earlier votes are dropped if something moves, if the board has moved, or if cards were
-    # stirred.
-    is_moved = latest is None or not _is_same_pose(look.pose, latest.pose)
-    if not look.is_still or is_moved or (votes and votes[-1].is_stirred):
-        votes = ()
-    votes = (*votes, look.vote)[-AGREEING_PICTURES:]
-
-    joint, is_quiet = settle(votes, memory.settled_vote)
-    # While a lens is being searched for, the pose still changes.
-    is_quiet &= not memory.location.models_tried
-    look = replace(look, joint_vote=joint, is_quiet=is_quiet)
-    settled = look if is_quiet else None
-    memory = replace(memory, votes=votes, latest_look=look, settled_look=settled)
     if not look.is_still and look.reference is not None:
         # Movement may have changed squares that were given up.
         given_up = memory.given_up_squares - look.squares_to_judge

@@ -1,9 +1,10 @@
 """The pages of a deck of cards: faces, the common back, the grid along which they are cut out, and
 places for piles.
 
-A place is an outline on paper beside the board, on which people lay a pile of cards. All lengths
-are in mm. Card axes: origin at the lower left corner of the upright card, x to the right, y up. The
-grid is centred on its page, so that backs meet fronts whichever way a printer turns the sheet.
+A place is an outline on paper beside the board, on which people lay a pile of cards. Card axes:
+origin at the lower left corner of the upright card, x to the right, y up. The grid is centred on
+its page, so that backs meet fronts whichever way a printer turns the sheet. All lengths are in mm.
+Those without another reason were chosen by eye.
 
 A page of cards, with its cutting marks:
 

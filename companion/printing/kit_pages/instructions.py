@@ -104,8 +104,8 @@ _KIND_NAMES = {
     "cards": say("cards"),
 }
 
-# Thumbnail of each kind of page: width of a cell and gap between cells in mm, number of columns and
-# rows.
+# What the thumbnail of each kind of page shows: width of a cell and gap between cells in mm, number
+# of columns, number of rows.
 _THUMBNAIL_CELLS = {
     "board": (3.6, 0.0, 3, 4),
     "pieces": (3.0, 0.8, 3, 3),
@@ -134,13 +134,14 @@ Picture = Callable[[Pen], None]
 
 
 class _Measures(NamedTuple):
-    """Measures of all steps."""
+    """Sizes that all steps share."""
 
     width_mm: float
     """Width of the page within its margins."""
     text_mm: float
     """Font size of the paragraphs."""
     picture_scale: float
+    """Scale of the pictures, at most 1."""
 
 
 class _Step(NamedTuple):

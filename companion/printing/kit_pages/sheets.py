@@ -44,7 +44,7 @@ from companion.printing.tiling import (
 # Name of the back of a card in `Page.names`.
 BACK = "back"
 
-# Share of a side's colour that remains with `KitStyle.low_ink`.
+# Share of a side's colour that remains with `KitStyle.low_ink`. Chosen by eye.
 _LOW_INK_SHARE = 0.18
 
 

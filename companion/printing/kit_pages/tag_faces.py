@@ -1,5 +1,8 @@
 """A tag with its measures, and what is printed around a piece's marker: a rim with letters or
-drawings, or the stone of a piece of several squares. All lengths are in mm.
+drawings, or the stone of a piece of several squares.
+
+A tag is the paper of one piece, to cut out, see `tag_pages.py`. All lengths are in mm. Lengths and
+shares without another reason were chosen by eye.
 """
 
 from __future__ import annotations
@@ -75,6 +78,7 @@ class Tag:
     def __init__(self, kit: Kit, faces: tuple[tuple[Face, int], ...]) -> None:
         self.kit = kit
         self.faces = faces
+        """The faces of the piece, each with the id of its marker."""
         self.first_face = first = faces[0][0]
         square = kit.board.square_mm
         # side of the white square on which the marker lies
@@ -82,6 +86,7 @@ class Tag:
         self.is_big = first.size != (1, 1)
         """Whether the piece covers several squares."""
         is_wide = kit.has_wide_rim(first)
+        # a high block with one face gets a lid
         self.is_lid = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
         # the rim gets what the square has left beside the marker and its white
         self.rim_mm = max(0.0, min(_RIM_MM, (square - white) / 2))
@@ -98,6 +103,7 @@ class Tag:
             if not self.apron_mm and apron >= MIN_APRON_MM:
                 self.rim_mm = rim
                 self.apron_mm = min(_APRON_MM, apron)
+        # size of each top
         self.top_width = self.top_depth = white + 2 * self.rim_mm
         if self.is_big:
             self.top_width, self.top_depth = kit.tops_mm[first.name]
@@ -108,6 +114,7 @@ class Tag:
         has_drawing = self.is_big or self.is_lid or self.apron_mm or len(faces) > 1
         self.picture_mm = 0.0 if has_drawing else _PICTURE_MM
         """Height of a drawing below the cut-out. 0 if the cut-out has a drawing on it."""
+        # width with flaps or caption, whichever is wider
         self.width = max(self.top_width + 2 * self.flap_mm, _MIN_TAG_MM)
         leaf_with_spine = self.top_depth + self.apron_mm + self.spine_mm
         # there is one spine fewer than leaves
@@ -148,20 +155,19 @@ def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
         with pen.at(width / 2, width / 2, turn_deg=turn), pen.at(0, writing_y):
             # names above and below, signs at both sides
             if face.sign and turn % 180 == 0:
-                _draw_sign_with_name(pen, face, name, (0.72 * width, rim), fill)
+                _draw_sign_with_name(pen, face, name, fill, rim, max_width=0.72 * width)
             else:
                 _draw_letter_or_drawing(pen, face, rim - edge, fill, side)
 
 
 def _draw_sign_with_name(
-    pen: Pen, face: Face, name: str, area: tuple[float, float], fill: str
+    pen: Pen, face: Face, name: str, fill: str, rim: float, *, max_width: float
 ) -> None:
-    """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain
-    background.
+    """Draw a face's sign and a name side by side in the middle of a rim at the origin, on a
+    background of colour `fill`.
 
-    `area` is the width that they may take, and the width of the rim.
+    `rim` is the width of the rim.
     """
-    max_width, rim = area
     words = name.capitalize()
     sign_mm = 0.9 * rim
     gap = 0.2 * rim
@@ -176,8 +182,9 @@ def _draw_sign_with_name(
 
 
 def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
-    """Draw in the middle of a rim at the origin the face's letter on a plain background, or the
-    middle of its drawing if it has no letter.
+    """Draw a face's letter in the middle of a rim at the origin, on a background of colour `fill`.
+
+    If it has no letter, draw the middle of its drawing instead. `rim` is the width of the rim.
     """
     if not face.letter:
         # enlarged, so that only the middle of the drawing fits the rim
