@@ -155,15 +155,11 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
     """
-    named = dict[str, object]()
-    placeholders = list[str]()
-    for part in filter(None, parts):
-        name = f"p{len(named)}"
-        named[name] = part
-        placeholders.append(f"{{{name}}}")
+    named = {f"p{number}": part for number, part in enumerate(filter(None, parts))}
     # Braces in a separator are literal, not parts of the pattern.
     glue = separator.replace("{", "{{").replace("}", "}}")
-    return _make_sentence(glue.join(placeholders), "", named) if named else ""
+    pattern = glue.join(f"{{{name}}}" for name in named)
+    return _make_sentence(pattern, "", named) if named else ""
 
 
 def with_heading(head: str, text: str) -> str:

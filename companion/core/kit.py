@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
+from typing import NamedTuple
 
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -169,6 +170,20 @@ class Mark:
     """The seat whose colour it has. None: it has the colour of the lines."""
 
 
+class BlockFit(NamedTuple):
+    """The block of squares where a piece of several squares fits best.
+
+    The offsets are those of the piece from the block, in squares (-0.5 to 0.5).
+    """
+
+    first: Square
+    """Lower left square of the block, which may be off the board."""
+    off_files: float
+    """Offset to South's right."""
+    off_ranks: float
+    """Offset away from South."""
+
+
 @dataclass(frozen=True)
 class Board:
     """A printed board: squares in files (columns) and ranks (rows), and corner markers.
@@ -244,21 +259,17 @@ class Board:
         x, y = self.centre_mm(first)
         return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
 
-    def nearest_first(
-        self, size: tuple[int, int], x_mm: float, y_mm: float
-    ) -> tuple[Square, float, float]:
+    def fit_block(self, size: tuple[int, int], x_mm: float, y_mm: float) -> BlockFit:
         """Return where a piece of several squares with this middle fits best.
 
-        The result is the lower left square of the best position, which may be off the board, and
-        the offset of the piece from that position to the right and upwards, in squares (-0.5 to
-        0.5). `size` is the number of squares across and along.
+        `size` is the number of squares across and along.
         """
         zero_x, zero_y = self.middle_mm(Square(0, 0), size)
         # Offset from the position at a1, in squares
         files = (x_mm - zero_x) / self.pitch_mm
         ranks = (y_mm - zero_y) / self.rank_pitch_mm
         first = Square(math.floor(files + 0.5), math.floor(ranks + 0.5))
-        return first, files - first.file, ranks - first.rank
+        return BlockFit(first, files - first.file, ranks - first.rank)
 
     def square_at(self, x_mm: float, y_mm: float) -> Square | None:
         """Return the square whose cell contains a point, or None beside the board.

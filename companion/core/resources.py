@@ -50,14 +50,13 @@ def save_memory() -> bool:
     libc = _load_glibc()
     if libc is None:
         return False
-    settings = (
-        (_M_ARENA_MAX, _MAX_ARENAS),
-        (_M_MMAP_THRESHOLD, _MAPPED_BYTES),
-        (_M_TRIM_THRESHOLD, _SPARE_BYTES),
-    )
     # mallopt returns 1 if it accepts a value. All are set, even if one is refused.
-    answers = [libc.mallopt(name, value) for name, value in settings]
-    return answers == [1] * len(settings)
+    answers = [
+        libc.mallopt(_M_ARENA_MAX, _MAX_ARENAS),
+        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES),
+        libc.mallopt(_M_TRIM_THRESHOLD, _SPARE_BYTES),
+    ]
+    return answers == [1, 1, 1]
 
 
 def return_memory() -> bool:

@@ -296,9 +296,8 @@ def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
     `order` is the action that the press hands in.
     """
     session, reading = live.session, live.reading
-    if order.moment != session.moment or order.seat not in session.awaited or not live.sees_board:
-        return False
-    if order.action not in session.open_actions:
+    is_due = order.moment == session.moment and order.seat in session.awaited
+    if not is_due or not live.sees_board or order.action not in session.open_actions:
         return False
     if not reading.quiet:
         return True

@@ -139,10 +139,8 @@ def _last_layout(session: Session) -> Layout:
 
 def _previous_stages(session: Session) -> tuple[Stage, ...]:
     """Return the stages of the last turn of both seats, while the next orders are due."""
-    if session.phase is not Phase.ORDERS:
-        return ()
     # Everybody saw a turn of one seat when it was played.
-    if session.last_turn.is_of_one_seat:
+    if session.phase is not Phase.ORDERS or session.last_turn.is_of_one_seat:
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
 

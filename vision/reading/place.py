@@ -310,7 +310,7 @@ def _squares_beneath(
 
     # The lower left square of the nearest proper position, and the offset from it in squares.
     size = face.turned_size(turn_deg)
-    first, off_files, off_ranks = board.nearest_first(size, x_mm, y_mm)
+    first, off_files, off_ranks = board.fit_block(size, x_mm, y_mm)
     off_squares = max(abs(off_files), abs(off_ranks)) + spread_mm / board.pitch_mm
 
     # Angle to the nearest right angle.

@@ -196,7 +196,7 @@ class Tags(MovablePieces):
         size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
             return board.square_at(piece.x_mm, piece.y_mm)
-        first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
+        first = board.fit_block(size, piece.x_mm, piece.y_mm).first
         return Square(max(0, first.file), max(0, first.rank))
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:

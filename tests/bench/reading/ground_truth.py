@@ -86,7 +86,7 @@ def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:
     board, size = kit.board, kit.face(piece.top.name).turned_size(piece.turn_deg)
     if board.square_at(piece.x_mm, piece.y_mm) is None:
         return ()
-    first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
+    first = board.fit_block(size, piece.x_mm, piece.y_mm).first
     return Square(max(0, first.file), max(0, first.rank)).area(size)
 
 
