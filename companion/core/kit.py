@@ -134,8 +134,11 @@ class Face:
     height_mm: float
     """Height of the marker above the surface on which the piece stands."""
     seat: Seat | None = None
+    """The seat that owns the piece. None for one that belongs to nobody, such as a ball."""
     carried: bool = False
-    """Whether it is drawn small at the shoulder of the piece with which it shares a square."""
+    """Whether it can be carried, such as a flag or a ball. It is drawn small at the shoulder of the
+    piece with which it shares a square.
+    """
     letter: str = ""
     """Text on the piece, one or two characters such as a number or a role."""
     size: tuple[int, int] = (1, 1)
@@ -414,6 +417,7 @@ class Kit:
     pieces: tuple[tuple[str, ...], ...] = ()
     """Face names of each physical piece. A piece with one face is a flat tag."""
     tag_mm: float = 24.0
+    """Side of the marker on a piece."""
     notes: tuple[str, ...] = ()
     """Notes on the instruction sheet about these pieces."""
     deck: Deck | None = None

@@ -85,13 +85,13 @@ def commitment_of(secret: str) -> str:
     return hashlib.sha256(bytes.fromhex(secret)).hexdigest()
 
 
-def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
+def chance_of_orders(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
     """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed actions.
 
-    Both orders were sealed before either was opened, so nobody could choose the seed. The secret is
-    only the hash of the game's name.
+    Both actions were sealed before either was opened, so nobody could choose the seed. The secret
+    is only the hash of the game's id at both tables.
     """
-    secret = hashlib.sha256(game.encode()).hexdigest()
+    secret = hashlib.sha256(game_id.encode()).hexdigest()
     contributions = {
         seat: Contribution(hashlib.sha256(salt.encode()).hexdigest(), "order")
         for seat, salt in salts.items()
