@@ -104,7 +104,7 @@ class BinmatBot(Bot):
         self._strength = STRENGTHS[level]
         # cards that lay face up on the lane decks in the last view
         self._open_tops: list[str] = []
-        # cards that lay open and are now with the other side, in its hand or its stacks
+        # cards that lay open and are now with the other side, face down in its hand or its stacks
         self._held: set[str] = set()
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
@@ -113,6 +113,7 @@ class BinmatBot(Bot):
             self._remember(state_of(view))
 
     def _remember(self, state: State) -> None:
+        """Note the cards that the other side was seen to draw, and those that lie open now."""
         # what lay open and is no longer visible was drawn by the other side
         self._held |= set(self._open_tops)
         self._held -= cards_shown(state)
@@ -128,11 +129,9 @@ class BinmatBot(Bot):
         rng = Random(f"{self.seed}/{state.turns_left}")
         deals = random_deals(state, self.seat.number, self._held, rng)
         texts = legal_actions(state, self.seat)
-        # an action that wins at once on every sampled deal is taken as a sure win
         samples = list(islice(deals, _SURE_WIN_DEALS))
         for text in texts:
-            outcomes = (carry_out(sample, text, Random(0)).state.outcome for sample in samples)
-            if all(outcome and self.seat in outcome.winners for outcome in outcomes):
+            if self._wins_at_once(samples, text):
                 return Choice(text, _SURE_WIN_DEALS * len(texts), (say("This wins at once."),))
         playout = Playout(state)
         points = {
@@ -149,6 +148,11 @@ class BinmatBot(Bot):
             nodes += choice.nodes
             reasons = choice.why
         return Choice(best, nodes, (_reason(playout, ACTION_PARTS[best]), *reasons))
+
+    def _wins_at_once(self, deals: Sequence[State], text: str) -> bool:
+        """Return whether an action wins at once on all of these deals."""
+        outcomes = (carry_out(deal, text, Random(0)).state.outcome for deal in deals)
+        return all(outcome and self.seat in outcome.winners for outcome in outcomes)
 
     def _noise(self, text: str) -> float:
         """Return the noise of the points for this kind of action, fixed for the whole game."""

@@ -5,8 +5,8 @@ After that both sides only draw, build stacks and fight, and this module does so
 and without sentences, about as fast as plain Python can.
 
 Decks are listed from the bottom, so that the top card is popped. Stacks and piles are listed from
-the oldest card. A wall is a stack of the defender. Seats are numbers: 0 is South, the defender, and
-1 is North, the attacker.
+the oldest card. `card[0]` is the value of a card, such as `BREAK`. A wall is a stack of the
+defender. Seats are numbers: 0 is South, the defender, and 1 is North, the attacker.
 """
 
 from __future__ import annotations

@@ -98,6 +98,7 @@ class Evaluation:
 
     def rated_plays(self, position: Position) -> list[RatedPlay]:
         """Return all plays of the seat on turn with their gains, once for each target."""
+        # unpacked, because the search calls this most often
         own, _, own_low, foe_low, intel, low_intel, seat, *_ = position
         scouts = position.scouts
         stacks = own_low | foe_low

@@ -119,9 +119,11 @@ class Candidate:
     """A possible turn."""
 
     first: Play
+    """Its first play. The search is made anew for the next one."""
     ends: tuple[End, ...]
     """All possible ends, in the order of `outcomes`. A turn without a face-off has a single one."""
     value: float
+    """Value for the seat that plays it, in points, with the bonus that `Search.best` adds."""
     has_face_off: bool = False
     odds: float = 1.0
     """Chance to win all face-offs."""

@@ -143,7 +143,7 @@ def terrain_of(text: str) -> Terrain:
             raise Malformed(text)
 
     def places(character: str) -> tuple[int, ...]:
-        # same numbering as `Terrain.squares`: by file, then rank
+        # Same numbering as `Terrain.squares`: by file, then rank.
         return tuple(
             square.file * tiles.ranks + square.rank for square in tiles.squares_of(character)
         )
@@ -179,7 +179,7 @@ def kit_of(text: str) -> Kit:
         Face(
             ROBOTS[side][number],
             SIDES[seat].drawing,
-            # the markers of a side are consecutive, in the order of its robots
+            # The markers of a side are consecutive, in the order of its robots.
             (first + number - 1,),
             _HEIGHT_MM,
             seat,
@@ -224,5 +224,5 @@ class ArenaEvent(EventKind):
     ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)
     SPAWN = "spawn", Look(swells=True), None, _SPAWNS
     NO_SPAWN = "no_spawn"
-    # a robot without hit points leaves the board
+    # A robot without hit points leaves the board.
     LEAVE = "leave", Look(swells=True), None, _LOSSES

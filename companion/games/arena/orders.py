@@ -124,5 +124,5 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
 
 def random_orders(numbers: Sequence[int], rng: Random) -> Orders:
     """Return one of `all_orders`, drawn uniformly, without enumerating them."""
-    # index 0 is excluded, because a seat gives at least one order
+    # Index 0 is excluded, because a seat gives at least one order.
     return orders_at(rng.randrange(1, _CHOICES ** len(numbers)), numbers)

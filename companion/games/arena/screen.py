@@ -89,7 +89,7 @@ def _hint(state: State) -> str:
         return hint
     if is_spawning(options, turn):
         return joined(" ", (hint, say("New robots appear in this turn.")))
-    # the next multiple of the interval
+    # The next multiple of the interval.
     next_spawning = turn + options.spawn_every - turn % options.spawn_every
     if next_spawning > options.turns:
         return hint
@@ -206,7 +206,7 @@ class OrdersPad(PadGrammar):
 
         Robots that do nothing are left out. If all do nothing, the text is the first robot's `-`.
         """
-        # `zip` leaves out the robots that the draft has not reached
+        # `zip` leaves out the robots that the draft has not reached.
         pairs = zip(self.numbers, self._codes(draft), strict=False)
         orders = tuple((number, code) for number, code in pairs if code)
         return str(Orders(orders or ((self.numbers[0], NOTHING),)))
@@ -235,7 +235,7 @@ class OrdersPad(PadGrammar):
             if pad == "a":
                 codes.append(DESTRUCT)
             elif key is None:
-                # ready: this robot does nothing, and an `a` before it is cancelled
+                # Ready: this robot does nothing, and an `a` before it is cancelled.
                 codes.append("")
             elif follows_a and pad != "b":
                 codes.append(f"a{key.letter}")

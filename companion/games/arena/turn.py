@@ -58,15 +58,15 @@ def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
     for robot, target in targets.items():
         entrants.setdefault(target, []).append(robot)
     failed = entrants.pop(None, [])
-    # if several robots want the same square, all of them fail (Ruling 3)
+    # If several robots want the same square, all of them fail (Ruling 3).
     for robots in entrants.values():
         if len(robots) > 1:
             failed += robots
-    # a robot that stays blocks its place, so robots that want to enter it stay, too
+    # A robot that stays blocks its place, so robots that want to enter it stay, too.
     blocked_places = [
         place for robot, place in enumerate(places) if robot not in targets or robot in failed
     ]
-    # the list grows during the loop: a robot that cannot enter blocks its own place
+    # The list grows during the loop: a robot that cannot enter blocks its own place.
     for place in blocked_places:
         for robot in entrants.get(place, ()):
             if robot not in failed:
@@ -84,7 +84,7 @@ def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     sides: tuple[list[Robot], list[Robot]] = ([], [])
     for robot in turn.robots:
         sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
-    # new robots are last in the list but have the lowest free numbers, so sort again
+    # New robots are last in the list but have the lowest free numbers, so sort again.
     south, north = map(sorted, sides)
     after = State(
         state.options, state.terrain, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
@@ -121,7 +121,7 @@ class _Turn(TurnLog):
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
             codes = dict(orders[side].by_robot)
-            # a robot without an order does nothing (Ruling 3)
+            # A robot without an order does nothing (Ruling 3).
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
@@ -146,7 +146,7 @@ class _Turn(TurnLog):
 
     def end_stage(self, title: str) -> None:
         """Add a stage with the events since the last one, unless there are none."""
-        # a stage without events would interrupt play for nothing
+        # A stage without events would interrupt play for nothing.
         if not self.fresh_events:
             return
         squares = self.terrain.squares
@@ -222,7 +222,7 @@ def _move(turn: _Turn) -> None:
                 target=texts[target],
             )
             turn.add_robot_event(CommonEvent.MOVE, robot, text, "moving", to=target)
-    # places change only now, because the sentences above name the old squares
+    # Places change only now, because the sentences above name the old squares.
     for index, target in targets.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
@@ -231,7 +231,7 @@ def _move(turn: _Turn) -> None:
 def _bump_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets) -> list[Headline]:
     """Return the headlines of failed moves. Moves to the same square share one headline."""
     names = {index: turn.robots[index].name for index in failed}
-    # too many to read one after another: give their number, show the first and the last
+    # Too many to read one after another: give their number, show the first and the last.
     if len(failed) > _MAX_BUMPS:
         first, *_, last = names.values()
         return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
@@ -246,13 +246,13 @@ def _bump_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets) ->
                 "{side!c}’s robot {number} is blocked", side=NAMES[robot.side], number=robot.number
             )
             faces = [robot.name]
-            # also show the robot in the way
+            # Also show the robot in the way.
             if place in robot_at:
                 faces.append(robot_at[place].name)
         else:
             text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
         headlines.append(Headline(text, "bump", tuple(faces)))
-    # robots that wanted the same square have made the same headline
+    # Robots that wanted the same square have made the same headline.
     return list(dict.fromkeys(headlines))
 
 
@@ -286,7 +286,7 @@ def _spawn(turn: _Turn) -> None:
         return
     robot_at = turn.robots_by_place()
     for side, spawns in enumerate(turn.terrain.spawns):
-        # armed robots count, too, since they leave only at the end of the turn (Ruling 3)
+        # Armed robots count, too, since they leave only at the end of the turn (Ruling 3).
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
             square = turn.terrain.texts[place]
@@ -300,7 +300,7 @@ def _spawn(turn: _Turn) -> None:
                     side=NAMES[side],
                 )
             else:
-                # the lowest free number (Ruling 3)
+                # The lowest free number (Ruling 3).
                 number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
                 robot = _Robot(side, number, place, options.hit_points)
@@ -343,7 +343,7 @@ def _attack(turn: _Turn) -> None:
             direction=DIRECTION_WORDS[direction],
         )
         turn.add_robot_event(CommonEvent.MISS, robot, text, "attacking", why=why, to=target)
-    # show the hardest hit last
+    # Show the hardest hit last.
     turn.headlines.sort(key=lambda headline: headline.lost)
     if attackers and not turn.headlines:
         text = say_n("The attack hits nothing", "{n} attacks hit nothing", len(attackers))
@@ -378,7 +378,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
         )
     faces = (robot.name, victim.name)
     square = turn.terrain.squares[victim.place]
-    # points can be negative here, since a robot without points stays until the end of the turn
+    # Points can be negative here, since a robot without points stays until the end of the turn.
     points_left = max(0, victim.points)
     turn.headlines.append(
         Headline(
@@ -395,7 +395,7 @@ def _blow_up(turn: _Turn) -> None:
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     robot_at = turn.robots_by_place()
     for robot in armed:
-        # neighbours of both sides are hit, and walls protect nobody (Ruling 3)
+        # Neighbours of both sides are hit, and walls protect nobody (Ruling 3).
         neighbours = turn.terrain.around[robot.place]
         victims = [robot_at[place] for place in neighbours if place in robot_at]
         damages = [_hurt(victim, turn.options.blast) for victim in victims]
@@ -416,7 +416,7 @@ def _blow_up(turn: _Turn) -> None:
             victims=len(victims),
         )
         turn.headlines.append(Headline(text, "hit", (robot.name,), lost=sum(damages)))
-    # they end with 0 points, whatever damage other blasts did to them (Ruling 3)
+    # They end with 0 points, whatever damage other blasts did to them (Ruling 3).
     for robot in armed:
         robot.points = 0
 
@@ -424,7 +424,7 @@ def _blow_up(turn: _Turn) -> None:
 def _hurt(victim: _Robot, damage: int) -> int:
     """Subtract the damage of one hit, halved behind a shield, and return it."""
     if victim.code == DEFEND:
-        # every single hit is halved and rounded down (Ruling 3)
+        # Every single hit is halved and rounded down (Ruling 3).
         damage //= 2
     victim.points -= damage
     return damage
@@ -440,7 +440,7 @@ def _end(turn: _Turn) -> None:
     """
     if not turn.events:
         turn.add(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
-    # robots without points have acted in this turn and leave together (Ruling 3)
+    # Robots without points have acted in this turn and leave together (Ruling 3).
     for robot in turn.robots:
         if robot.points <= 0:
             why = say("It has no hit points left.")
@@ -451,7 +451,7 @@ def _end(turn: _Turn) -> None:
     turn.robots = [robot for robot in turn.robots if robot.points > 0]
     sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
     counts = [len(robots) for robots in sides]
-    # a side without robots loses, even if robots would appear in the next turn (Ruling 3)
+    # A side without robots loses, even if robots would appear in the next turn (Ruling 3).
     if not any(counts):
         text = say("Neither side has a robot left: a draw.")
         turn.end(None, text, "winning", say("No robots left."))
@@ -467,10 +467,10 @@ def _end(turn: _Turn) -> None:
 
 def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     """End the game after the last turn. More robots win, with hit points as the tie-break."""
-    # tuples compare by robots first, then by points
+    # Tuples compare by robots first, then by points.
     scores = list(zip(counts, points, strict=True))
     winner = None if scores[0] == scores[1] else scores.index(max(scores))
-    # the sentences speak of the winner first, or of South in a draw
+    # The sentences speak of the winner first, or of South in a draw.
     side = winner or 0
     parts = {
         "turn": turn.turn_number,

@@ -2,6 +2,12 @@
 
 Sums of 2, 4, 8 and so on are strong. In the full game the program deals and phones hold the hands.
 With real cards the cards stay on the table, and the program counts turns and resolves combats.
+
+The files of both ways to play: `cards`, `events` (with the roles of the seats), `combat`, `screen`
+(kit and screens), `words` (texts for people) and `tools` (a command). Those of the full game:
+`state` (also all options), `actions` (notation and refusals), `turn` (what actions do) and
+`lesson`. `real_cards` is the other way. A “ruling” in comments is the project's decision on what
+the rulebook leaves open. `words` says it in the rules.
 """
 
 from __future__ import annotations

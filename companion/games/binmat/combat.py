@@ -111,7 +111,7 @@ def sum_of(stack: Cards) -> Sum:
             wilds.append(card)
         else:
             idle_parts.append((CARD_TEXTS[card], "0"))
-    # each WILD lifts the sum to the next higher power of two ("The Wild Modifier")
+    # Each WILD lifts the sum to the next higher power of two ("The Wild Modifier").
     for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
@@ -128,7 +128,7 @@ def power_of(total: int) -> int:
     >>> [power_of(total) for total in (0, 2, 4, 6, 8, 256)]
     [0, 1, 2, 0, 3, 8]
     """
-    # a power of two has exactly one bit set
+    # A power of two has exactly one bit set.
     if total and not total & (total - 1):
         return total.bit_length() - 1
     return 0
@@ -197,7 +197,7 @@ class Combat(TurnLog):
         """Cards that go to the discard pile of the lane, the lowest of them first."""
         self._reveal()
         self._spring_traps()
-        # checked after the TRAPs, which may have removed a BOUNCE (ruling)
+        # Checked after the TRAPs, which may have removed a BOUNCE (ruling).
         if any(card[0] == BOUNCE for stack in self.stacks.values() for card in stack):
             self._end_by_bounce()
         else:
@@ -228,7 +228,7 @@ class Combat(TurnLog):
         """
         initiator = self.setup.initiator
         for seat in (initiator, initiator.other):
-            # a TRAP that the other side's TRAPs have already taken does not act
+            # A TRAP that the other side's TRAPs have already taken does not act.
             for card in self.stacks[seat]:
                 if card[0] == TRAP:
                     self._spring_trap(seat, card)
@@ -240,7 +240,7 @@ class Combat(TurnLog):
         other = seat.other
         parts = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
         kind = BinmatEvent.TRAP_IDLE
-        # a defender stack has one face, but attacker cards lie open one by one
+        # A defender stack has one face, but attacker cards lie open one by one.
         was_open = card in self.setup.open_attacker_cards
         if seat is DEFENDER:
             was_open = self.setup.is_defender_open
@@ -319,7 +319,7 @@ class Combat(TurnLog):
         self.add_stage(say("Powers"), None, tallies=tuple(tallies))
         attack_power = self.sums[ATTACKER].power
         defence_power = self.sums[DEFENDER].power
-        # an attack of equal power gets through
+        # An attack of equal power gets through.
         if attack_power < defence_power:
             self._repel_attack(attack_power, defence_power)
         else:
@@ -360,7 +360,7 @@ class Combat(TurnLog):
         remaining = max(0, len(self.defender) - self.damage)
         lost_cards = self.defender[remaining:]
         self.stacks[DEFENDER] = self.defender[:remaining]
-        # the top card goes first
+        # The top card goes first.
         self._discard_to_attacker(DEFENDER, lost_cards[::-1], "damage")
         owed = self.cards_owed = self.damage - len(lost_cards)
         if owed:
@@ -377,7 +377,7 @@ class Combat(TurnLog):
         Rulebook, "Combat". A BREAK, and in the hackmud edition two powers of 0, change the formula.
         """
         no_power = say("Both powers are 0.")
-        # an attacker stack that was empty, or that TRAPs emptied, does no damage (ruling)
+        # An attacker stack that was empty, or that TRAPs emptied, does no damage (ruling).
         if not self.stacks[ATTACKER]:
             if self.setup.attacker:
                 return 0, say("{role!c} has lost all cards to TRAPs.", role=ROLES[ATTACKER])
@@ -386,14 +386,14 @@ class Combat(TurnLog):
             seat for seat, stack in self.stacks.items() if any(card[0] == BREAK for card in stack)
         ]
         is_rulebook = self.edition is Edition.RULEBOOK
-        # rulebook edition: only the attacker's BREAK counts, and the defender's power is ignored
+        # Rulebook edition: only the attacker's BREAK counts, and the defender's power is ignored.
         if is_rulebook and ATTACKER in seats_with_break:
             parts = {"role": ROLES[ATTACKER], "power": attack_power}
             return attack_power, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
-        # hackmud edition: this attack is not weaker, so the defender's power is 0 as well
+        # Hackmud edition: this attack is not weaker, so the defender's power is 0 as well.
         if not is_rulebook and attack_power == 0:
             return 0, no_power
-        # hackmud edition: a BREAK in either stack counts, and the stack size is the least damage
+        # Hackmud edition: a BREAK in either stack counts, and the stack size is the least damage.
         if not is_rulebook and seats_with_break:
             size = len(self.defender)
             return max(attack_power, size), say_n(
@@ -404,7 +404,7 @@ class Combat(TurnLog):
                 other=ROLES[DEFENDER],
                 power=attack_power,
             )
-        # in the rulebook edition 0 against 0 therefore does 1 damage (ruling)
+        # In the rulebook edition 0 against 0 therefore does 1 damage (ruling).
         damage = attack_power - defence_power + 1
         parts = {"power": attack_power, "other": defence_power, "damage": damage}
         return damage, say("{power} against {other}: {damage} damage", **parts)
@@ -438,7 +438,7 @@ def add_result(
     Its events are those of the turn since the last stage. `expected` and `todo` are those of
     `Stage`, for hands that move real cards.
     """
-    # attacker cards that did damage are not crossed out, although they are discarded too
+    # Attacker cards that did damage are not crossed out, although they are discarded too.
     lost_cards = {
         DEFENDER: combat.setup.defender,
         ATTACKER: () if combat.damage else combat.setup.attacker,
@@ -447,7 +447,7 @@ def add_result(
         seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost_cards.items()
     }
-    # show the powers, or only the cards if a BOUNCE prevented the sums
+    # Show the powers, or only the cards if a BOUNCE prevented the sums.
     shown = next((part.tallies for part in combat.stages if part.tallies), _cards_of(combat.setup))
     tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in shown)
     headline = Headline(COMBAT_BOUNCES, "bump")
@@ -464,7 +464,7 @@ def _stage_title(combat: Combat) -> str:
 
 def _tally(seat: Seat, stack_sum: Sum, is_greater: bool) -> Tally:
     """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
-    # the row goes at least to 32, so that it shows how far a weak sum falls short
+    # The row goes at least to 32, so that it shows how far a weak sum falls short.
     length = max(5, stack_sum.power)
     return Tally(
         seat,
@@ -496,7 +496,7 @@ def _headline(combat: Combat) -> str:
         if lane is None:
             return say("{total} beats {other}. {side!c} holds the lane.", **parts)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **parts, lane=lane)
-    # the cards that the defender stack has lost, without those that the lane deck owes
+    # The cards that the defender stack has lost, without those that the lane deck owes.
     stack_losses = combat.damage - combat.cards_owed
     side = ROLES[DEFENDER]
     if not combat.damage:

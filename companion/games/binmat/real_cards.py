@@ -142,7 +142,7 @@ def parse_open_cards(text: str) -> CombatSetup:
     defender, open_defender_cards = _parse_stack(match["defender"] or "")
     if not attacker and not defender:
         raise Malformed(say("Combat needs a card in one of the two stacks"))
-    # an open BREAK proves nothing, because it may have been played to begin this combat
+    # An open BREAK proves nothing, because it may have been played to begin this combat.
     is_defender_open = any(card[0] != BREAK for card in open_defender_cards)
     lane = int(match["lane"]) if match["lane"] else None
     return CombatSetup(attacker, defender, ATTACKER, is_defender_open, open_attacker_cards, lane)
@@ -188,7 +188,7 @@ def check(state: RealCardsState, action: str) -> None:
     rule = "clock"
     why = _refusal_text(state, action)
     if is_open_cards(action) and state.is_declared:
-        # in the hackmud edition the attacker stack may be empty (ruling)
+        # In the hackmud edition the attacker stack may be empty (ruling).
         if parse_open_cards(action).attacker or state.options.is_hackmud:
             return
         rule = "combat"
@@ -225,7 +225,7 @@ def carry_out(state: RealCardsState, seat: Seat, action: str) -> Step[RealCardsS
     if action == WON:
         reason = say("The lane deck owes a card and has none.")
         outcome = Outcome(frozenset({ATTACKER}), reason, LANE_RUN_DRY)
-        # the turn of the winning combat is counted too (ruling)
+        # The turn of the winning combat is counted too (ruling).
         return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
     text = say("{role!c} is done.", role=role)
     if action == PASS:
@@ -260,7 +260,7 @@ def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[Real
     add_combat(log, combat)
     add_result(log, combat, expected, _discard_tasks(combat))
     after = _end_turn(state)
-    # the turn ends only when the attacker has drawn the cards that the lane deck owes
+    # The turn ends only when the attacker has drawn the cards that the lane deck owes.
     if combat.cards_owed:
         after = replace(state, is_declared=False, lane=lane, cards_owed=combat.cards_owed)
     return log.step_to(after)
@@ -275,7 +275,7 @@ def _discard_tasks(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     if cards := combat.to_attacker_discard:
         parts = {"side": ROLES[ATTACKER], "cards": cards_text(cards), "count": len(cards)}
         text = say("{side!c}: discard {cards}", **parts)
-        # too long for the sign, so give only the number of cards
+        # Too long for the sign, so give only the number of cards.
         if len(text) > _MAX_SIGN_LENGTH:
             text = say("{side!c}: discard {count} cards", **parts)
         tasks.append((ATTACKER, text))
@@ -315,7 +315,7 @@ def card_ui(state: RealCardsState, viewer: Seat | None) -> CardUi:
     is_plain_turn = not (state.is_in_combat or state.outcome)
     keys = _keys(state)
     acting = player_on_turn(state.options, state.turns_left)
-    # the attacker draws the cards of a combat, even in a turn of the defender
+    # The attacker draws the cards of a combat, even in a turn of the defender.
     if state.seat is not state.options.seat(state.turns_left):
         acting = ROLES[ATTACKER]
     return CardUi(
@@ -415,10 +415,10 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     defender_zone = Square(lane, _ZONE_RANKS[DEFENDER])
     attacker = fans.get(attacker_zone, ())
     defender = fans.get(defender_zone, ())
-    # the stacks are not known while a card could not be read
+    # The stacks are not known while a card could not be read.
     if not attacker or _UNREAD in (*attacker, *defender):
         return None
-    # only in the hackmud edition do single attacker cards lie open before a combat
+    # Only in the hackmud edition do single attacker cards lie open before a combat.
     open_attacker_cards = before.get(attacker_zone, ()) if state.options.is_hackmud else ()
     attacker_text = _mark_open(attacker, open_attacker_cards)
     defender_text = _mark_open(defender, before.get(defender_zone, ()))

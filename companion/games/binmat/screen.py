@@ -108,7 +108,7 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     name = SIDES[seat].name
     if players == 1:
         return name
-    # number of the side's own turns so far, modulo its number of players
+    # Number of the side's own turns so far, modulo its number of players.
     own_turns = (options.turns - turns_left) // 2
     return say("{colour} {number}", colour=name, number=own_turns % players + 1)
 
@@ -150,7 +150,7 @@ def _sign(state: State) -> str:
         return ""
     seat = state.seat
     role = ROLES[seat]
-    # in the hackmud edition the defender cannot declare combat
+    # In the hackmud edition the defender cannot declare combat.
     may_declare = seat is ATTACKER or not state.is_hackmud
     if may_declare and any(has_combat_stack(state, lane) for lane in LANES):
         return say("{role!c}: draw, play or declare combat", role=role)
@@ -178,7 +178,7 @@ def _choices(state: State) -> tuple[CardChoice, ...]:
     choices = []
     for action in legal_actions(state, state.seat):
         _, card, lane = ACTION_PARTS[action]
-        # a pass has no lane, and the piles of the attacker are beside the lanes
+        # A pass has no lane, and the piles of the attacker are beside the lanes.
         lane_name = None if lane in (ATTACKER_PILE, -1) else str(lane)
         choices.append(CardChoice(action, _key_of(action).name, card or None, lane_name))
     return tuple(choices)
@@ -202,7 +202,7 @@ def _lane(visible: State, lane: int) -> Lane:
     return Lane(
         str(lane),
         north=_pile(visible.attack[lane]),
-        # the screen lists the top card last, as in stacks
+        # The screen lists the top card last, as in stacks.
         deck=_pile(visible.decks[lane])[::-1],
         south=_pile(visible.defence[lane]),
         discard=visible.discards[lane],

@@ -73,7 +73,7 @@ def check_options(options: BinmatOptions) -> None:
     """
     held = [parse_card(card) for hand in options.hands for card in hand]
     has_duplicates = len(set(held)) < len(held)
-    # at least half of the cards stay in the lane decks
+    # At least half of the cards stay in the lane decks.
     if has_duplicates or len(held) % len(LANES) or len(held) > len(DECK) // 2:
         raise Malformed(
             say("Option hands: expected different cards, together a multiple of six and at most 36")
@@ -240,8 +240,8 @@ def lead(state: State) -> float:
     both.
     """
     turns_share = 1 - state.turns_left / state.options.turns
-    # discards are counted as well, because a reshuffle brings them back
+    # Discards are counted as well, because a reshuffle brings them back.
     fewest_cards = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
-    # discards from other lanes can make a lane larger than at the start
+    # Discards from other lanes can make a lane larger than at the start.
     lost_share = max(0.0, 1 - fewest_cards / LANE_CARDS)
     return turns_share - lost_share

@@ -62,7 +62,7 @@ _REVEAL_NOTHING = {
 
 def is_reversible(state: State, action: str) -> bool:
     """Return whether an action reveals no hidden card and does not end the game."""
-    # what can be taken back does not shuffle, so the random numbers do not matter
+    # What can be taken back does not shuffle, so the random numbers do not matter.
     step = carry_out(state, action, Random(0))
     return step.state.outcome is None and all(
         event.kind in _REVEAL_NOTHING for event in step.events
@@ -120,7 +120,7 @@ class _Turn(TurnLog):
         before = self.before
         passes = list(before.passes)
         has_passed = self.events[0].kind is BinmatEvent.PASS
-        # any other action resets the count of passes
+        # Any other action resets the count of passes.
         passes[self.index] = passes[self.index] + 1 if has_passed else 0
         after = replace(
             before,
@@ -137,7 +137,7 @@ class _Turn(TurnLog):
             passes=(passes[0], passes[1]),
             attack_open=frozenset(self.attack_open),
         )
-        # a win of the attacker during the turn takes precedence
+        # A win of the attacker during the turn takes precedence.
         if self.outcome is None and (reason := _why_defender_wins(after)):
             short = "" if after.turns_left else TURNS_OVER
             self.end(DEFENDER, reason, "winning", short)
@@ -152,7 +152,7 @@ class _Turn(TurnLog):
             text = say("{role!c} draws a card from the attacker deck.", role=self.role)
             self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
             return
-        # only an attacker in the hackmud edition may draw here, and wins by it (ruling)
+        # Only an attacker in the hackmud edition may draw here, and wins by it (ruling).
         if not self.decks[lane] and not self.discards[lane]:
             text = say(
                 "{role!c} draws from lane {lane}, which is empty.", role=self.role, lane=lane
@@ -161,7 +161,7 @@ class _Turn(TurnLog):
             text = say("Lane {lane} has no card left to draw.", lane=lane)
             self.end(ATTACKER, text, "winning", LANE_RUN_DRY)
             return
-        # read before the draw: everybody has seen a card that lay open
+        # Read before the draw: everybody has seen a card that lay open.
         open_card = self._open_top_card(lane)
         self._draw_from_lane(lane, self.seat)
         text = draws_text(self.role, open_card, lane)
@@ -176,7 +176,7 @@ class _Turn(TurnLog):
 
     def _draw_from_lane(self, lane: int, seat: Seat) -> None:
         """Move the top card of a lane deck, refilled if it is empty, to the hand of a seat."""
-        # a reshuffled deck lies face up only in the hackmud edition (ruling)
+        # A reshuffled deck lies face up only in the hackmud edition (ruling).
         if not self.decks[lane] and not self.before.is_hackmud:
             self.decks_open[lane] = False
         text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
@@ -198,7 +198,7 @@ class _Turn(TurnLog):
         """
         if deck:
             return deck, discard
-        # sorted, so that the result does not depend on the order of the discard pile
+        # Sorted, so that the result does not depend on the order of the discard pile.
         cards = sorted(discard)
         self.rng.shuffle(cards)
         self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
@@ -264,7 +264,7 @@ class _Turn(TurnLog):
             lane=lane,
         )
         self.add(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
-        # this BOUNCE goes straight to the lane discard, not onto the stack
+        # This BOUNCE goes straight to the lane discard, not onto the stack.
         if is_bounce and not begins_combat:
             self._turn_up_defender_by_bounce(card, lane)
             return
@@ -289,7 +289,7 @@ class _Turn(TurnLog):
             self.add(BinmatEvent.CARDS_DISCARDED, DEFENDER, text, "bounce-up")
         self.attacker_discard += defender_bounces
         self.defence[lane] = remaining
-        # an emptied stack is face down again (ruling)
+        # An emptied stack is face down again (ruling).
         self.defence_open[lane] = bool(remaining)
         self.discards[lane] += (bounce,)
         text = lane_discard_text(self.role, (bounce,))
@@ -313,7 +313,7 @@ class _Turn(TurnLog):
         add_combat(self, combat)
         self.attack[lane] = ()
         self.defence[lane] = combat.defender
-        # cards that survive a combat stay face up (ruling)
+        # Cards that survive a combat stay face up (ruling).
         self.defence_open[lane] = bool(combat.defender)
         self.attack_open.difference_update(attacker_stack)
         self.attacker_discard += combat.to_attacker_discard
@@ -360,7 +360,7 @@ class _Turn(TurnLog):
     def _pass(self) -> None:
         """Pass. From the second pass in a row it costs the hand (hackmud edition)."""
         self.add(BinmatEvent.PASS, self.seat, passes_text(self.role), "turns")
-        # the newest card goes first (ruling)
+        # The newest card goes first (ruling).
         lost_cards = self.hands[self.index][::-1]
         costs_hand = self.before.is_hackmud and self.before.passes[self.index] > 0
         if not costs_hand or not lost_cards:
@@ -375,7 +375,7 @@ class _Turn(TurnLog):
             self.attacker_discard += lost_cards
             return
         for card in lost_cards:
-            # among equally small piles, the lowest lane (ruling)
+            # Among equally small piles, the lowest lane (ruling).
             smallest = min(LANES, key=lambda lane: len(self.discards[lane]))
             self.discards[smallest] += (card,)
 
@@ -408,7 +408,7 @@ def _why_defender_wins(state: State) -> str | None:
     """
     if state.turns_left == 0:
         return say("All {turns} turns are over.", turns=state.options.turns)
-    # cards in the attacker deck do not count for the attacker (ruling)
+    # Cards in the attacker deck do not count for the attacker (ruling).
     if (
         state.hands[ATTACKER.number]
         or any(state.attack)

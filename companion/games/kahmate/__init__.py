@@ -1,4 +1,11 @@
-"""Kahmate: rugby on a board with six pieces a side and secret strength cards."""
+"""Kahmate: rugby on a board with six pieces a side and secret strength cards.
+
+The files of the game: `board` (squares, pieces, kit, events), `actions` (notation), `state`
+(options, positions, and the courses that actions lead to), `moves` (all legal actions), `legal`
+(why others are refused), `turn` (what actions do), `screen` (screens, taps and pads), `words`
+(texts for people) and `lesson`. A “ruling” in comments is the project's decision on what the
+rulebook leaves open. `words` says it in the rules.
+"""
 
 from __future__ import annotations
 

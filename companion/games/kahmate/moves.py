@@ -201,6 +201,7 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     elif state.course:
         yield from map(Card, state.cards[side])
     elif side == state.seat:
+        # `tuple` takes all paths of a tackler.
         yield from _ball_plays(state, tuple)
         yield EndTurn()
 

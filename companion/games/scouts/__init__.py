@@ -2,6 +2,12 @@
 
 A scout makes a dash or a chain of jumps. Two scouts on a square are a stack, and rocks block
 squares. A chess clock limits each side.
+
+The files of the game: `board` (squares as numbers and bit masks, kit, events), `state` (options,
+positions, decisions and their notation), `moves` (all legal decisions), `legal` (why others are
+refused), `turn` (what decisions do), `screen` (screens and taps), `words` (texts for people) and
+`lesson`. A “ruling” in comments is the project's decision on what the rulebook leaves open. `words`
+says it in the rules.
 """
 
 from __future__ import annotations
