@@ -150,7 +150,7 @@ class Playout:
         self._spring_traps(lane, attack)
         wall = self.defence[lane]
         if any(card[0] == BOUNCE for card in (*attack, *wall)):
-            # BOUNCEs go to the opponent's discards, and other defender cards stay face up
+            # BOUNCEs go to the other side's discards, and other defender cards stay face up
             attacker_bounces, other_attacker_cards = separate_bounces(attack)
             defender_bounces, remaining = separate_bounces(wall)
             self.discards[lane] += attacker_bounces

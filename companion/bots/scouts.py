@@ -148,7 +148,7 @@ class ScoutsBot(Bot):
         if not position.plays_due:
             return Choice(".", 0)
         search = _Search(self._evaluation, self._strength, self._visits)
-        turn = search.best(position)
+        turn = search.find_best(position)
         if turn is None:
             return Choice(".", search.nodes)
         # the lowest level, which does not search, lays no rocks
@@ -172,7 +172,7 @@ class ScoutsBot(Bot):
                 rock = RockPlacing(other.kind, other.covered) if other.covered else None
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
-        turn = search.best(position)
+        turn = search.find_best(position)
         if turn is None or len(decision.squares) < 2:
             return None
         after = move_scout(position, 1 << decision.squares[0], 1 << decision.squares[-1])
@@ -233,10 +233,10 @@ class _Search:
         # the turns of the last comparison, best first
         self.ranked: list[Turn] = []
 
-    def best(self, position: Position) -> Turn | None:
+    def find_best(self, position: Position) -> Turn | None:
         """Return the best turn with its value, or None if nothing can be played."""
         turns = []
-        for value, plays, after in self._turns(position, self.evaluation.value(position)):
+        for value, plays, after in self._find_turns(position, self.evaluation.value(position)):
             visits = self.visits.get(self.strength.repetition_key(after), 0)
             turns.append(Turn(value - _REPETITION_COST * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
@@ -273,7 +273,7 @@ class _Search:
             alpha = max(alpha, value)
         return sorted(ranked, key=_value_of, reverse=True)
 
-    def _turns(self, position: Position, value: float) -> list[Turn]:
+    def _find_turns(self, position: Position, value: float) -> list[Turn]:
         """Return the possible turns, best first by first estimate.
 
         Of several turns that lead to the same position, it returns only the best. If a turn wins,
@@ -319,7 +319,7 @@ class _Search:
         if not widths:
             return self._last_turn_value(position, estimate, beta)
         best = -inf
-        for turn_estimate, _, after in self._turns(position, estimate)[: widths[0]]:
+        for turn_estimate, _, after in self._find_turns(position, estimate)[: widths[0]]:
             if turn_estimate >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
@@ -389,7 +389,7 @@ class _Search:
         """Return the value of a turn that has begun, if the rest of it is the best possible."""
         if position.is_won:
             return WIN
-        if position.plays_due and (turn := self.best(position)):
+        if position.plays_due and (turn := self.find_best(position)):
             return turn.value
         # nothing is left to play: rank only the turn that ends here
         last_round = self.strength.widths[-1] if self.strength.widths else ()
@@ -424,7 +424,8 @@ class _Search:
     def outlook(self, position: Position, turn: Turn, rock: RockPlacing | None) -> tuple[str, ...]:
         """Return the other side's best answer to a turn, and the second best turn.
 
-        The second best turn is from the last call of `best`, which must have been for `position`.
+        The second best turn is from the last call of `find_best`, which must have been for this
+        position.
         """
         if abs(turn.value) >= _SURE_WIN:
             return ()
@@ -433,7 +434,7 @@ class _Search:
         # answer as deeply as the last round did
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = self.strength._replace(widths=(widths,) if widths else ())
-        answer = _Search(self.evaluation, strength, {}).best(after_turn)
+        answer = _Search(self.evaluation, strength, {}).find_best(after_turn)
         second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
         return without_empty(
             reply_sentence(_words(after_turn, answer.plays if answer else ())),

@@ -50,7 +50,11 @@ class Headline:
     text: str
     """The sentence, in at most 40 characters. It calls people by their sides."""
     scene: Literal["", "bump", "hit", "taken", "sums"] = ""
-    """Picture that is drawn large and shown twice as long. Empty if the sentence is enough."""
+    """Picture that is drawn large and shown twice as long. Empty if the sentence is enough.
+
+    It shows a blocked move (`bump`), a hit (`hit`), something that a piece takes (`taken`), or the
+    tallies of a fight (`sums`).
+    """
     faces: tuple[str, ...] = ()
     """Pieces in the picture, from left to right. The first acts on the second."""
     square: Square | None = None

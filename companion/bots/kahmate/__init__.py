@@ -108,7 +108,7 @@ class KahmateBot(Bot):
             int(view["quiet"]),
             dict(self._visits),
         )
-        best = search.best(state)
+        best = search.find_best(state)
         nodes = search.nodes  # positions evaluated for the reasons do not count
         return Choice(str(best.first.action), nodes, _reason_lines(search, state, best))
 
@@ -191,7 +191,7 @@ def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, .
         odds = say("The chance to win the face-off is {percent} %.", percent=percent)
     after = best.ends[0].after
     if after is not None and search.strength.replies:
-        action, course = search.answer(after).first
+        action, course = search.find_reply(after).first
         answer = reply_sentence([play_of(after, action, course).label])
     second_words = []
     loss = 0.0

@@ -121,9 +121,9 @@ class Candidate:
     first: Play
     """Its first play. The search is made anew for the next one."""
     ends: tuple[End, ...]
-    """All possible ends, in the order of `outcomes`. A turn without a face-off has a single one."""
+    """All possible ends, in the order of `ends_of`. A turn without a face-off has a single one."""
     value: float
-    """Value for the seat that plays it, in points, with the bonus that `Search.best` adds."""
+    """Value for the seat that plays it, in points, with the bonus that `Search.find_best` adds."""
     has_face_off: bool = False
     odds: float = 1.0
     """Chance to win all face-offs."""
@@ -144,10 +144,10 @@ class Search:
     ranked: list[Candidate] = field(default_factory=list)
     """The turns of the last comparison, best first."""
 
-    def best(self, state: State) -> Candidate:
+    def find_best(self, state: State) -> Candidate:
         """Return the best turn of the seat on turn."""
         strength = self.strength
-        candidates = self.turns(
+        candidates = self.find_turns(
             state, strength.width, strength.depth, all_face_offs=strength.replies > 0
         )
         for candidate in candidates:
@@ -173,7 +173,7 @@ class Search:
 
         :param course: None for the end of the turn
         """
-        turns = self.turns(state, self.strength.width, self.strength.depth, all_face_offs=True)
+        turns = self.find_turns(state, self.strength.width, self.strength.depth, all_face_offs=True)
         values = [turn.value for turn in turns if turn.first.course == course]
         if not values:
             return None
@@ -203,18 +203,18 @@ class Search:
             if end.after is None:
                 value += end.chance * TRY
                 continue
-            other_value = -self.answer(end.after).value
+            other_value = -self.find_reply(end.after).value
             value += end.chance * (end.try_chance * TRY + (1 - end.try_chance) * other_value)
         return value
 
-    def answer(self, state: State) -> Candidate:
+    def find_reply(self, state: State) -> Candidate:
         """Return the best turn of the seat on turn, as a reply to the turn before."""
         width = self.strength.reply_width
-        return max(self.turns(state, width, _REPLY_DEPTH, all_face_offs=False), key=_value_of)
+        return max(self.find_turns(state, width, _REPLY_DEPTH, all_face_offs=False), key=_value_of)
 
     # ---- turns -----------------------------------------------------------------------------------
 
-    def turns(
+    def find_turns(
         self, state: State, width: int, depth: int, *, all_face_offs: bool
     ) -> list[Candidate]:
         """Return the possible turns from this state, found by a beam search.
@@ -273,14 +273,14 @@ class Search:
 
     def _face_off_turn(self, first: Play, before: State, course: Course) -> Candidate:
         """Return a turn that ends with the face-offs of this course."""
-        ends = outcomes(before, course)
+        ends = ends_of(before, course)
         value = sum(end.chance * self._value(end) for end in ends)
-        # see `outcomes` for the order: a tackle is won in two of its ends
+        # see `ends_of` for the order: a tackle is won in two of its ends
         odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
         return Candidate(first, ends, value, has_face_off=True, odds=odds)
 
 
-def outcomes(before: State, course: Course) -> tuple[End, ...]:
+def ends_of(before: State, course: Course) -> tuple[End, ...]:
     """Return the possible ends of a course with face-offs, in this order.
 
     A tackle: won by a clear lead, won by less, lost. Another course: all face-offs won, the first

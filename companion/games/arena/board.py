@@ -84,7 +84,9 @@ class Terrain:
     ranks: int
     walls: frozenset[Square]
     starts: tuple[tuple[int, ...], tuple[int, ...]]
+    """Places of the robots at the beginning, robot 1 first."""
     spawns: tuple[tuple[int, ...], tuple[int, ...]]
+    """Places on which new robots appear (spawn points)."""
 
     @cached_property
     def squares(self) -> tuple[Square, ...]:

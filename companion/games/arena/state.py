@@ -25,10 +25,13 @@ class ArenaOptions(Options, frozen=True):
     board: str = STANDARD_MAP
     """Text map, as `board.py` explains."""
     turns: Annotated[int, Meta(ge=1, le=1000)] = 30
+    """Number of turns, after which the game ends."""
     hit_points: _Points = 30
+    """Hit points with which a robot begins."""
     spawn_every: Limit = 5
     """Number of turns between new robots. 0 for no new robots."""
     max_robots: Annotated[int, Meta(ge=1, le=MAX_ROBOTS)] = MAX_ROBOTS
+    """Number of robots of a side up to which new ones appear."""
     attack: _Damage = 12
     """Damage of an attack to an enemy."""
     friendly: _Damage = 8
