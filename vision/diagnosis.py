@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # A picture for people: (height, width) in grey, or (height, width, 3) in BGR.
 Picture = NDArray[np.uint8]
 
-# Low x, low y, high x, high y in mm of the board.
+# A rectangle in board axes, in mm: low x, low y, high x, high y.
 Area = tuple[float, float, float, float]
 
 # Maximum number of settled frames. Each takes about 2 MB at 1080p.
@@ -100,7 +100,7 @@ class _ReadFrame:
 
 
 class BoardEye:
-    """Answers what pages ask of the camera, from any thread. Nothing is computed before.
+    """Answers what pages ask of the camera, from any thread.
 
     `source` is the camera of the settings, `cameras` returns the connected ones, and `max_settled`
     is the maximum number of settled frames. The watcher's thread calls `record`. An eye lives as

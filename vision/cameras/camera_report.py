@@ -19,7 +19,7 @@ _MISSING_AFTER_S = 1.0
 class CameraReport:
     """Makes a sentence of what the watcher finds, and reports every change once to `on_status`.
 
-    `expected` is that of `Cameras`. Any thread may call.
+    `expected` returns whether a camera that was never there is a fault. Any thread may call.
     """
 
     def __init__(

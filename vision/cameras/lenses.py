@@ -72,7 +72,7 @@ _MIN_ZOOM = 1.005
 
 
 class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a lens, as it is in the file."""
+    """What is known of a lens, as it is in the file. See `Lens` for its numbers."""
 
     focal_ratio: float
     k1: float
@@ -139,7 +139,7 @@ class LensStore:
         self._next_save_s: float | None = None
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
-        """Return the lens of a camera, and whether it was calibrated and must not be changed."""
+        """Return the lens of a camera, and whether it was calibrated, so that it never changes."""
         lens = self._lenses.get(self._key(camera))
         if lens is None:
             return nominal_lens(self._settings, camera), False

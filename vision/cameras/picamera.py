@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 _FOCUS_MANUAL, _FOCUS_CONTINUOUS = 0, 2
 # Value of AfState when the picture is sharp.
 _IS_FOCUSED = 2
-# Values of AeExposureMode. A long exposure prefers time to gain.
+# Values of AeExposureMode. The long mode lengthens the exposure before it raises the gain.
 _EXPOSURE_NORMAL, _EXPOSURE_LONG = 0, 2
 # Value of AeFlickerMode that takes the period from AeFlickerPeriod.
 _FLICKER_MANUAL = 1
@@ -56,7 +56,7 @@ _MIN_SETTLE_FRAMES = 5
 _DEFAULT_FOCUS_DIOPTRES = 2.0
 # Shortest time between two frames, 30 a second.
 _FRAME_DURATION_US = 33_333
-# Size of the picture when memory is short. A board can still be read in it.
+# Width and height of the picture when memory is short. A board can still be read in it.
 _SMALL_SIZE_PX = (1280, 720)
 
 
@@ -101,7 +101,7 @@ class PiCamera(Device):
         self._settings = settings
         # Zoom of the pictures. 0 before the first one.
         self._zoom = 0.0
-        # Time of the last picture, in ns since the machine started. 0 if it is unknown.
+        # Time of the last picture in ns since the machine started, by CLOCK_BOOTTIME. 0 if unknown.
         self._stamp_ns = 0
         # Where the countdown starts.
         self._settle_frames = max(_MIN_SETTLE_FRAMES, round(_SETTLE_S * settings.fps))
@@ -281,7 +281,7 @@ class PiCamera(Device):
         }
 
     def _read_time_and_zoom(self, metadata: dict[str, Any]) -> None:
-        """Read the time of a picture, and of the first one its crop."""
+        """Read the time of a picture, and from the first one the zoom."""
         self._stamp_ns = metadata.get("SensorTimestamp", 0)
         if not self._zoom:
             whole = self.device.camera_properties.get("PixelArraySize")
@@ -290,7 +290,10 @@ class PiCamera(Device):
             self._zoom = max(1.0, whole[0] / crop[2]) if whole and crop and crop[2] else 1.0
 
     def _count_down(self, metadata: dict[str, Any]) -> None:
-        """Count a picture. At the end of the countdown, lock what is to be locked at its values."""
+        """Count a picture. At the end of the countdown, lock what is to be locked at its values.
+
+        The exposure stays automatic if the picture does not tell its own.
+        """
         self._frames_until_lock = max(0, self._frames_until_lock - 1)
         if self._frames_until_lock:
             return

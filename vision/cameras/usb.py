@@ -263,7 +263,7 @@ class UsbCamera(Device):
         return True
 
     def _expose(self, seconds: float) -> None:
-        """Fix the exposure near this time, such that lamps do not flicker."""
+        """Fix the exposure near this time, at whole periods of the lamps' flicker."""
         if seconds > 0:
             steady_s = steady_exposure_s(seconds, self._mains_hz)
             self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)

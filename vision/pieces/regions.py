@@ -40,7 +40,7 @@ def extend_by_markers(
 ) -> tuple[BlockMask, list[Sighting]]:
     """Return the blocks (rows, columns) with all those of markers that touch them.
 
-    The second result are these markers. Each adds the blocks of its bounding box.
+    Each adds the blocks of its bounding box. The second result is a list of these markers.
     """
     rows, columns = blocks.shape
     extended = blocks.copy()

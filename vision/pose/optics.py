@@ -27,9 +27,9 @@ Floats = NDArray[np.float64]
 # Width and height of a picture in px.
 Size = tuple[int, int]
 
-# Maximum angle in radians of a ray from the optical axis, 86 degrees. At 90 degrees a normalised
-# coordinate is infinite.
-_MAX_ANGLE = 1.5
+# Maximum angle of a ray from the optical axis, 86 degrees. At 90 degrees a normalised coordinate is
+# infinite.
+_MAX_ANGLE_RAD = 1.5
 
 # Number of Newton steps to invert a fisheye. Each doubles the correct digits, so this is ample.
 _NEWTON_STEPS = 8
@@ -110,7 +110,7 @@ class Lens:
             imaged = angles * (1 + a2 * (self.k1 + self.k2 * a2))
             slope = 1 + a2 * (3 * self.k1 + 5 * self.k2 * a2)
             step = (imaged - radii) / np.maximum(slope, _MIN_SLOPE)
-            angles = (angles - step).clip(0, _MAX_ANGLE)
+            angles = (angles - step).clip(0, _MAX_ANGLE_RAD)
         return np.asarray(distorted * (np.tan(angles) / radii))
 
     def with_change(self, change: Floats) -> Lens:

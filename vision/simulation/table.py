@@ -42,8 +42,9 @@ _NOISE_MARGIN_PX = 64
 class SimulatedTable:
     """A table with a board, pieces and a camera above it.
 
-    Implements the simulated world of `companion.core.ports`. `print_kit` returns the pictures of a
-    kit. Without a view it has the default one of each kit.
+    Implements the simulated world of `companion.core.ports`. `print_kit` returns the printed
+    pictures of a kit. Without a `view`, each kit is shown in its default one. Points of the table
+    are in board axes, see `companion.core.kit`.
     """
 
     def __init__(self, kit: Kit, view: View | None = None, *, print_kit: PrintKit) -> None:

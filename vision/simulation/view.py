@@ -54,7 +54,7 @@ class View:
     light: float = 1.0
     """Brightness of the light as a factor."""
     gradient: float = 0.1
-    """Relative darkening of the picture's left edge."""
+    """Share of the light that is missing at the picture's left edge. It grows to the right."""
     shadow: Shadow | None = None
     glare: Glare | None = None
     cast_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -70,7 +70,7 @@ class View:
     jpeg_quality: int | None = None
     """JPEG quality from 0 to 100. None: pictures are not compressed."""
     flicker: float = 0.0
-    """Relative darkening in the bands of a flickering lamp."""
+    """Share of the light that is missing in the bands of a flickering lamp."""
     skin_bgr: tuple[int, int, int] = (122, 158, 208)
     """Colour of a hand."""
     seed: int = 1
