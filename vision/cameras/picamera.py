@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 _FOCUS_MANUAL, _FOCUS_CONTINUOUS = 0, 2
 # Value of AfState when the picture is sharp.
 _IS_FOCUSED = 2
-# Values of AeExposureMode. The long mode lengthens the exposure before it raises the gain.
+# Values of AeExposureMode. The long mode allows longer exposures.
 _EXPOSURE_NORMAL, _EXPOSURE_LONG = 0, 2
 # Value of AeFlickerMode that takes the period from AeFlickerPeriod.
 _FLICKER_MANUAL = 1

@@ -208,9 +208,10 @@ class MarkerFinder:
         )
         parameters.cornerRefinementMethod = refine
 
-        # Sizes of the threshold windows in px: by default one fine, one coarse. The perimeter rate
-        # is the minimum perimeter of a marker, relative to the longer side of the picture. Both
-        # were chosen by trial on rendered tables.
+        # Sizes of the threshold windows in px: the smallest, the largest, and the step between
+        # sizes. By default these are a fine and a coarse window. The perimeter rate is the minimum
+        # perimeter of a marker, relative to the longer side of the picture. Both were chosen by
+        # trial on rendered tables.
         smallest, largest, step = 7, 27, 20
         parameters.minMarkerPerimeterRate = 0.02
         if self.is_close_up:

@@ -5,8 +5,7 @@ The assumed lens stays unless another model explains corner markers, pieces and 
 better. Models with more terms pay a penalty, the Bayesian information criterion (Schwarz 1978), so
 a few lines along one edge change nothing.
 
-Limits in px hold for pictures 1280 px wide and are scaled to others. They were chosen by trial on
-rendered views through lenses that the reader's models lack, see
+The limits were chosen by trial on rendered views through lenses that the reader's models lack, see
 `tests/bench/reading/wide_lenses.py`.
 """
 
@@ -26,6 +25,9 @@ from vision.pose.board_fit import Evidence, Fit, LensPrior, fit_board, fit_lines
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points, Pose, solve_pose
 from vision.pose.printed_lines import Lines, confirm_squares, lines_of
+
+# Width of the pictures for which limits in px hold. They are scaled to others.
+_REFERENCE_WIDTH_PX = 1280
 
 # Standard deviation of a term that a model does not vary.
 _FIXED_SPREAD = 1e-6
@@ -152,7 +154,7 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
 
     With too few lines, the residual of the corners decides.
     """
-    scale = pose.size[0] / 1280
+    scale = pose.size[0] / _REFERENCE_WIDTH_PX
     printed = lines_of(board)
     lines = printed.measure(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
     if lines.is_found.sum() < _MIN_FOUND_SHARE * max(8, lines.is_inside.sum()):
@@ -186,7 +188,7 @@ def try_model(
     assert lines is not None
     are_most = lines.is_found.sum() >= _SHARP_SHARE * lines.is_inside.sum()
     share = _NEARLY_ALL_SHARE if tried < 2 else _MOST_SHARE
-    is_sharp = are_most and _is_near(lines, share, _SHARP_PX * size[0] / 1280)
+    is_sharp = are_most and _is_near(lines, share, _SHARP_PX * size[0] / _REFERENCE_WIDTH_PX)
     return fit, cost, bool(is_sharp or is_last)
 
 
@@ -204,7 +206,7 @@ def _cost(fit: Fit, prior: LensPrior) -> float:
     """
     lines = fit.lines
     assert lines is not None
-    sigma_px = _LINE_PX * fit.pose.size[0] / 1280
+    sigma_px = _LINE_PX * fit.pose.size[0] / _REFERENCE_WIDTH_PX
     # The offsets of visible lines, in standard deviations.
     offsets = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_COST)
     offsets = offsets.clip(0, _MISSING_COST)[lines.is_inside]
@@ -227,5 +229,5 @@ def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Squa
     last = board.files - 1, board.ranks - 1
     is_far = corners > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_far * last).tolist()]
-    within_px = _MAX_OFFSET_PX * max(1.0, fit.pose.size[0] / 1280)
+    within_px = _MAX_OFFSET_PX * max(1.0, fit.pose.size[0] / _REFERENCE_WIDTH_PX)
     return frozenset(confirm_squares(board, fit.lines, within_px, starts, _MIN_MATCHING_SHARE))

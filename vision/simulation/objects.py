@@ -259,7 +259,7 @@ def _light_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window:
 
 
 def _sixteenths(points_px: Points) -> NDArray[np.int32]:
-    """Return corners in OpenCV's sixteenths of a pixel, clipped to a safe range."""
+    """Return corners in OpenCV's sixteenths of a pixel, clipped to where it does not overflow."""
     whole = (points_px * _SIXTEENTHS).round().astype(np.int64)
     return whole.clip(-(2**20), 2**20).astype(np.int32)
 

@@ -54,7 +54,7 @@ class View:
     light: float = 1.0
     """Brightness of the light as a factor."""
     gradient: float = 0.1
-    """Share of the light that is missing at the picture's left edge. It grows to the right."""
+    """Share of the light that is missing at the left edge of the picture. None is at its right."""
     shadow: Shadow | None = None
     glare: Glare | None = None
     cast_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
