@@ -112,11 +112,6 @@ def create_app(
 
     for group in route_groups(page_context):
         add_routes(app, group)
-    if features.camera and features.camera.phone:
-        phone = features.camera.phone
-        is_secure = bool(site.settings.certificate)
-        add_routes(app, PhoneCameraPages(guard, phone, is_secure))
-        add_routes(app, PhoneOwnerPages(guard, streams, phone))
     return app
 
 
@@ -140,23 +135,33 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
         yield group_type(page_context)
     features = page_context.features
     camera_reports = CameraReports(page_context)
-    # each optional group with its feature (None: it has no pages), and further arguments
-    optional: tuple[tuple[Any, ...], ...] = (
-        (SettingsPage, features.upkeep),
-        (FirstEvening, features.upkeep, camera_reports),
-        (PanelTrials, features.panel_check),
-        (HealthPages, features.health, camera_reports),
-        (StaffKeys, features.staff),
-        (HubRoutes, features.hub),
-        (HistoryPages, features.history),
-        (Bench, features.workbench),
-        (KitPages, features.printer),
-        (CameraPictures, features.camera),
-        (WifiPage, features.own_wifi),
-    )
-    for optional_type, feature, *arguments in optional:
-        if feature:
-            yield optional_type(page_context, feature, *arguments)
+    if features.upkeep:
+        yield SettingsPage(page_context, features.upkeep)
+        yield FirstEvening(page_context, features.upkeep, camera_reports)
+    if features.panel_check:
+        yield PanelTrials(page_context, features.panel_check)
+    if features.health:
+        yield HealthPages(page_context, features.health, camera_reports)
+    if features.staff:
+        yield StaffKeys(page_context, features.staff)
+    if features.hub:
+        yield HubRoutes(page_context, features.hub)
+    if features.history:
+        yield HistoryPages(page_context, features.history)
+    if features.workbench:
+        yield Bench(page_context, features.workbench)
+    if features.printer:
+        yield KitPages(page_context, features.printer)
+    if features.own_wifi:
+        yield WifiPage(page_context, features.own_wifi)
+    if features.camera:
+        yield CameraPictures(page_context, features.camera)
+        phone = features.camera.phone
+        if phone:
+            guard = page_context.guard
+            is_secure = bool(guard.site.settings.certificate)
+            yield PhoneCameraPages(guard, phone, is_secure)
+            yield PhoneOwnerPages(guard, page_context.streams, phone)
 
 
 def create_phone_app(main: Flask, phone: PhoneCameraFeature) -> Flask:
