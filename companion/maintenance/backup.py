@@ -288,12 +288,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             elif (staged / name).exists():
                 _move(state, name, former)
                 (staged / name).replace(state / name)
-        restored_settings = staged / _SETTINGS
-        if restored_settings.exists():
-            if settings_file.exists():
-                shutil.copy(settings_file, former / _SETTINGS)  # keeps the mode
-            SettingsFile(settings_file).replace(read_file(restored_settings, MAX_TEXT_BYTES))
-            restored_settings.unlink()
+        _apply_settings(staged / _SETTINGS, settings_file, former)
         if is_deletion:
             (state / "phone.json").unlink(missing_ok=True)
             # old copies would keep what the owner wanted deleted
@@ -313,6 +308,15 @@ def _move(state: Path, name: str, folder: Path) -> None:
         if path.exists():
             _clear(folder / path.name)
             path.replace(folder / path.name)
+
+
+def _apply_settings(restored: Path, settings_file: Path, folder: Path) -> None:
+    """Replace the settings file by a restored one, if there is one, and keep a copy in a folder."""
+    if restored.exists():
+        if settings_file.exists():
+            shutil.copy(settings_file, folder / _SETTINGS)  # keeps the mode
+        SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT_BYTES))
+        restored.unlink()
 
 
 # ---- checking ------------------------------------------------------------------------------------

@@ -145,18 +145,7 @@ class Companion(Closeable):
         begun_s = self.clock.monotonic_s()
         self.last_lines = self._stack.enter_context(closing(LastLines().open()))
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
-        self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
-        folder = self.settings.state_dir
-        is_usual_folder = folder == Settings().state_dir
-        # The command that prints the owner key of this installation.
-        self.key_command = command_words("host-key", "" if is_usual_folder else folder)
-        choices = Choices(self.settings.journal_path.with_name("choices.json"))
-        self.table = self._stack.enter_context(
-            Table(self.journal, self.clock, self.settings.table, choices)
-        )
-        self.board = BoardWatch(self.settings, self.clock, self.table, self.album)
-        if self.journal.notice:
-            self.notes.append(self.journal.notice)
+        self._open_table()
         if not simulate:
             self._open_devices(may_simulate=simulate is None)
         # Simulate if that is wanted, or if neither camera nor pins were found.
@@ -170,14 +159,7 @@ class Companion(Closeable):
         self._open_health()
         self._open_network()
         self._open_machines()
-        phone_server = PhoneCameraServer(
-            self.settings, self.clock, self.board, self.table, self.urls
-        )
-        self.phone_server = self._stack.enter_context(phone_server)
-        self.server = self._open_server()
-        self.phone_server.app = self.server.app
-        if self.phone_server.phone_camera.is_camera:
-            self.phone_server.begin()
+        self._open_servers()
         if self._threads:
             self._start()
         # Start the server last, so that everything works when the first page is served.
@@ -206,6 +188,21 @@ class Companion(Closeable):
         )
         for part in filter(None, parts):
             part.start()
+
+    def _open_table(self) -> None:
+        """Open the journal and its table, and what watches the board."""
+        self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
+        folder = self.settings.state_dir
+        is_usual_folder = folder == Settings().state_dir
+        # The command that prints the owner key of this installation.
+        self.key_command = command_words("host-key", "" if is_usual_folder else folder)
+        choices = Choices(self.settings.journal_path.with_name("choices.json"))
+        self.table = self._stack.enter_context(
+            Table(self.journal, self.clock, self.settings.table, choices)
+        )
+        self.board = BoardWatch(self.settings, self.clock, self.table, self.album)
+        if self.journal.notice:
+            self.notes.append(self.journal.notice)
 
     def _open_history(self) -> None:
         """Open the history of games, and the housekeeping that limits it."""
@@ -390,7 +387,19 @@ class Companion(Closeable):
             return FIRST_PASSWORD
         return host_key_text(self.journal.key("own_wifi"))
 
+    def _open_servers(self) -> None:
+        """Open the server of the pages, and the one for an old phone as the camera."""
+        phone_server = PhoneCameraServer(
+            self.settings, self.clock, self.board, self.table, self.urls
+        )
+        self.phone_server = self._stack.enter_context(phone_server)
+        self.server = self._open_server()
+        self.phone_server.app = self.server.app
+        if self.phone_server.phone_camera.is_camera:
+            self.phone_server.begin()
+
     def _open_server(self) -> Server:
+        """Return the server of the pages, which is not started yet."""
         web = self.settings.web
         tls = None
         if web.certificate:
