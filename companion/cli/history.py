@@ -73,7 +73,8 @@ def _line_words(line: GameLine) -> str:
 def _player_words(line: GameLine, seat: Seat) -> str:
     """Return who played a seat: the name, whether it was a machine, and whether it used the coach.
 
-    Of several players one after another, the last one counts.
+    Of several players one after another, the last one counts. A `door` is what a seat is played by,
+    such as a phone or a machine.
     """
     players = line.players.get(seat)
     name = (players[-1].name if players else "") or seat

@@ -1,7 +1,7 @@
-"""`companion hub` runs a hub, the machine that follows many tables, with a wall and spectators.
+"""`companion hub` runs a hub, the machine that follows many tables.
 
-`hub join` and `hub leave` connect this table to a hub. Tournaments are made on the hub's pages, a
-game at two tables on the tables' own.
+Its pages are for a screen on the wall, for spectators and for tournaments. `hub join` and `hub
+leave` connect this table to a hub. A game at two tables is made on the tables' own pages.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ class BoardWatch(Closeable):
         self, opener: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
     ) -> None:
         """Watch the board with a camera of `opener`. `offers` lists those that may replace it."""
-        settings, table = self._settings.camera, self._table
+        settings = self._settings.camera
+        table = self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
         max_frames = MAX_SETTLED_IF_SMALL if settings.is_small else MAX_SETTLED
         self.eye = eye = BoardEye(reader, settings.source, offers, max_frames)
@@ -96,6 +97,7 @@ class BoardWatch(Closeable):
         self.watcher = watcher = Watcher(opener, reader, self._clock, listeners, settings.fps)
         eye.link = watcher.link
         self._stack.enter_context(watcher)
+        # Rows are those of order tiles. The table says which it wants, and gets what lies in them.
         table.connect(
             TableListener(
                 on_kit=watcher.use,

@@ -117,9 +117,10 @@ class HubLink(Closeable):
         self._table.redraw()
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
-        """Show a player's card at a seat. An empty code removes it.
+        """Show a player's card, by which somebody is known at the hub, at a seat.
 
-        `sitting` is the token of whoever sits there. Raises a `CompanionError`.
+        An empty `code` of a card removes it. `sitting` is the token of whoever sits there. Raises a
+        `CompanionError`.
         """
         from companion.hub.joining import card_of  # noqa: PLC0415
 

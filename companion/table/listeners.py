@@ -32,7 +32,7 @@ class TableListener:
 
     on_signal: Callable[[Signal], None] = _ignore
     on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] = _ignore
-    """Called with the steady lamps and whether the table is in trouble, on connecting and after
+    """Called with the lasting lamps and whether the table is in trouble, on connecting and after
     every change.
     """
     on_kit: Callable[[Kit | None], None] = _ignore

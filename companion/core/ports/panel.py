@@ -78,7 +78,7 @@ class Cue(StrEnum):
 
 
 class TurnLamp(StrEnum):
-    """Steady patterns of the turn lamp, in ascending priority. `blink_N` has a period of N ms."""
+    """Lasting patterns of the turn lamp, in ascending priority. `blink_N` has a period of N ms."""
 
     OFF = "off"
     ON = "on"
@@ -93,7 +93,7 @@ class TurnLamp(StrEnum):
 
 @dataclass(frozen=True)
 class SeatLamps:
-    """The steady pattern of one seat's four lamps."""
+    """The lasting pattern of one seat's four lamps."""
 
     order_lamps: frozenset[int] = frozenset()
     """Those of the three order lamps that are on, numbered from 1."""
