@@ -71,11 +71,11 @@ class _Edge(NamedTuple):
 
 
 class Panel(Closeable):
-    """Buttons, lamps and buzzer as wired in the settings. A context manager whose `close` may be
-    called twice.
+    """Buttons, lamps and buzzer as wired in the settings.
 
-    The service opens one, and connects it to the table. `on_press` gets every `Press` in the
-    panel's own thread. Its exceptions are logged.
+    The service opens one, and connects it to the table. It is a context manager whose `close` may
+    be called twice. `on_press` gets every `Press` in the panel's own thread. Its exceptions are
+    logged.
 
     A pin that cannot be used is named in `problems`, and the rest works without it. Without a
     `pin_factory` the machine's own pins are opened, which may raise `PanelError`. `start` starts

@@ -57,7 +57,7 @@ def tone(text: str) -> Tone:
 
 
 class CueLamps(Enum):
-    """What an event's cue does to the lamps of a pad before they show their steady state again."""
+    """What an event's cue does to the lamps of a pad before they show their lasting state again."""
 
     NONE = "none"
     ORDER_LAMPS = "order_lamps"  # all order lamps are on for 600 ms

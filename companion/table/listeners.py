@@ -141,7 +141,7 @@ class Listeners:
 
 
 def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
-    """Return the steady pattern of a seat's lamps: three order lamps and the lamp of the turn.
+    """Return the lasting pattern of a seat's lamps: three order lamps and the lamp of the turn.
 
     It depends on the number of orders entered, never on which ones.
     """
