@@ -19,6 +19,7 @@ import pytest
 from setup_tools import HOST_KEY, SetUpService, open_service
 from web_fixtures import error_of, single_spaced
 
+from companion.archive.photographs import PhotographFolder
 from companion.core.config import read_settings
 from companion.core.kit import Seat
 from companion.maintenance.upkeep import RESTART_AFTER_S
@@ -218,6 +219,11 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(
         assert name.startswith("attachment; filename=tabletop-companion-")
         assert place.upkeep.last_backup_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
+        PhotographFolder(place.upkeep.running.photographs_path).store(1, "1.0", b"picture")
+        for question, is_taken in (("", False), ("?photographs=yes", True)):
+            with place.host.get(f"/settings/backup.zip{question}") as answer:
+                names = zipfile.ZipFile(io.BytesIO(answer.get_data())).namelist()
+            assert ("photographs/1/1.0.jpg" in names) is is_taken
         assert "damaged or not a backup" in restore(b"PK rubbish")
         with monkeypatch.context() as full:
             full.setattr(tempfile, "NamedTemporaryFile", partial(_refuse, errno.ENOSPC))
